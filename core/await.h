@@ -1,6 +1,6 @@
-// The consumer's way to the interface: it installs nothing, and so compiles nothing of what
-// providers need. Until a provider installs the interface, another one stands for it, which is
-// empty. Source: docs/ABI.md, section 5.
+// The consumer's way to the interface. It installs nothing, so it compiles none of the providers'
+// half: until a provider installs the interface, an empty one stands in for it. Source:
+// docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_AWAIT_H_
@@ -15,33 +15,32 @@
 
 #if TYPEDCALL_IS_SUPPORTED
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
-/// What the capsule of that name in the interpreter's own dictionary points to. One per
-/// interpreter, made by the first consumer that finds no interface; it lives as long as the
-/// process. What may grow is the interface in it, at its end.
+/// The struct behind the capsule of that name in the interpreter's own dictionary. There is one per
+/// interpreter, made by the first consumer that finds no interface, and never freed. Only the
+/// interface in it may grow, at its end.
 typedef struct PyTypedcall_Awaited {
-  const PyTypedcall_Interface *installed;  ///< NULL until one is; written and read atomically
-  PyInterpreterState *interpreter;         ///< whose it is
-  Py_ssize_t looked_at;  ///< how long that one's dictionary was when an interface was looked for
-  /// Its state is this struct. `live_counters` are its own until one is installed, then those of
-  /// that one: read the field each time. Every function but `sibling` does what
-  /// `installed` does; without one, what reads finds nothing, and what writes sets RuntimeError.
+  const PyTypedcall_Interface *installed;  ///< NULL until one is; accessed atomically
+  PyInterpreterState *interpreter;         ///< the owner
+  Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
+  /// Its state is this struct. `live_counters` are its own until an interface is installed, then
+  /// that interface's: read the field each time. Every function but `sibling` forwards to
+  /// `installed`; without one, reading functions find nothing and writing ones set RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
-// Does it only stand for another one?
+// True if `interface` only stands in for another one.
 static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
 }
 
-// The interface is here. Call sites that remember what they found without it look again, because
-// the counters have changed. Again for another one: of a capsule that Python code has taken away.
+// Records that the interface is here. Call sites that remember a look-up made without it look
+// again, because the counters change. Called again for another interface if Python code took the
+// capsule away.
 static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
                                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
@@ -53,7 +52,7 @@ static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
   __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
 }
 
-// For who has installed an interface; `kept` is the interpreter's dictionary.
+// For installers; `kept` is the interpreter's dictionary.
 static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
                                                     const PyTypedcall_Interface *installed) {
   PyObject *capsule = PyTypedcall_Internal_Look(kept, PyTypedcall_AWAITED_NAME);
@@ -67,12 +66,12 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 
-// The installed one, or NULL. Python code can take our capsule away, and then nobody tells us: so
-// it is looked for where it is put, in the interpreter's own dictionary, when that has changed.
-static inline __attribute__((noinline, cold)) const PyTypedcall_Interface *
-PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {
+// Returns the installed interface, or NULL. If Python code takes our capsule away, no installer
+// tells us, so this searches the interpreter's own dictionary whenever that has changed.
+static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(
+    PyTypedcall_Awaited *awaited) {
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
-  // Another interpreter has another one.
+  // Other interpreters have interfaces of their own.
   if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
   PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
   const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
@@ -86,8 +85,8 @@ PyTypedcall_Internal_Arrived(PyTypedcall_Awaited *awaited) {
   return installed;
 }
 
-/// The interface itself where `interface` only stands for it; NULL when nobody has installed any,
-/// or for a NULL. Who asks often keeps what this returns. GIL: held. Keeps a pending exception.
+/// Returns the interface itself if `interface` only stands in for it; NULL if none is installed,
+/// and for NULL. Cache the result if you call this often. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
   if (interface == NULL || PyTypedcall_LIKELY(!PyTypedcall_Internal_IsAwaited(interface))) {
@@ -96,13 +95,12 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
   return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)interface->state);
 }
 
-// What is in a capsule under the interface's name, if we can use it; else NULL with ImportError
-// that says what is wrong.
-static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
+// Returns the interface in the capsule, or NULL with ImportError.
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
     PyObject *capsule) {
   char kind[PyTypedcall_Internal_NAME_SIZE];
   if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
-    PyErr_Format(PyExc_ImportError, "%s is not typedcall's interface but a '%s'",
+    PyErr_Format(PyExc_ImportError, "%s is a '%s' instead of typedcall's interface",
                  PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_Name(Py_TYPE(capsule), kind));
     return NULL;
   }
@@ -115,22 +113,22 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
   return NULL;
 }
 
-#ifndef Py_LIMITED_API  // nothing there says whether a thread may look; who includes this installs
+#ifndef Py_LIMITED_API  // it cannot tell whether a thread is attached: its modules install
 
-// What a module adds to what it shows.
+// Private state behind the public placeholder.
 typedef struct PyTypedcall_Internal_Awaiting {
   PyTypedcall_Awaited shown;
   PyTypedcall_Counters counters;
   PyTypedcall_Internal_DefMemory defs;
 } PyTypedcall_Internal_Awaiting;
 
-// The functions that stand for those of the interface.
+// The placeholder's functions.
 
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Behind(void *state) {
   return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)state);
 }
 
-static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_ToWriteTo(
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_ToWriteTo(
     void *state) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   if (installed == NULL) {
@@ -140,15 +138,14 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
   return installed;
 }
 
-static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_AwaitMetaclass(void *state) {
+static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_AwaitMetaclass(void *state) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   return installed != NULL ? installed->metaclass(installed->state) : NULL;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitResolve(void *state,
-                                                                          PyTypeObject *type,
-                                                                          const PyCustomSlot *own,
-                                                                          Py_ssize_t own_count) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitResolve(void *state, PyTypeObject *type,
+                                                                   const PyCustomSlot *own,
+                                                                   Py_ssize_t own_count) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   return installed != NULL ? installed->resolve(installed->state, type, own, own_count) : -1;
 }
@@ -162,14 +159,15 @@ static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space,
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitRetract(void *state, int space,
-                                                                          const void *key) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitRetract(void *state, int space,
+                                                                   const void *key) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   return installed != NULL ? installed->retract(installed->state, space, key) : 0;
 }
 
-static inline __attribute__((cold)) void PyTypedcall_Internal_AwaitCounters(
-    void *state, PyTypedcall_Counters *out, size_t size) {
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_AwaitCounters(void *state,
+                                                                     PyTypedcall_Counters *out,
+                                                                     size_t size) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   if (installed != NULL) {
     installed->counters(installed->state, out, size);
@@ -178,25 +176,26 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_AwaitCounters(
   }
 }
 
-static inline __attribute__((cold)) uintptr_t PyTypedcall_Internal_AwaitSlotId(void *state,
-                                                                               const char *name) {
+static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_AwaitSlotId(void *state,
+                                                                        const char *name) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   return installed != NULL ? installed->slot_id(installed->state, name) : 0;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitReadyStatic(
-    void *state, PyTypeObject *type, Py_ssize_t slot_table_size) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitReadyStatic(void *state,
+                                                                       PyTypeObject *type,
+                                                                       Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   return installed != NULL ? installed->ready_static(installed->state, type, slot_table_size) : -1;
 }
 
-static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_AwaitCombined(
+static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_AwaitCombined(
     void *state, PyObject *metaclasses) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   return installed != NULL ? installed->combined_metaclass(installed->state, metaclasses) : NULL;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitExchange(
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitExchange(
     void *state, int space, const void *key, PyObject *owner, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
@@ -204,17 +203,17 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitExchange(
   return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
 }
 
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
-                                                                             const void *key,
-                                                                             PyObject *callable,
-                                                                             const void **value) {
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
+                                                                      const void *key,
+                                                                      PyObject *callable,
+                                                                      const void **value) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
   *value = NULL;
   if (installed == NULL) return NULL;
   return installed->hold(installed->state, space, key, callable, value);
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_AwaitPublish(
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -229,14 +228,14 @@ static inline const void *PyTypedcall_Internal_AwaitSibling(
 }
 
 static inline void PyTypedcall_Internal_AwaitedEnds(PyObject *capsule) {
-  // The struct stays, as that of an installed interface does: modules hold it.
+  // Modules hold the struct, so it stays.
   PyTypedcall_Internal_CloseDefMemory(
       &((PyTypedcall_Internal_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))
            ->defs);
 }
 
-// A capsule with a new one: a new reference, or NULL with an exception.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(void) {
+// Returns a capsule with a new placeholder, or NULL with an exception.
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewAwaited(void) {
   PyTypedcall_Internal_Awaiting *made =
       (PyTypedcall_Internal_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return PyErr_NoMemory();
@@ -266,10 +265,9 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewAwaited(vo
   return capsule;
 }
 
-// The one that waits in this interpreter, made if there is none. Borrowed, or NULL with an
-// exception.
-static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(
-    void) {
+// Returns this interpreter's placeholder, which it makes if there is none: borrowed, or NULL with
+// an exception.
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(void) {
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()), *existing = NULL;
   if (kept == NULL) {
     if (!PyErr_Occurred()) {
@@ -286,7 +284,7 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
       void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
       existing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
       Py_DECREF(fresh);
-      // Another module was quicker: nobody has seen ours. After an error one cannot know.
+      // Another module was quicker, so ours is unseen. After an error it may have been seen.
       if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
     }
   }
@@ -297,18 +295,18 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Int
     interface = &((PyTypedcall_Awaited *)PyCapsule_GetPointer(existing, PyTypedcall_AWAITED_NAME))
                      ->interface;
   } else {
-    PyErr_Format(PyExc_ImportError, "%s is not typedcall's", PyTypedcall_AWAITED_NAME);
+    PyErr_Format(PyExc_ImportError, "%s is not typedcall's capsule", PyTypedcall_AWAITED_NAME);
   }
   Py_DECREF(existing);
   return interface;
 }
 
-/// The interface of the calling interpreter, for modules that only read: what is there, or one
-/// that stands for it until a provider installs it, and serves as well. Installs nothing and needs
-/// nothing of the providers' half. Otherwise as PyTypedcall_Import (core/rendezvous.h): call it
-/// once, when a module is executed, and keep the pointer in the module's state, never in a C
-/// static. Borrowed; valid until the interpreter ends. NULL with ImportError when something else
-/// is under our names, or MemoryError. GIL: held.
+/// Returns the calling interpreter's interface for modules that only read: the installed one, or a
+/// placeholder that forwards to it as soon as a provider installs it. Installs nothing and needs
+/// none of the providers' half. As with PyTypedcall_Import (core/rendezvous.h), call it once, when
+/// a module is executed, and keep the pointer in the module's state, never in a C static. Borrowed;
+/// valid until the interpreter ends. NULL with ImportError if something else has our names, or
+/// MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   PyObject *existing = PyTypedcall_Internal_Existing();
   if (existing == NULL) return PyTypedcall_Internal_Waiting();
@@ -318,15 +316,13 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 }
 
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
-/// Where core/rendezvous.h is not included, nothing can be installed.
+/// Without core/rendezvous.h nothing can be installed.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
 
 #endif  // Py_LIMITED_API
 #pragma GCC diagnostic pop
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_AWAIT_H_

@@ -1,5 +1,5 @@
-// Is this a platform with tags, and what is said to its compiler beyond C and C++. The one place
-// that knows: all others ask TYPEDCALL_IS_SUPPORTED. Needs no Python.h.
+// Decides whether the platform has tags, and names compiler extensions. All other code asks
+// TYPEDCALL_IS_SUPPORTED. Needs no Python.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_COMPILER_H_
@@ -16,17 +16,17 @@
 #define TYPEDCALL_INTERNAL_HAS_TAGS 0
 #endif
 
-/// 1 where there are tags: 64-bit Linux, by GCC or Clang. 0 elsewhere: the same sources compile
-/// there, providers make their Python functions and tag nothing, types have no slots, and consumers
-/// find nothing. Windows has no tags because tables are static data with addresses of functions,
-/// and those of other modules are no constants there; 32 bits, because the ABI is asserted for 64;
-/// WebAssembly, because a function's address is an index there.
+/// 1 if there are tags: on 64-bit Linux, with GCC or Clang. Elsewhere 0: the same sources compile,
+/// providers make their Python functions and tag nothing, types have no slots, and consumers find
+/// nothing. Windows has no tags because tables are static data with addresses of functions, which
+/// are not constants there for other modules' functions; 32-bit systems, because the ABI is
+/// asserted for 64 bits; WebAssembly, because a function's address is an index.
 ///
 /// TYPEDCALL_ALLOW_UNTESTED_PLATFORM, defined before the first include, turns tags on for macOS and
-/// other systems, on which nobody has run them. On Windows and 32 bits nothing does.
+/// other systems, where they are untested. On Windows and 32 bits it changes nothing.
 #define TYPEDCALL_IS_SUPPORTED TYPEDCALL_INTERNAL_HAS_TAGS
 
-// Where there are no tags nothing is GNU's: wheels for Windows are built by MSVC.
+// Without tags, no GNU extensions: MSVC builds the wheels for Windows.
 #if TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_COLD __attribute__((cold))
 #define TYPEDCALL_RARE __attribute__((noinline, cold))
@@ -34,7 +34,7 @@
 #define TYPEDCALL_IN_LINE __attribute__((always_inline))
 #define TYPEDCALL_HIDDEN __attribute__((visibility("hidden")))
 #define TYPEDCALL_UNUSED __attribute__((unused))
-// A template may have a reference to what a null pointer points to, of which it takes the address.
+// For templates that bind a reference to a null pointer's target and take its address.
 #define TYPEDCALL_NULL_REFERENCES __attribute__((no_sanitize("null")))
 #define TYPEDCALL_EXPECT(value, expected) __builtin_expect(value, expected)
 #else
@@ -46,6 +46,15 @@
 #define TYPEDCALL_UNUSED
 #define TYPEDCALL_NULL_REFERENCES
 #define TYPEDCALL_EXPECT(value, expected) (value)
+#endif
+
+// Around declarations with C linkage.
+#ifdef __cplusplus
+#define TYPEDCALL_BEGIN_C extern "C" {
+#define TYPEDCALL_END_C }
+#else
+#define TYPEDCALL_BEGIN_C
+#define TYPEDCALL_END_C
 #endif
 
 #endif  // TYPEDCALL_CORE_COMPILER_H_

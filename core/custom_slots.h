@@ -1,5 +1,5 @@
-// The consumer's side of SEP 200: which custom slots does the type of an object offer?
-// No initialisation call, no GIL, no tp_flags bit; safe for every object.
+// The consumer's side of SEP 200: looks up the custom slots of an object's type. Needs no
+// initialisation call, no GIL and no tp_flags bit; safe for every object.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_H_
@@ -7,9 +7,7 @@
 
 #include "core/interface.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 /// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
 typedef struct PyExtensibleTypeData {
@@ -20,15 +18,15 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
-/// What heap types have. Their metaclass's size is where this ends.
+/// The data of heap types. It ends where their metaclass's instances do.
 typedef struct PyExtensibleHeapTypeData {
   PyExtensibleTypeData shared;
-  /// PyExtensibleType_KEY of the ID at position 0, constant once it is set, after count and table.
-  /// 0: it says nothing.
+  /// PyExtensibleType_KEY of the ID at position 0; set after count and table, then constant. 0 says
+  /// nothing.
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
-/// Of two facts one word: that it was written by us, and which ID is there.
+/// One word encodes two facts: the data are ours, and slot 0 has this ID.
 #define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
 
 // alignof(max_align_t) for C99 and C++ alike.
@@ -44,7 +42,7 @@ typedef struct PyExtensibleType_Internal_Alignment {
 #define PyExtensibleType_ALIGNMENT offsetof(PyExtensibleType_Internal_Alignment, most_aligned)
 
 /// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data
-/// of a metaclass derived from `type`. It depends on the CPython minor version compiled for.
+/// of a metaclass derived from `type`. Depends on the CPython minor version compiled for.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
@@ -72,19 +70,19 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   (void)obj, (void)id, (void)expected_pos;
   return NULL;
 }
-#elif !defined(Py_LIMITED_API)  // for which core/custom_slots_limited.h has the functions
+#elif !defined(Py_LIMITED_API)  // core/custom_slots_limited.h has the functions for it
 
-// The metaclass resolves each type that it makes. A type that bypasses it (type.__new__, a look-up
-// inside __init_subclass__, a derived metaclass that does not call super().__init__) is resolved
-// here. That needs the GIL: without it another thread may change the MRO meanwhile.
+// Resolves a type that bypassed the metaclass, which resolves each type it makes: type.__new__, a
+// look-up inside __init_subclass__, a derived metaclass that does not call super().__init__. Needs
+// the GIL, because without it another thread may change the MRO meanwhile.
 //
-// Out of line: inlined, it slows down loops that never call it. Still `inline`, so that a program
-// that never calls it links without libpython.
+// Out of line, because inlining it slows down loops that never call it. Still `inline`, so that a
+// program that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_ResolveNow(
+static inline TYPEDCALL_RARE int PyExtensibleType_Internal_ResolveNow(
     PyTypeObject *type, const PyExtensibleTypeData *data) {
-#ifndef Py_GIL_DISABLED  // there, another thread may be about to settle it: wait for that
+#ifndef Py_GIL_DISABLED  // there, wait for another thread that is about to settle it
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
   if (!PyTypedcall_IsAttached()) return 0;
@@ -93,7 +91,7 @@ static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_Reso
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return 0;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Reading the class body's slots can run code that lets go of the type.
+  // Reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
   const int failed = interface->resolve(interface->state, type, NULL, 0);
   if (failed) PyTypedcall_Internal_PostponeInterrupt();
@@ -105,43 +103,44 @@ static inline __attribute__((noinline, cold)) int PyExtensibleType_Internal_Reso
 }
 #pragma GCC diagnostic pop
 
-// Does the type end with our data, if its metaclass is ours? An ordinary static type whose base is
-// extensible has our metaclass, too, for CPython gives it that. But tp_as_buffer points to the
-// struct behind the type in heap types, where CPython puts it, and in static ones that
-// PyExtensibleType_Ready has seen; other static types have their own, or inherit the pointer.
+// True if the type ends with our data, given that its metaclass is ours. An ordinary static type
+// with an extensible base has our metaclass, too, because CPython passes it on. But tp_as_buffer
+// points to the struct behind the type only in heap types, where CPython puts it, and in static
+// types that PyExtensibleType_Ready has seen; other static types have their own struct or inherit
+// the pointer.
 static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
   return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
                             (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
          (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-// Does the metaclass's data end where that of ours does? CPython puts the members of a heap type
-// there, so one look at the type tells that it has the data itself and that all of it is there.
-// (The members of a static type stand anywhere. If they happen to be here, less than a page
-// behind the type, what lies in between can be read, and is neither magic nor key.)
+// True if the metaclass's data end where ours would. CPython puts a heap type's members there, so
+// one look at the type shows that it has the data, and all of it. (A static type's members can be
+// anywhere. If they happen to be here, less than a page behind the type, the bytes in between are
+// readable, and neither magic nor key.)
 static inline int PyExtensibleType_Internal_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// The same for all others: types that have no members, static types, types of larger metaclasses.
-// Most types that come to this have no slots.
+// The general check: types without members, static types, larger metaclasses. Most types that get
+// here have no slots.
 static inline int PyExtensibleType_Internal_IsLargeEnough(PyTypeObject *type) {
-  // The metaclass's size says whether the bytes are there at all, the magic whether they are ours.
+  // The metaclass's size shows whether the bytes exist, the magic whether they are ours.
   return !PyTypedcall_LIKELY(
              Py_TYPE(type)->tp_basicsize <
              (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
          PyExtensibleType_Internal_HasData(type);
 }
 
-// Where the data of a type is that has as many bytes.
+// Returns the type's data; the caller has checked its size.
 static inline const PyExtensibleHeapTypeData *PyExtensibleType_Internal_Bytes(
     const PyTypeObject *type) {
   return (const PyExtensibleHeapTypeData *)(const void *)((const char *)type +
                                                           PyExtensibleType_DATA_OFFSET);
 }
 
-// What such a type offers, or NULL when it is not extensible.
+// Returns such a type's data; NULL if it is not extensible.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Resolved(PyTypeObject *type) {
   const PyExtensibleTypeData *data = &PyExtensibleType_Internal_Bytes(type)->shared;
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
@@ -150,7 +149,7 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Resolved(PyT
   return PyExtensibleType_Internal_ResolveNow(type, data) ? data : NULL;
 }
 
-// What `type` offers, or NULL when it is not extensible.
+// Returns the data of any type; NULL if it is not extensible.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
   if (!PyExtensibleType_Internal_EndsAsOurs(type) &&
       !PyExtensibleType_Internal_IsLargeEnough(type)) {
@@ -159,17 +158,17 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   return PyExtensibleType_Internal_Resolved(type);
 }
 
-// The slot at position 0 of a type that ends as ours, if it has that ID, which is a valid one.
-// NULL: it has not, or only the rest of the look-up can tell.
+// Returns the slot at position 0 of a type that ends as ours, if it has this valid ID. NULL: it has
+// not, or only the full look-up can tell.
 static inline PyCustomSlot *PyExtensibleType_Internal_First(const PyTypeObject *type,
                                                             uintptr_t id) {
   const PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_Bytes(type);
   if (!PyTypedcall_Internal_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
-  if (data->shared.table == NULL) __builtin_unreachable();  // callers need not ask
+  if (data->shared.table == NULL) __builtin_unreachable();  // spares callers the check
   return data->shared.table;
 }
 
-// The same at another position, if the type is resolved. GCC does without: it inlines the search.
+// The same at another position, for resolved types. GCC does without: it inlines the search.
 static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObject *type,
                                                                uintptr_t id,
                                                                Py_ssize_t expected_pos) {
@@ -180,31 +179,32 @@ static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObjec
 }
 
 /// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
-/// and set no exception. But a thread without the GIL must have a reference to the type as well, or
-/// know that nobody assigns to the object's `__class__` meanwhile: the object may be all that keeps
-/// the old class alive. A thread without an attached thread state finds nothing on a type that
-/// nobody has resolved yet. Results are valid while the type lives. The slots are those of the
-/// type's creation: assigning to its `__bases__` afterwards changes none of them.
+/// and set no exception. But a thread without the GIL must also have a reference to the type, or
+/// know that no thread assigns to the object's `__class__` meanwhile: the object may be all that
+/// keeps the old class alive. A thread without an attached thread state finds nothing on a type
+/// that is not resolved yet. Results are valid while the type lives. The slots are fixed when the
+/// type is made: assigning to its `__bases__` changes none.
 /// Source: SEP 200, "Consumer API".
 
-/// 1 when the type of `obj` can have custom slots (perhaps it has none), else 0.
+/// Returns 1 if the type of `obj` can have custom slots (perhaps it has none), else 0.
 static inline int PyCustomSlots_Check(PyObject *obj) {
   return PyExtensibleType_Internal_Data(Py_TYPE(obj)) != NULL;
 }
 
-/// The length of the slot table, skipped positions included; 0 when the type is not extensible.
+/// Returns the length of the slot table with its skipped positions; 0 if the type is not
+/// extensible.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
 }
 
-/// The slot table; NULL when the type is not extensible or its table is empty.
+/// Returns the slot table; NULL if the type is not extensible or its table is empty.
 static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
   return data != NULL ? data->table : NULL;
 }
 
-// The look-up in a type that has the data, if that is resolved.
+// Searches a type that has the data, which it resolves first.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Search(
     PyTypeObject *type, uintptr_t id, Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = PyExtensibleType_Internal_Resolved(type);
@@ -221,8 +221,8 @@ static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Sear
   return NULL;
 }
 
-/// The slot with that ID, or NULL; never one with the special IDs 0 and 1. The position where it is
-/// expected (any value is safe) is looked at first, the rest of the table only after that.
+/// Returns the slot with that ID, or NULL; never one with the special IDs 0 and 1. Tries
+/// `expected_pos` (any value is safe) before it searches the table.
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);
@@ -241,7 +241,5 @@ static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *
 
 #endif
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_H_

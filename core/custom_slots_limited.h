@@ -1,6 +1,5 @@
-// The consumer's side of SEP 200 for modules compiled for the limited API (3.12 or later): the
-// place of the slots is not a constant there, so it is asked for once. Same answers as
-// custom_slots.h.
+// The consumer's side of SEP 200 for modules compiled for the limited API (3.12 or later), where
+// the slots' offset is not a constant and is looked up once. Same answers as custom_slots.h.
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 
@@ -11,12 +10,9 @@
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-/// Where the slots are in the calling interpreter. Belongs into module state, never into a C
-/// static.
+/// Where the slots are in the calling interpreter. Belongs in module state, never in a C static.
 typedef struct PyCustomSlots_Limited {
   const PyTypedcall_Interface *interface;
   PyTypeObject *metaclass;  ///< borrowed: it lives as long as the interpreter
@@ -60,7 +56,7 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlot
 
 #else
 
-/// Fills `out` in; once, when the module is executed. Returns 0, or -1 with the exceptions of
+/// Fills `out`. Call it once, when the module is executed. Returns 0, or -1 with the exceptions of
 /// PyTypedcall_Import. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
@@ -70,15 +66,15 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   return out->offset < 0 ? -1 : 0;
 }
 
-// What `type` offers, or NULL when it is not extensible. Walking a metaclass's MRO needs the GIL,
-// as someone may be changing it.
+// Returns the data of `type`; NULL if it is not extensible. Walking a metaclass's MRO needs the
+// GIL, because another thread may be changing it.
 static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
     const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
   }
-  // Whether a static type has the data is in its dictionary.
+  // A static type's dictionary says whether it has the data.
   if (!PyTypedcall_Internal_IsHeapType(type) &&
       (!attached || !PyExtensibleType_Internal_HasData(type))) {
     return NULL;
@@ -90,7 +86,7 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
   }
   if (!attached) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Reading the class body's slots can run code that lets go of the type.
+  // Reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
   const int failed = api->interface->resolve(api->interface->state, type, NULL, 0);
   if (failed) PyTypedcall_Internal_PostponeInterrupt();
@@ -110,8 +106,8 @@ static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibl
   return at >= 0 ? &data->table[at] : NULL;
 }
 
-/// As their namesakes in core/custom_slots.h, but for the GIL, which these need held; `api` is the
-/// calling interpreter's. They set no exception and keep a pending one. Source: SEP 200.
+/// As their namesakes in core/custom_slots.h, but the GIL must be held; `api` is the calling
+/// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
 
 static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
   return PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1) != NULL;
@@ -136,9 +132,9 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
       PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
-/// PyCustomSlots_LimitedFind without the GIL: the limited API cannot tell whether a thread has it,
-/// so this is another function. It finds slots of heap types whose metaclass is ours itself and
-/// that someone has resolved; others offer nothing here.
+/// PyCustomSlots_LimitedFind without the GIL; a separate function because the limited API cannot
+/// tell whether a thread holds it. Finds slots only on resolved heap types whose metaclass is
+/// exactly ours.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
@@ -148,7 +144,5 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlot
 
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_

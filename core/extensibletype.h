@@ -1,5 +1,5 @@
-// core/extensible_type.h by its name in SEP 200, "Provider API". As there, it brings the consumer's
-// half; core/customslots.h says what to put on the include path.
+// core/extensible_type.h by its name in SEP 200, "Provider API", with the consumer's half, as
+// there. core/customslots.h says what to put on the include path.
 #ifndef TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 #define TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 

@@ -1,6 +1,6 @@
 // Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
-// binding libraries. Their tables are in the interpreter's side table; PyCustomSlots_Find knows
-// nothing of them, PyCustomSlots_FindAny does. Source: docs/ABI.md, sections 1 and 5.
+// binding libraries. Their tables are in the interpreter's side table; PyCustomSlots_FindAny finds
+// them, PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
@@ -13,9 +13,7 @@
 #include "core/slots/no_foreign_slots.h"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 #if TYPEDCALL_IS_SUPPORTED
 
@@ -24,10 +22,10 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
-// What `type` offers, seeing its MRO: the first type there that brings an ID wins, and the first
-// with slots keeps its positions. A new table with `*used` slots and, if `before` stand where it
-// belongs, some capacity; NULL with MemoryError, or without an exception when there is no MRO yet.
-// Runs no Python code.
+// Merges what the types in the MRO of `type` offer: the first that brings an ID wins, and the first
+// with slots keeps its positions. Returns a new table with `*used` slots and, if it replaces one
+// with `before` slots, some capacity; NULL with MemoryError, or without an exception if there is no
+// MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     const PyTypedcall_Interface *interface, PyTypeObject *type, Py_ssize_t before,
     Py_ssize_t *used) {
@@ -35,7 +33,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  // Each is looked up once: without the GIL it may be another one the next time.
+  // Each is looked up once: without the GIL a second look may find another row.
   const PyForeignSlots_Table **rows =
       (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
@@ -43,7 +41,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
                                           (PyTypeObject *)PyTuple_GetItem(mro, i));
     most += PyForeignSlots_Internal_Used(rows[i]);
   }
-  // As long as it may become without being made again, if there is one that is too short.
+  // Room to grow in place if it replaces a table that is too short.
   const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, most);
   PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(capacity) : NULL;
   PyExtensibleType_Internal_Merge merge;
@@ -54,7 +52,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
     Py_ssize_t count = PyForeignSlots_Internal_Used(rows[i]);
-    // Another thread may have added some, and is going to look here once more.
+    // Another thread may have added some; it looks here again.
     if (count > capacity - merge.count) count = capacity - merge.count;
     failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
@@ -71,9 +69,9 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   return merged;
 }
 
-// Puts `table` where `existing` (may be NULL) was found. Returns 0, or -1 with an exception; it
-// takes the table in any case. Callers look again afterwards: another thread, or Python code that
-// the first row of a type can run, may have come first, and then what it has put there stands.
+// Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; takes
+// the table in any case. Callers look again afterwards: another thread, or Python code run by a
+// type's first row, may have come first, and then its table stands.
 static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
                                               PyTypeObject *type,
                                               const PyForeignSlots_Table *existing,
@@ -89,9 +87,9 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
   return result == -1 ? -1 : 0;
 }
 
-// May `table`, of which `used` are slots, stand instead of `existing` (may be NULL), of which
-// `before` were when it was made? 1: `existing` says the same now, in its free places; 0: it may,
-// and `existing` does not change any more; -1: that has changed meanwhile. Does not take the table.
+// Tries to extend `existing` (may be NULL), which had `before` slots, to the `used` slots of
+// `table`. Returns 1 if `existing` has them now, in its free places; 0 if `table` may replace it,
+// and it no longer changes; -1 if it has changed meanwhile. Does not take the table.
 static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *interface, int space,
                                                  PyTypeObject *type,
                                                  const PyForeignSlots_Table *existing,
@@ -120,12 +118,12 @@ static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *in
   return result;
 }
 
-// Makes the merged row of `type` say what its MRO says now. Returns it, or NULL with an exception
+// Brings the merged row of `type` up to date with its MRO. Returns it, or NULL with an exception
 // (without one if the type has no MRO yet). Valid while the type lives.
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
-    // Looked up before what it is made from: whoever has newer rows then finds it changed.
+    // Looked up before its sources, so that a thread with newer ones sees it change.
     const PyForeignSlots_Table *existing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
     const Py_ssize_t before = PyForeignSlots_Internal_Used(existing);
@@ -136,7 +134,7 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
                                                     existing, before, merged, used);
     if (said != 0) PyForeignSlots_Internal_Destroy(merged);
     if (said > 0 && used == before) return existing;
-    // What was added may have been taken away from the rows meanwhile: looked at once more.
+    // A slot that was added may have left the rows meanwhile, so look once more.
     if (said != 0) continue;
     if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, existing, merged) <
         0) {
@@ -145,8 +143,8 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
   }
 }
 
-// Refreshes the merged rows of `type` and of all classes derived from it; classes that nobody has
-// looked at have none yet. Returns 0, or -1 with an exception.
+// Refreshes the merged rows of `type` and of all classes derived from it; a class that was never
+// looked at has none. Returns 0, or -1 with an exception.
 static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface *interface,
                                                      PyTypeObject *type) {
   if (PyForeignSlots_Internal_Refresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -179,9 +177,9 @@ static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface
   return result;
 }
 
-// The `before` slots of `existing` (may be NULL) and those of the new ones that are not among them:
-// a new table with `*used` slots, or NULL;
-// then an exception is set if there is a conflict or no memory, and none if there is nothing new.
+// Returns a new table with the `before` slots of `existing` (may be NULL) and the new ones not
+// among them, `*used` together. NULL with an exception for a conflict or lack of memory; NULL
+// without one if nothing is new.
 static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
     PyTypeObject *type, const PyForeignSlots_Table *existing, Py_ssize_t before,
     const PyCustomSlot *slots, Py_ssize_t count, Py_ssize_t *used) {
@@ -203,15 +201,14 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
     const PyExtensibleType_Internal_IndexCell *known =
         PyExtensibleType_Internal_IndexFind(&ids, slots[i].id);
     if (slots[i].id == PyCustomSlot_ID_SKIP) {
-      // Positions are for the first who registers.
+      // The first registration decides the positions.
       if (existing == NULL || existing->count == 0) table->slots[table->count++] = slots[i];
     } else if (known == NULL) {
       table->slots[table->count++] = slots[i];
     } else if (table->slots[known->at].data.flags != slots[i].data.flags) {
       char name[PyTypedcall_Internal_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
       PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
-      PyErr_Format(PyExc_ValueError,
-                   "type '%s' has the custom slot %s already, and it says something else",
+      PyErr_Format(PyExc_ValueError, "type '%s' already has custom slot %s, with other data",
                    PyTypedcall_Internal_Name(type, name), id);
       table->count = before;
       break;
@@ -227,17 +224,16 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
 
 /// Gives `type`, which is not extensible itself, `count` custom slots for PyCustomSlots_FindAny.
 /// They are copied; subclasses inherit them by MRO order; they go when the type dies. Several
-/// modules can register slots for one type; the same slot twice is one slot. Subclasses that have
-/// been looked at before are brought up to date, as far as `type.__subclasses__()` leads to them.
-/// What slots point to must outlive the type and its subclasses, also those that have left it. A
-/// class that the garbage collector has found dead, and that a finalizer brings back to life, has
-/// lost them.
+/// modules can register slots for one type; the same slot twice is one slot. Updates subclasses
+/// that were looked at before, if `type.__subclasses__()` leads to them. Slots' pointers must
+/// outlive the type and its subclasses, also those that have left it. A class that the garbage
+/// collector has found dead and a finalizer revives has lost its slots.
 ///
-/// Returns 0, or -1 with ValueError (an ID is invalid, occurs twice, or is there already with
-/// other data: then nothing has changed; no slots), TypeError (an extensible type, or one that has
-/// no weak references), RuntimeError while the interpreter ends, or MemoryError. GIL: held;
-/// `interface` is the calling interpreter's, and for that one alone the slots are registered, even
-/// if the type is shared.
+/// Returns 0, or -1 with ValueError (an ID is invalid, occurs twice, or exists with other data, in
+/// which case nothing has changed; no slots), TypeError (an extensible type, or one without weak
+/// references), RuntimeError while the interpreter ends, or MemoryError. GIL: held; `interface` is
+/// the calling interpreter's, and the slots are registered for that one alone, even if the type is
+/// shared.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -274,9 +270,9 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   return PyErr_Occurred() ? -1 : PyForeignSlots_Internal_RefreshAll(interface, type);
 }
 
-/// Takes the slot `id` away from what was registered for `type`, whoever registered it. Slots that
-/// have been found stay readable until the type dies. Returns 1, 0 when it was not there, or
-/// -1 with MemoryError. GIL: held, as for PyForeignSlots_Register.
+/// Removes the slot `id` registered for `type` by any module. Slots that have been found stay
+/// readable until the type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: held,
+/// as for PyForeignSlots_Register.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
@@ -311,17 +307,17 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// The first look at a type: merges what it inherits. Out of line, because it happens once a type;
-// `inline` for the reason given in core/custom_slots.h.
+// Merges what a type inherits, when it is first looked at. Out of line, because it happens once per
+// type; `inline` for the reason given in core/custom_slots.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline __attribute__((noinline, cold)) const PyForeignSlots_Table *
-PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyTypeObject *type) {
+static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyForeignSlots_Internal_FirstLook(
+    const PyTypedcall_Interface *interface, PyTypeObject *type) {
 #ifndef Py_LIMITED_API
   if (!PyTypedcall_IsAttached()) return NULL;
 #endif
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Making the first row of a type can run code that lets go of it.
+  // Making the first row of a type can run code that releases it.
   Py_INCREF((PyObject *)type);
   const PyForeignSlots_Table *table = PyForeignSlots_Internal_Refresh(interface, type);
   if (PyTypedcall_Internal_IsUnshared(type)) table = NULL;
@@ -331,21 +327,21 @@ PyForeignSlots_Internal_FirstLook(const PyTypedcall_Interface *interface, PyType
 }
 #pragma GCC diagnostic pop
 
-/// The slot with that ID that was registered for the type of `obj` or for one of its bases; NULL
-/// when there is none, and for the special IDs. Slots that the type has itself are not looked at.
-/// `interface` is the one of the calling interpreter, from PyTypedcall_Import.
+/// Returns the slot with that ID registered for the type of `obj` or one of its bases; NULL if
+/// there is none, and for the special IDs. Ignores slots that the type has itself. `interface` is
+/// the calling interpreter's, from PyTypedcall_Import.
 ///
 /// Takes no lock, sets no exception and keeps a pending one. Needs no GIL (without it the caller
-/// has a reference to the type, too, as for PyCustomSlots_Find), but a thread without an attached
-/// thread state finds inherited slots only once anybody has looked at that class with one; compiled
+/// also has a reference to the type, as for PyCustomSlots_Find), but a thread without an attached
+/// thread state finds inherited slots only after an attached one has looked at that class; compiled
 /// for the limited API, which cannot tell, it needs the GIL. On CPython 3.9 to 3.11 a
 /// subinterpreter that runs on the main thread counts as not attached.
 ///
-/// What a class inherits is settled by the first look, and again, by the MRO of that time, whenever
-/// slots are registered for one of its bases or taken away from one; assigning to `__bases__` alone
-/// changes nothing. Without memory for the first look nothing is found, and the next look tries
-/// again. Every class looked at costs some 50 bytes, which come back when the interpreter ends.
-/// Valid while the type lives.
+/// The first look settles what a class inherits; registering or removing slots of one of its bases
+/// settles it again by the MRO of that time; assigning to `__bases__` alone changes nothing. If
+/// memory runs out at the first look, nothing is found, and the next look tries again. Every class
+/// looked at costs some 50 bytes until the interpreter ends. The result is valid while the type
+/// lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
@@ -366,8 +362,8 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 }
 
 #ifndef Py_LIMITED_API
-/// The slot with that ID that the type of `obj` offers (PyCustomSlots_Find), or else the one that
-/// was registered for it (PyForeignSlots_Find, whose rules hold here).
+/// Returns the slot with that ID that the type of `obj` offers (PyCustomSlots_Find), or else the
+/// one registered for it (PyForeignSlots_Find, whose rules hold here).
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
                                                         PyObject *obj, uintptr_t id,
                                                         Py_ssize_t expected_pos) {
@@ -378,7 +374,5 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
 
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_FOREIGN_SLOTS_H_

@@ -1,7 +1,7 @@
-// PEP 697 by its own names on every CPython since 3.9: a file that is written for 3.12 includes
-// this one behind Python.h, and compiles before 3.12, too. From 3.12 on there is nothing in it but
-// core/type_data.h, and CPython's own functions check less than ours: neither the spec's itemsize
-// nor whether each member has Py_RELATIVE_OFFSET. Needs the full API.
+// PEP 697 by its own names on every CPython since 3.9: a file written for 3.12 includes this behind
+// Python.h and compiles before 3.12, too. From 3.12 on this only includes core/type_data.h;
+// CPython's own functions check less than ours: neither the spec's itemsize nor whether each member
+// has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_
 #define TYPEDCALL_CORE_PEP697_H_
 
@@ -9,9 +9,7 @@
 
 #if PY_VERSION_HEX < 0x030C0000
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 /// PyTypeData_Get, its contract and its thread rules. Source: PEP 697, "Relative basicsize".
 static inline void *PyObject_GetTypeData(PyObject *obj, PyTypeObject *cls) {
@@ -30,12 +28,10 @@ static inline PyObject *PyType_FromMetaclass(PyTypeObject *metaclass, PyObject *
   return PyTypeData_FromSpec(metaclass, module, spec, bases);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 
-// The older functions that make types, which know the negative `basicsize` of a spec only from 3.12
-// on: calls behind this header do here, too.
+// Before 3.12 the older functions that make types do not know a negative `basicsize`: behind this
+// header they do.
 #define PyType_FromModuleAndSpec(module, spec, bases) \
   PyType_FromMetaclass(NULL, (module), (spec), (bases))
 #define PyType_FromSpecWithBases(spec, bases) PyType_FromMetaclass(NULL, NULL, (spec), (bases))

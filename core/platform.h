@@ -1,5 +1,5 @@
-// What the ABI layer asks of compiler, platform and Python version, refused here by name, and the
-// few shims that differ between them. The C99 layer includes nothing but Python.h below this file.
+// The ABI layer's requirements on compiler, platform and Python version, each refused by name, and
+// the few shims for their differences. The C99 layer includes only Python.h below this file.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_PLATFORM_H_
@@ -39,7 +39,7 @@
 #define PyTypedcall_STORE_RELEASE(address, value) \
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
-// Does a word have this value? If so, what its writer wrote before it is there as well.
+// True if the word has this value; then everything its writer wrote before it is visible, too.
 static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -54,15 +54,15 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-// True more often than not, but both ways are to be quick: neither goes out of the caller's loop.
+// True more often than not, but both ways are quick: neither leaves the caller's loop.
 #if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
 #define PyTypedcall_RATHER(condition) __builtin_expect_with_probability(!!(condition), 1, 0.6)
 #else
 #define PyTypedcall_RATHER(condition) (condition)
 #endif
 
-// Clang inlines all of a function or nothing, and counts what is rarely run in it, too. So it is
-// told where to cut. GCC finds that by itself.
+// Clang inlines a function whole or not at all, its rare parts included, so this shows it where to
+// cut. GCC finds that by itself.
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define PyTypedcall_RARE_PART __attribute__((noinline))
 #else
@@ -75,7 +75,7 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #define PyTypedcall_IS_CUT 0
 #define PyTypedcall_QUICK_PART PyTypedcall_RARE_PART
 #endif
-#else  // nothing is shared there
+#else  // nothing is shared
 #define PyTypedcall_LOAD_RELAXED(address) (*(address))
 #define PyTypedcall_LOAD_ACQUIRE(address) (*(address))
 #define PyTypedcall_STORE_RELEASE(address, value) (*(address) = (value))
@@ -93,8 +93,8 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #endif
 
 // Between these, one thread at a time has what `object` guards: a critical section on free-threaded
-// builds, nothing where the GIL does it. As with the GIL, code that runs Python code or waits lets
-// other threads in. No `return` and no jump in between.
+// builds, nothing where the GIL does it. As with the GIL, running Python code or waiting lets other
+// threads in. No `return` and no jump in between.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
@@ -105,8 +105,8 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #define PyTypedcall_END_EXCLUSIVE() }
 #endif
 
-// Memory that outlives an interpreter or is freed without the GIL. Each module frees only what it
-// has allocated itself, so it does not matter that the limited API knows only C's own.
+// Memory that outlives an interpreter or is freed without the GIL. Each module frees only its own,
+// so the limited API can use C's functions.
 #ifdef Py_LIMITED_API
 #define PyTypedcall_RAW_CALLOC(count, size) calloc((count), (size))
 #define PyTypedcall_RAW_REALLOC(memory, size) realloc((memory), (size))
@@ -118,12 +118,12 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #endif
 
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
-/// Does this thread have an attached thread state (hold the GIL)? Needs neither the GIL nor an
+/// True if this thread has an attached thread state (holds the GIL). Needs neither the GIL nor an
 /// interpreter and sets no exception.
 ///
-/// Up to 3.11 the "current" thread state is a process-wide variable that belongs to whichever
-/// thread holds the GIL, so it only counts when it is also this thread's own. A thread that runs a
-/// subinterpreter with a second thread state is then taken for detached, which is the safe side.
+/// Up to 3.11 the "current" thread state is a process-wide variable of the thread that holds the
+/// GIL, so it only counts if it is also this thread's own. A thread that runs a subinterpreter with
+/// a second thread state is then taken for detached, which is safe.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;
@@ -134,10 +134,10 @@ static inline int PyTypedcall_IsAttached(void) {
   return current != NULL && current == PyGILState_GetThisThreadState();
 #endif
 }
-#endif  // the limited API and cpyext have no function that says so
+#endif  // the limited API and cpyext have no such function
 
-// What is in `dict` under `key`. New reference; NULL without an exception when there is
-// nothing, else with one. Comparing keys can run Python code.
+// Returns a new reference to the value of `key` in `dict`; NULL without an exception if there is
+// none, else with one. Comparing keys can run Python code.
 static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
@@ -149,8 +149,8 @@ static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *k
   return value;
 }
 
-// What is there, `value` if nothing did: in one step, whatever comparing keys may run. New
-// reference, or NULL with an exception.
+// Returns the value of `key`, which it sets to `value` if there is none, in one step, whatever
+// comparing keys runs. New reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
                                                         PyObject *value) {
 #ifdef Py_LIMITED_API
@@ -166,9 +166,9 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject
 #endif
 }
 
-// The same for a dictionary that only we write to, with keys that compare without Python code; the
-// caller has it for itself. CPython 3.13.0's own function adds half an item, and says it has added
-// one, when there is no memory for a larger array.
+// The same for a dictionary that only we write to, whose keys compare without Python code; the
+// caller has it for itself. Without memory for a larger array, CPython 3.13.0's own function adds
+// half an item and reports success.
 static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, PyObject *key,
                                                               PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
@@ -182,7 +182,7 @@ static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, Py
 #endif
 }
 
-/// A pending exception put aside, so that look-ups inside an error path neither see nor lose it.
+/// A pending exception, put aside so that look-ups in an error path neither see nor lose it.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject *raised;
@@ -191,7 +191,7 @@ typedef struct {
 #endif
 } PyTypedcall_SavedError;
 
-/// Takes the pending exception, if any, away from the thread. GIL: held.
+/// Takes the pending exception, if any, from the thread. GIL: held.
 static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
   PyTypedcall_SavedError saved;
 #if PY_VERSION_HEX >= 0x030C0000
@@ -202,7 +202,7 @@ static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
   return saved;
 }
 
-/// Puts it back, dropping whatever has been set in between. GIL: held.
+/// Puts it back and drops any exception set in between. GIL: held.
 static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(saved.raised);
@@ -218,8 +218,8 @@ static inline int PyTypedcall_Internal_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// For a look-up that cannot tell of an exception and is about to drop one: a KeyboardInterrupt is
-// not lost, but comes again as soon as Python code runs. GIL: held.
+// For a look-up that must drop its exception: a KeyboardInterrupt is raised again as soon as Python
+// code runs. GIL: held.
 static inline void PyTypedcall_Internal_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTypedcall_Internal_RaiseInterrupt, NULL);

@@ -1,5 +1,5 @@
-// Where separately compiled modules of one interpreter meet: the first one in installs the
-// metaclass and the side table in module `_extensibletype`, every later one finds them there.
+// The meeting point of separately compiled modules of one interpreter: the first installs the
+// metaclass and the side table in module `_extensibletype`, and every later one finds them there.
 // Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
 #include "core/version.h"
 
@@ -8,19 +8,17 @@
 
 #include "core/await.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this part
+#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this
 
 #include "core/rendezvous/interface_functions.h"
 
-// The one of core/await.h, a macro, only waits for an installer; the one below is an installer.
+// The macro of core/await.h waits for an installer; the function below is one.
 #undef PyTypedcall_Import
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 // `_extensibletype.combined_metaclass`, for Python code.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_CombinedFromPython(
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_CombinedFromPython(
     PyObject *self, PyObject *metaclasses) {
   (void)self;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
@@ -39,8 +37,9 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
               "abc.ABCMeta)).\n"
               "The same metaclasses give the same result, in whatever order.")};
 
-static inline __attribute__((cold)) void PyTypedcall_Internal_ReadCounters(
-    void *opaque, PyTypedcall_Counters *out, size_t size) {
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_ReadCounters(void *opaque,
+                                                                    PyTypedcall_Counters *out,
+                                                                    size_t size) {
   const PyTypedcall_Counters *live = &((const PyTypedcall_Internal_State *)opaque)->counters;
   PyTypedcall_Counters read;
   read.rows_added = PyTypedcall_LOAD_RELAXED(&live->rows_added);
@@ -50,8 +49,8 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_ReadCounters(
   memcpy(out, &read, size < sizeof(*out) ? size : sizeof(*out));
 }
 
-// All rows of the state, out of its tables and of their owners' lists: nobody finds them any more.
-// A chain, with the state's references. Runs no Python code.
+// Takes all rows out of the tables and their owners' lists, so that no look-up finds them. Returns
+// a chain with the state's references. Runs no Python code.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
     PyTypedcall_Internal_State *state, PyObject *owners) {
   PyTypedcall_Internal_Row *rows = NULL;
@@ -71,7 +70,7 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
         rows = row;
       }
     }
-    // Who remembers what it found compares counters, and must not take these rows for alive.
+    // Caches compare counters and must not take these rows for alive.
     PyTypedcall_Internal_Count(&state->counters.rows_removed, table->live);
     table->live = 0;
     PyTypedcall_Internal_TableFree(table);
@@ -79,9 +78,9 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
   return rows;
 }
 
-// Lets go of everything but the struct itself. That can run anything, so all of it is out of the
-// state before the first thing is let go.
-static inline __attribute__((cold)) void PyTypedcall_Internal_EmptyState(
+// Releases everything but the struct itself. That can run anything, so all of it leaves the state
+// first.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_EmptyState(
     PyTypedcall_Internal_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
@@ -105,25 +104,25 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_EmptyState(
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
-// What `sys` has under that name: borrowed, or NULL; sets no exception. PySys_GetObject does not
-// say whether there was no memory to look, so it is asked once more.
+// Returns `sys.<name>`, borrowed, or NULL; sets no exception. Asks twice, because PySys_GetObject
+// does not say whether memory ran out.
 static inline PyObject *PyTypedcall_Internal_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
 }
 
-// Does `sys` still have what every running interpreter has? It is wiped before the interpreter lets
-// go of its own dictionary.
+// True if `sys` still has what every running interpreter has. It is wiped before the interpreter
+// releases its own dictionary.
 static inline int PyTypedcall_Internal_IsRunning(void) {
   PyObject *modules = PyTypedcall_Internal_OfSys("modules"),
            *version = PyTypedcall_Internal_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
 }
 
-static inline __attribute__((cold)) void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
 
-// Python code can get hold of the interpreter's dictionary (CPython 3.13 shows it to
-// gc.get_objects()) and empty it. What others use stays, and is there again.
+// Python code can find the interpreter's dictionary (CPython 3.13 shows it to gc.get_objects()) and
+// empty it. The interface that others use stays, and is put back.
 static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -133,7 +132,7 @@ static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *sta
   if (kept != NULL && key != NULL && again != NULL) {
     existing = PyTypedcall_Internal_SetDefault(kept, key, again);
   }
-  // If that has failed, this interface stays as it is for those who have it.
+  // If that failed, modules that have this interface keep using it.
   state->is_coming_back = 1;
   Py_XDECREF(existing);
   Py_XDECREF(again);
@@ -142,31 +141,31 @@ static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *sta
   PyTypedcall_RestoreError(saved);
 }
 
-// Of a capsule that this module has made.
+// For capsules that this module made.
 static inline PyTypedcall_Internal_State *PyTypedcall_Internal_StateIn(PyObject *capsule) {
   return (PyTypedcall_Internal_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(
                                             capsule, PyTypedcall_CAPSULE_NAME))
       ->state;
 }
 
-static inline __attribute__((cold)) void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
   PyTypedcall_Internal_State *state = PyTypedcall_Internal_StateIn(capsule);
   if (state->is_coming_back) return;
   if (state->is_installed && PyTypedcall_Internal_IsRunning()) {
     PyTypedcall_Internal_ComeBack(state);
     return;
   }
-  // The struct of an interface that was installed stays, some two hundred bytes an interpreter:
-  // CPython runs Python code after the interpreter's dictionary has gone, and that code may call
-  // modules that hold the interface.
+  // An installed interface's struct stays, some two hundred bytes an interpreter: CPython runs
+  // Python code after the interpreter's dictionary has gone, and that code may call modules that
+  // hold the interface.
   const int was_shown = state->is_installed;
   PyTypedcall_Internal_EmptyState(state);
   if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
-// A capsule with a new interface, not yet shown to anybody. New reference, or NULL with an
-// exception.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(void) {
+// Returns a capsule with a new interface, which no other code has seen yet: a new reference, or
+// NULL with an exception.
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewCapsule(void) {
   PyTypedcall_Internal_State *state =
       (PyTypedcall_Internal_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
@@ -196,7 +195,7 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewCapsule(vo
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
-    // CPython 3.14 shows them from the beginning.
+    // CPython 3.14 tracks them from the beginning.
     PyTypedcall_Internal_Hide(state->owners);
     PyTypedcall_Internal_Hide(state->slot_names);
     PyTypedcall_Internal_Hide(state->combined);
@@ -218,15 +217,15 @@ static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *
   return existing;
 }
 
-// Puts the metaclass and what Python code can call into the module's dictionary. Returns 0, or -1
-// with ImportError when another metaclass is there.
+// Puts the metaclass and the functions for Python code into the module's dictionary. Returns 0, or
+// -1 with ImportError if another metaclass is there.
 static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
   char kind[PyTypedcall_Internal_NAME_SIZE];
   PyObject *existing = PyTypedcall_Internal_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
   if (existing == NULL) return -1;
   const int is_other = existing != metaclass;
   if (is_other) {
-    PyErr_Format(PyExc_ImportError, "%s.%s is not typedcall's metaclass but a '%s'",
+    PyErr_Format(PyExc_ImportError, "%s.%s is a '%s' instead of typedcall's metaclass",
                  PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
                  PyTypedcall_Internal_Name(Py_TYPE(existing), kind));
   }
@@ -244,7 +243,8 @@ static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *m
   return existing != NULL ? 0 : -1;
 }
 
-// Is what is in the module one that we can use? ImportError that says what is wrong if not.
+// Returns the interface in the module's capsule, or NULL with ImportError that says why it is
+// unusable.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject *dict,
                                                                        PyObject *capsule) {
   const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(capsule);
@@ -260,16 +260,16 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
   return shown == 0 ? interface : NULL;
 }
 
-// The dictionary of module `_extensibletype`, which is made when it is not there yet: a new
-// reference, or NULL with an exception.
+// Returns the dictionary of module `_extensibletype`, which it makes if necessary: a new reference,
+// or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
   PyObject *modules = PyTypedcall_Internal_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
-    // No memory looks the same.
+    // Lack of memory looks the same.
     PyObject *name = PyUnicode_FromString("modules");
     if (name == NULL) return NULL;
     Py_DECREF(name);
-    PyErr_SetString(PyExc_ImportError, "typedcall: sys.modules is not there");
+    PyErr_SetString(PyExc_ImportError, "typedcall: sys.modules is missing");
     return NULL;
   }
   Py_INCREF(modules);
@@ -284,7 +284,7 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
   if (PyModule_Check(module)) dict = PyModule_GetDict(module);
   if (dict == NULL) {
     char kind[PyTypedcall_Internal_NAME_SIZE];
-    PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is not a module but a '%s'",
+    PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is a '%s' instead of a module",
                  PyTypedcall_MODULE, PyTypedcall_Internal_Name(Py_TYPE(module), kind));
   }
   Py_XINCREF(dict);
@@ -292,15 +292,15 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
   return dict;
 }
 
-// The capsule in the module, ours if there was none: a new reference, or NULL with an exception.
-// `dict` is the module's, `kept` the interpreter's own.
+// Returns the capsule in the module, ours if there was none: a new reference, or NULL with an
+// exception. `dict` is the module's, `kept` the interpreter's own.
 static inline PyObject *PyTypedcall_Internal_ExistingCapsule(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
   if (existing != NULL) return existing;
-  // Whoever empties sys.modules takes the module away, but not the interface that others use.
+  // Emptying sys.modules removes the module, but not the interface that others use.
   PyObject *ours = PyTypedcall_Internal_Look(kept, PyTypedcall_CAPSULE_NAME);
   if (ours == NULL) {
-    // Making it may run other code: what is there now counts, not what we made.
+    // Making it may run other code: an interface installed meanwhile wins.
     PyObject *fresh = PyTypedcall_Internal_NewCapsule();
     if (fresh == NULL) return NULL;
     existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
@@ -318,8 +318,8 @@ static inline PyObject *PyTypedcall_Internal_ExistingCapsule(PyObject *dict, PyO
   return existing;
 }
 
-// Puts our capsule where it is missing, and takes what is there if it is usable. Borrowed, or
-// NULL with an exception.
+// Puts our capsule where it is missing, and returns the interface there if it is usable. Borrowed,
+// or NULL with an exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict,
                                                                      PyObject *kept) {
   PyObject *existing = PyTypedcall_Internal_ExistingCapsule(dict, kept);
@@ -328,7 +328,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
   if (interface != NULL) {
     PyObject *first = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
     if (first != NULL && first != existing) {
-      PyErr_Format(PyExc_ImportError, "%s has been replaced: this interpreter has another one",
+      PyErr_Format(PyExc_ImportError,
+                   "%s has been replaced: this interpreter has another interface",
                    PyTypedcall_CAPSULE_NAME);
     }
     if (first != existing) interface = NULL;
@@ -338,15 +339,14 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
   return interface;
 }
 
-/// The interface of the calling interpreter, installed now if no module has done so before. Call it
+/// Returns the calling interpreter's interface, which it installs if no module has done so. Call it
 /// once, when a module is executed, and keep the pointer in the module's state, never in a C
 /// static: interpreters do not share it. Borrowed; valid until the interpreter ends, whatever
-/// becomes of `sys.modules`. For who only reads, PyTypedcall_Await (core/await.h) does as well.
+/// becomes of `sys.modules`. Modules that only read can use PyTypedcall_Await (core/await.h).
 ///
-/// Returns NULL with ImportError when something else is under our names or another major
-/// version was first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL:
-/// held.
-static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Import(void) {
+/// Returns NULL with ImportError if something else has our names or another major version was
+/// first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL: held.
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(void) {
   PyObject *dict = PyTypedcall_Internal_MakeModule();
   if (dict == NULL) return NULL;
   const PyTypedcall_Interface *interface = NULL;
@@ -360,19 +360,15 @@ static inline __attribute__((cold)) const PyTypedcall_Interface *PyTypedcall_Imp
   return interface;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-/// The slot ID that belongs to `name` (UTF-8) in the calling interpreter: the same for every
-/// module, whoever asks first. It is for ideas that nobody has registered: prefix the name with the
-/// project's own, as in "scikit-foo.kernel". IDs are given out in the order in which they are asked
-/// for: never keep one in a C static, in a file or in another interpreter.
+/// Returns the slot ID of `name` (UTF-8) in the calling interpreter, the same for every module. It
+/// is for ideas without a registered ID: prefix the name with the project's own, as in
+/// "scikit-foo.kernel". IDs are allocated in the order of first calls: never keep one in a C
+/// static, in a file or in another interpreter.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
 /// while the interpreter ends, or MemoryError. GIL: held. `interface` is the calling interpreter's.
@@ -382,7 +378,5 @@ static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *inter
   return interface->slot_id(interface->state, name);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_H_

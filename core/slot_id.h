@@ -1,5 +1,5 @@
-// What a custom slot is: the (id, data) pair of SEP 200 and how its 32-bit IDs are made up.
-// Source: SEP 200, sections "The custom slot table" and "The custom slot ID space".
+// Custom slots: the (id, data) pair of SEP 200 and the parts of its 32-bit IDs. Source: SEP 200,
+// sections "The custom slot table" and "The custom slot ID space".
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_SLOT_ID_H_
@@ -7,11 +7,9 @@
 
 #include "core/platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-/// One custom slot. What `data` means is defined by whoever defined the ID.
+/// One custom slot. Whoever defines an ID defines the meaning of `data`.
 typedef struct PyCustomSlot {
   uintptr_t
       id;  ///< odd: an allocated ID, see below; even: the address of something both sides know
@@ -22,59 +20,57 @@ typedef struct PyCustomSlot {
   } data;
 } PyCustomSlot;
 
-/// IDs that no slot can have: a position left empty behind the last slot of an over-allocated
-/// table, and a position skipped so that the next slot stands where its consumers expect it.
+/// IDs that no slot can have: an empty position behind the last slot of an over-allocated table,
+/// and a position skipped so that the next slot stands where its consumers expect it.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
-/// Registrars (bits 31-24). 0x06 to 0xfe are for whoever asks; docs/reference/slot-ids.md is the
-/// list.
+/// Registrars (bits 31-24). 0x06 to 0xfe are free to request; docs/reference/slot-ids.md lists
+/// them.
 #define PyCustomSlot_REGISTRAR_RESERVED 0x00
 #define PyCustomSlot_REGISTRAR_PRIVATE 0x01  ///< never in released libraries
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
 #define PyCustomSlot_REGISTRAR_NUMPY 0x03
 #define PyCustomSlot_REGISTRAR_NUMFOCUS 0x04
 #define PyCustomSlot_REGISTRAR_TYPEDCALL 0x05
-#define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< PyCustomSlot_IDByName gives these out
+#define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< for PyCustomSlot_IDByName
 
 /// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and the idea's
-/// backwards-incompatible version (0-0x7f), as a constant expression. Bits that do not fit are cut
-/// off.
+/// backwards-incompatible version (0-0x7f), as a constant expression. Excess bits are cut off.
 #define PyCustomSlot_ID(registrar, idea, version)                                \
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID that is the address of something which provider and consumer both know, for instance an
+/// The ID that is the address of something known to provider and consumer, for instance of an
 /// object that stands for an interface; the address must be even and not NULL. It names a slot for
 /// as long as nothing else can take that address.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
-/// SEP 201's native-callable slot: where in the instance its table of native functions stands.
+/// SEP 201's native-callable slot: the offset of the instance's table of native functions.
 #define PyCustomSlot_ID_NATIVECALLABLE PyCustomSlot_ID(PyCustomSlot_REGISTRAR_NUMFOCUS, 0, 0)
 
 #define PyCustomSlot_ID_REGISTRAR(id) ((unsigned)(((id) >> 24) & 0xffu))
 #define PyCustomSlot_ID_IDEA(id) ((unsigned)(((id) >> 8) & 0xffffu))
 #define PyCustomSlot_ID_VERSION(id) ((unsigned)(((id) >> 1) & 0x7fu))
 
-/// Can `id` name a slot? Not the two special IDs, and no allocated ID with bits above the 32nd.
-/// GIL: none; any thread; any interpreter.
+/// True if `id` can name a slot: it is not one of the two special IDs, nor an allocated ID with
+/// bits above the 32nd. GIL: none; any thread; any interpreter.
 static inline int PyCustomSlot_IsValidID(uintptr_t id) {
   if (id == PyCustomSlot_ID_EMPTY || id == PyCustomSlot_ID_SKIP) return 0;
   return (id & 1u) == 0 || id <= UINT32_MAX;
 }
 
-/// Is `id` an allocated ID, as opposed to an address and to the two special IDs? GIL: none.
+/// True if `id` is an allocated ID: not an address and not one of the two special IDs. GIL: none.
 static inline int PyCustomSlot_IsAllocatedID(uintptr_t id) {
   return (id & 1u) != 0 && PyCustomSlot_IsValidID(id);
 }
 
-#ifdef __cplusplus
-}
+TYPEDCALL_END_C
 
-#if __cplusplus >= 201402L
+#if defined(__cplusplus) && __cplusplus >= 201402L
 namespace typedcall {
 
-/// PyCustomSlot_ID, but a part that does not fit does not compile.
+/// PyCustomSlot_ID, but a part that does not fit is a compile error.
 template <unsigned registrar, unsigned idea, unsigned version = 0>
 constexpr uintptr_t custom_slot_id() {
   static_assert(registrar <= 0xff, "a registrar is 0 to 0xff");
@@ -92,6 +88,5 @@ constexpr unsigned custom_slot_idea(uintptr_t id) { return PyCustomSlot_ID_IDEA(
 constexpr unsigned custom_slot_version(uintptr_t id) { return PyCustomSlot_ID_VERSION(id); }
 
 }  // namespace typedcall
-#endif
 #endif
 #endif  // TYPEDCALL_CORE_SLOT_ID_H_

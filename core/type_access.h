@@ -1,5 +1,5 @@
-// What the core needs to know of a type, asked of the full API and of the limited one (3.12+)
-// alike. None of it runs Python code, whatever the type or its metaclass defines.
+// Access to types through the full API and the limited one (3.12+) alike. None of it runs Python
+// code, whatever the type or its metaclass defines.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_TYPE_ACCESS_H_
@@ -7,9 +7,7 @@
 
 #include "core/platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
   return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0;
@@ -22,8 +20,8 @@ static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
 #define PyTypedcall_Internal_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
-// What `type.__dict__[name].__get__(type)` yields: `type`'s own attribute, past any metaclass that
-// defines one of the same name. New reference, or NULL with an exception.
+// Returns `type.__dict__[name].__get__(type)`: `type`'s own attribute, past any metaclass that
+// defines the same name. New reference, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, const char *name) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
@@ -52,9 +50,9 @@ static inline Py_ssize_t PyTypedcall_Internal_BasicSize(PyTypeObject *type) {
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-// Bytes from the start of a type to the data that `metaclass` adds to it (PEP 697); -1 with an
-// exception. Not by PyObject_GetTypeData, which wants a type that has this metaclass already:
-// CPython's debug builds abort for any other.
+// Returns the bytes from the start of a type to the data that `metaclass` adds to it (PEP 697); -1
+// with an exception. PyObject_GetTypeData wants a type that has this metaclass already: CPython's
+// debug builds abort for any other.
 static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTypedcall_Internal_BasicSize(metaclass);
   if (size < 0) return -1;
@@ -64,9 +62,9 @@ static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metac
 
 #endif
 
-// The MRO of `type`: a new reference to a tuple; NULL without an exception when it has none yet,
-// and with MemoryError where it is asked for by its getter and there is no memory for that (the
-// limited API, no GIL). Keeps a pending exception.
+// Returns the MRO of `type`: a new reference to a tuple; NULL without an exception if it has none
+// yet, and with MemoryError if its getter (for the limited API and without the GIL) runs out of
+// memory. Keeps a pending exception.
 static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -82,8 +80,8 @@ static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
 #endif
 }
 
-// What the class body itself has under `name`. New reference; NULL without an exception when there
-// is nothing, else with one.
+// Returns the class body's own value of `name`. New reference; NULL without an exception if there
+// is none, else with one.
 static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, const char *name) {
 #ifdef Py_LIMITED_API
   PyObject *dict = PyTypedcall_Internal_TypeAttribute(type, "__dict__");
@@ -108,13 +106,13 @@ static inline int PyTypedcall_Internal_TakeDict(PyObject *visited, void *found) 
 }
 #endif
 
-// The dictionary, to write to, of a ready static type that is not one of CPython's own. What is
-// written is no secret from the caches of attributes: PyType_Modified comes after it. New
-// reference, or NULL with an exception.
+// Returns the writable dictionary of a ready static type that is not one of CPython's own. Call
+// PyType_Modified after a change, for the caches of attributes. New reference, or NULL with an
+// exception.
 static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
-  // There only the proxy in front of it can be had, which shows it to the garbage collector.
+  // The limited API gives only the proxy in front of it, which shows it to the garbage collector.
   PyObject *proxy = PyTypedcall_Internal_TypeAttribute(type, "__dict__");
   if (proxy == NULL) return NULL;
   traverseproc traverse = PyTypedcall_Internal_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
@@ -125,11 +123,11 @@ static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
   dict = type->tp_dict;
   Py_XINCREF(dict);
 #endif
-  if (dict == NULL) PyErr_SetString(PyExc_SystemError, "typedcall: a type without a dictionary");
+  if (dict == NULL) PyErr_SetString(PyExc_SystemError, "typedcall: the type has no dictionary");
   return dict;
 }
 
-// Does a weak reference refer to nothing any more? Keeps a pending exception.
+// True if a weak reference is dead. Keeps a pending exception.
 static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -148,7 +146,7 @@ static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
 #endif
 }
 
-// Does nobody but the caller have a reference to `type`?
+// True if only the caller has a reference to `type`.
 static inline int PyTypedcall_Internal_IsUnshared(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   // The headers of 3.12 read 64 bits of the object; from 3.14 on the count is the lower half.
@@ -158,7 +156,7 @@ static inline int PyTypedcall_Internal_IsUnshared(PyTypeObject *type) {
 #endif
 }
 
-// Takes a dictionary of ours out of gc.get_objects(), where it is after each insertion: Python code
+// Takes a dictionary of ours out of gc.get_objects(), where each insertion puts it: Python code
 // must not change it, and nothing in it is part of a cycle.
 static inline void PyTypedcall_Internal_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
@@ -180,7 +178,5 @@ static inline const char *PyTypedcall_Internal_Name(PyTypeObject *type,
   return buffer;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPE_ACCESS_H_

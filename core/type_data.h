@@ -1,5 +1,5 @@
-// C data of one's own in the instances of any type, without knowing the struct of its base (PEP
-// 697), on every CPython since 3.9: CPython's functions from 3.12 on, the same contract before.
+// C data of one's own in the instances of any type, without knowing its base's struct (PEP 697), on
+// every CPython since 3.9: CPython's functions from 3.12 on, the same contract before.
 #ifndef TYPEDCALL_CORE_TYPE_DATA_H_
 #define TYPEDCALL_CORE_TYPE_DATA_H_
 
@@ -14,27 +14,25 @@
 #include <stddef.h>
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 /// In PyMemberDef.flags: the offset counts from the start of the type's own data. For
-/// PyTypeData_FromSpec; before 3.12 no function of CPython itself knows it.
+/// PyTypeData_FromSpec; before 3.12 CPython itself does not know it.
 /// Source: PEP 697, "Relative member offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif
 
 /// In PyType_Spec.flags: items of variable-size instances are at their end, as in `type`, so that
-/// subclasses may put data in front of them. Subclasses inherit it. Before 3.12 it is in a bit
-/// of tp_flags that CPython leaves alone there, and is seen by this header only: ask
-/// PyTypeData_HasItemsAtEnd, not PyType_HasFeature.
+/// subclasses can put data in front of them. Subclasses inherit it. Before 3.12 it is a bit of
+/// tp_flags that CPython ignores and only this header knows: ask PyTypeData_HasItemsAtEnd, not
+/// PyType_HasFeature.
 /// Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
 #ifndef Py_TPFLAGS_ITEMS_AT_END
 #define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
 #endif
 
-// The offset of the field that a special member sets, in PyTypeObject; 0 for any other member.
+// Returns the offset in PyTypeObject of the field that a special member sets; 0 for other members.
 static inline size_t PyTypeData_Internal_Special(const PyMemberDef *member) {
   if (strcmp(member->name, "__weaklistoffset__") == 0) {
     return offsetof(PyTypeObject, tp_weaklistoffset);
@@ -46,7 +44,7 @@ static inline size_t PyTypeData_Internal_Special(const PyMemberDef *member) {
   return 0;
 }
 
-// Checks what CPython 3.12 and later check of the members, and what they should. 0, or -1 with
+// Checks the members as CPython 3.12 and later do, and as they should. Returns 0, or -1 with
 // SystemError.
 static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
                                                   const PyMemberDef *member) {
@@ -57,7 +55,7 @@ static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
 #endif
   const int extends = spec->basicsize < 0;
   const int special = PyTypeData_Internal_Special(member) != 0;
-  // A special member stands for a pointer; how long others are is left to their author.
+  // A special member stands for a pointer; the length of others is their author's concern.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
@@ -78,7 +76,7 @@ static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
   return -1;
 }
 
-// Checks everything that does not depend on the base. 0, or -1 with SystemError.
+// Checks everything that does not depend on the base. Returns 0, or -1 with SystemError.
 static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
   const char *fault = NULL;
   if (spec->name == NULL) {
@@ -112,7 +110,7 @@ static inline Py_ssize_t PyTypeData_Internal_Align(Py_ssize_t size) {
 }
 
 // Copies the spec's slots, and its members with absolute offsets, into one block, which the caller
-// frees with PyMem_Free; NULL with MemoryError.
+// frees with PyMem_Free. Returns NULL with MemoryError.
 static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
   size_t slots = 1, members = 1;
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -144,9 +142,9 @@ static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec,
 
 #endif  // PY_VERSION_HEX < 0x030C0000
 
-/// 1 when the items of variable-size instances of `type` are known to be at their end: `type`,
-/// what asserted Py_TPFLAGS_ITEMS_AT_END, and subclasses; else 0. `type` is any ready type. Sets no
-/// exception. GIL: held. Any interpreter.
+/// Returns 1 if the items of variable-size instances of `type` are known to be at their end (for
+/// `type`, types with Py_TPFLAGS_ITEMS_AT_END, and subclasses), else 0. `type` is any ready type.
+/// Sets no exception. GIL: held. Any interpreter.
 /// Source: PEP 697, "Inheriting itemsize".
 static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -161,7 +159,7 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 
 #if PY_VERSION_HEX < 0x030C0000
 // Makes a type whose spec has a negative basicsize: finds the base, then makes sizes and offsets
-// absolute. A new reference, or NULL with an exception.
+// absolute. Returns a new reference, or NULL with an exception.
 static inline PyObject *PyTypeData_Internal_Extend(PyTypeObject *metaclass, PyObject *module,
                                                    const PyType_Spec *spec, PyObject *bases) {
   PyType_Spec absolute = *spec;
@@ -196,9 +194,9 @@ static inline PyObject *PyTypeData_Internal_Extend(PyTypeObject *metaclass, PyOb
 }
 #endif
 
-/// How many bytes PyTypeData_Get leads to: -basicsize rounded up to alignof(max_align_t); all may
-/// be used. `cls` must be a type made with a negative basicsize, which is not checked. Cannot fail,
-/// sets no exception. GIL: not needed. Any interpreter.
+/// Returns the size of the data at PyTypeData_Get: -basicsize rounded up to alignof(max_align_t),
+/// all of it usable. `cls` must be a type made with a negative basicsize, which is not checked.
+/// Cannot fail, sets no exception. GIL: not needed. Any interpreter.
 /// Source: PEP 697, "Relative basicsize" (PyType_GetTypeDataSize).
 static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -209,8 +207,8 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #endif
 }
 
-// Sets offsets right that CPython gets wrong, which is possible because nobody has seen the type
-// yet. 0, or -1 with an exception.
+// Corrects offsets that CPython gets wrong, while no other code has seen the type. Returns 0, or -1
+// with an exception.
 static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -222,7 +220,7 @@ static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyT
       const Py_ssize_t wanted = start + m->offset;
       if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
       memcpy((char *)type + field, &wanted, sizeof(wanted));
-      // The member itself is no attribute, but one with the offset 0 has been left in the dict.
+      // The member itself is no attribute, but one with the offset 0 has stayed in the dict.
       if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
       if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
       PyType_Modified(type);
@@ -231,7 +229,7 @@ static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyT
   return 0;
 }
 
-/// A new heap type as PyType_FromMetaclass makes it, with PEP 697's meaning of `spec->basicsize`:
+/// Makes a heap type as PyType_FromMetaclass does, with PEP 697's meaning of `spec->basicsize`:
 /// below 0, instances are the base's with at least that many bytes of data appended, zero at first
 /// and aligned for any C type; 0 takes the base's size; above 0 is the size of the whole struct.
 ///
@@ -246,14 +244,15 @@ static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyT
 /// and the spec must not have tp_traverse, tp_clear or tp_dealloc, because the base's cannot be
 /// called from them; elsewhere tp_traverse visits the objects and calls the base's, if any. Release
 /// anything else in tp_finalize.
-/// Before 3.12, do not let Python subclass a variable-size type without `__dict__` other than with
-/// `__slots__ = ()`: CPython puts the subclass's where the last item is.
+/// Before 3.12, let Python subclass a variable-size type without `__dict__` only with `__slots__ =
+/// ()`: CPython puts the subclass's `__dict__` where the last item is.
 ///
-/// New reference, or NULL: SystemError when the base has items that may be in the way (it and the
-/// spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a negative itemsize,
-/// a positive one with a negative basicsize, Py_RELATIVE_OFFSET with a basicsize of 0 or above, a
-/// negative basicsize without it, an offset outside the data, a size that no int holds; else what
-/// PyExtensibleType_FromMetaclass raises. GIL: held; the type belongs to the calling interpreter.
+/// Returns a new reference, or NULL with SystemError if the base has items that may be in the way
+/// (it and the spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a
+/// negative itemsize, a positive one with a negative basicsize, Py_RELATIVE_OFFSET with a basicsize
+/// of 0 or above, a negative basicsize without it, an offset outside the data, or a size that no
+/// int holds; else with what PyExtensibleType_FromMetaclass raises. GIL: held; the type belongs to
+/// the calling interpreter.
 /// Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative member offsets".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
@@ -277,11 +276,11 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
   return type;
 }
 
-/// The data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
+/// Returns the data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
 /// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
 /// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
 /// exception. May be called in tp_traverse. GIL: not needed for the address while the caller has a
-/// reference to `obj`; the data are as safe as their owner makes them. Any interpreter.
+/// reference to `obj`; thread safety of the data is their owner's concern. Any interpreter.
 /// Source: PEP 697, "Relative basicsize" (PyObject_GetTypeData).
 static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030F0000
@@ -293,8 +292,8 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #endif
 }
 
-/// The first item of a variable-size object, behind the data of all its types; how many there are
-/// is for the type to know. Valid while `obj` lives. NULL with TypeError unless
+/// Returns the first item of a variable-size object, behind the data of all its types; the type
+/// knows how many there are. Valid while `obj` lives. NULL with TypeError unless
 /// PyTypeData_HasItemsAtEnd. GIL: held. Any interpreter.
 /// Source: PEP 697, "Inheriting itemsize" (PyObject_GetItemData).
 static inline void *PyTypeData_Items(PyObject *obj) {
@@ -308,7 +307,5 @@ static inline void *PyTypeData_Items(PyObject *obj) {
 #endif
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPE_DATA_H_

@@ -1,11 +1,11 @@
-// The version of these headers, and an error where copies of two versions meet in one source file.
-// Included in front of include guards: behind another copy those would leave everything out.
+// The version of these headers, and an error if copies of two versions meet in one source file.
+// Included before include guards, which would hide the second copy.
 
-// The guard's value is the version: to be changed in each release that changes a header.
+// The guard's value is the version: change it in each release that changes a header.
 #ifndef TYPEDCALL_CORE_VERSION_H_
 #if defined(TYPEDCALL_CORE_PLATFORM_H_) || defined(TYPEDCALL_CORE_SLOT_ID_H_) || \
     defined(TYPEDCALL_NAMESPACE_H_) || defined(TYPEDCALL_TYPE_CODES_H_)
-// From before they had one. The compiler notes where a macro was defined first.
+// A copy from before versions. The compiler notes where a macro was defined first.
 #define TYPEDCALL_INTERNAL_TWO_COPIES
 #define TYPEDCALL_CORE_SLOT_ID_H_ 10200
 #endif
@@ -15,7 +15,7 @@
 #define TYPEDCALL_CORE_VERSION_H_ 10200
 #endif
 
-// Nothing behind an error can be compiled: hundreds more would hide it.
+// Nothing after the error can compile: hundreds more errors would hide it.
 #ifndef TYPEDCALL_INTERNAL_STOP
 #define TYPEDCALL_INTERNAL_STOP "typedcall: the error above says why this stops here"
 #endif

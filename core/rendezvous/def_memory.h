@@ -1,15 +1,13 @@
-// A cache of what is expensive to find out about PyMethodDefs: one for each interpreter, behind the
-// interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
+// A cache of costly facts about PyMethodDefs: one per interpreter, behind the interface, instead of
+// one in every consumer. Used by core/rendezvous.h and core/await.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 
 #include "core/platform.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-#define PyTypedcall_Internal_KNOWN_DEFS 4096  // in pairs, of which the first was used last
+#define PyTypedcall_Internal_KNOWN_DEFS 4096  // in pairs, the more recently used first
 
 typedef struct PyTypedcall_Internal_KnownDef {
   const PyMethodDef *def;
@@ -19,20 +17,19 @@ typedef struct PyTypedcall_Internal_KnownDef {
 } PyTypedcall_Internal_KnownDef;
 
 typedef struct PyTypedcall_Internal_DefMemory {
-  PyTypedcall_Internal_KnownDef *known;  // NULL until something is asked
-  int is_closed;                         // the interpreter ends: nothing is remembered any more
+  PyTypedcall_Internal_KnownDef *known;  // NULL until the first question
+  int is_closed;                         // the interpreter ends: remembers nothing any more
 } PyTypedcall_Internal_DefMemory;
 
-// A def that has been freed may have another's address. What has a symbol is never freed, and what
-// was on the heap is not found there either way; that it is still the same function, as far as can
-// be seen, makes sure of memory that was given back and became a shared object's.
+// A freed def may have another's address. Defs with a symbol are never freed, and for those on the
+// heap the answer is the same either way. Comparing name and function covers memory that was given
+// back and became a shared object's.
 static inline int PyTypedcall_Internal_IsKnown(const PyTypedcall_Internal_KnownDef *known,
                                                const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }
 
-// What `ask` says of `def`, asked now unless it is known. GIL: held. Sets no exception; without
-// memory it is asked every time.
+// Returns `ask(def)`, cached. GIL: held. Sets no exception; without memory it asks every time.
 static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefMemory *memory,
                                                        const PyMethodDef *def,
                                                        const void *(*ask)(const PyMethodDef *def)) {
@@ -53,7 +50,7 @@ static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefM
   found.def = def;
   found.name = def->ml_name;
   found.function = def->ml_meth;
-  // Not with the lock: it may wait for another thread that is in dlopen(), and in there comes here.
+  // Without the lock: `ask` may wait for a thread inside dlopen(), which may get here, too.
   found.answer = ask(def);
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   if (memory->known == NULL && !memory->is_closed) {
@@ -68,7 +65,7 @@ static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefM
   return found.answer;
 }
 
-// To be called when the interpreter ends.
+// Call this when the interpreter ends.
 static inline void PyTypedcall_Internal_CloseDefMemory(PyTypedcall_Internal_DefMemory *memory) {
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   memory->is_closed = 1;
@@ -77,7 +74,5 @@ static inline void PyTypedcall_Internal_CloseDefMemory(PyTypedcall_Internal_DefM
   PyTypedcall_END_EXCLUSIVE();
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_

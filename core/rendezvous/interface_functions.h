@@ -1,5 +1,5 @@
 // The installer's functions behind PyTypedcall_Interface. Those that write lock the interpreter's
-// state first, also without the GIL, and call what does the work. Used by core/rendezvous.h.
+// state first, also without the GIL. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
@@ -7,34 +7,30 @@
 #include "core/slots/slot_names.h"
 #include "core/types/combined_metaclass.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
   return ((PyTypedcall_Internal_State *)opaque)->metaclass;
 }
 
-// Has the interpreter let go of its state? Then RuntimeError is set.
+// True if the interpreter has released its state. Then sets RuntimeError.
 static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State *state) {
   if (state->metaclass != NULL) return 0;
   PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
   return 1;
 }
 
-// Each of these is described in PyTypedcall_Interface.
+// PyTypedcall_Interface documents each of these.
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_Resolve(void *opaque,
-                                                                     PyTypeObject *type,
-                                                                     const PyCustomSlot *own,
-                                                                     Py_ssize_t own_count) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
+                                                              const PyCustomSlot *own,
+                                                              Py_ssize_t own_count) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return -1;
   return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
 }
 
-static inline __attribute__((cold)) uintptr_t PyTypedcall_Internal_SlotId(void *opaque,
-                                                                          const char *name) {
+static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return 0;
   uintptr_t id;
@@ -44,8 +40,8 @@ static inline __attribute__((cold)) uintptr_t PyTypedcall_Internal_SlotId(void *
   return id;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_ReadyStatic(
-    void *opaque, PyTypeObject *type, Py_ssize_t slot_table_size) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *type,
+                                                                  Py_ssize_t slot_table_size) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return -1;
   int result;
@@ -56,7 +52,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_ReadyStatic(
   return result;
 }
 
-static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(
+static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(
     void *opaque, PyObject *metaclasses) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return NULL;
@@ -67,7 +63,7 @@ static inline __attribute__((cold)) PyTypeObject *PyTypedcall_Internal_CombinedM
   return combined;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublish(
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -78,8 +74,8 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndPublish(
   return result;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
-                                                                            const void *key) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
+                                                                     const void *key) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Retract(opaque, space, key);
@@ -87,7 +83,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndRetract(void
   return result;
 }
 
-static inline __attribute__((cold)) int PyTypedcall_Internal_LockAndExchange(
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndExchange(
     void *opaque, int space, const void *key, PyObject *object, const void *expected,
     const void *value, void (*destroy)(const void *value)) {
   int result;
@@ -102,7 +98,5 @@ static inline const void *PyTypedcall_Internal_Sibling(void *opaque, const PyMet
   return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_State *)opaque)->defs, def, read);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_

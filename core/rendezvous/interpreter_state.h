@@ -1,5 +1,5 @@
-// All that the interface between modules holds for one interpreter.
-// core/rendezvous.h makes and empties it; the functions behind the interface work on it.
+// The state of the interface between modules, one per interpreter. core/rendezvous.h makes and
+// empties it; the functions behind the interface work on it.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 
@@ -7,18 +7,16 @@
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// All that belongs to one interpreter. Its capsule is in `_extensibletype` and, so that modules
-// torn down after that one can still call us, in the interpreter's own dictionary.
+// Its capsule is in `_extensibletype` and, so that modules torn down after that one can still call
+// us, in the interpreter's own dictionary.
 typedef struct PyTypedcall_Internal_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
   PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
-  PyTypeObject *reference_type;  // of what hold() gives
-  PyTypeObject *keeper_type;     // of what keeps what publish() was given
+  PyTypeObject *reference_type;  // of hold()'s results
+  PyTypeObject *keeper_type;     // of the keepers of publish()'s `kept`
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
@@ -28,18 +26,16 @@ typedef struct PyTypedcall_Internal_State {
   int is_installed, is_coming_back;  // see core/rendezvous.h
 } PyTypedcall_Internal_State;
 
-// One more of what is counted. The state is the caller's alone, but readers may be looking.
+// Adds to a counter. The caller has the state for itself, but readers may be looking.
 static inline void PyTypedcall_Internal_Count(uint64_t *counter, uint64_t more) {
   __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
 }
 
-// What a thread must have for itself while it writes to the state: the metaclass, whose own
-// functions do the same. Whoever is still there when the interpreter ends is alone.
+// Returns the object to lock before writing to the state: the metaclass, whose own functions lock
+// it, too. At the interpreter's end there is one thread only.
 static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_

@@ -1,19 +1,17 @@
-// Rows and their owners: publishing, holding, retracting, and what happens when an owner dies.
-// These are the functions behind PyTypedcall_Interface; core/rendezvous.h puts them into it.
+// Publishes, holds and retracts rows, and removes them when their owners die: the functions behind
+// PyTypedcall_Interface, where core/rendezvous.h puts them.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
 #include "core/rendezvous/row_keeper.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// Removes the rows of an owner that is dead. Returns 0, or -1 with an exception.
+// Removes a dead owner's rows. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
-  // Python code can find an object's weak references: it may call this callback itself, or keep it
-  // longer than the object.
+  // Python code can find an object's weak references, call this callback itself, or keep it longer
+  // than the object.
   if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
   PyTypedcall_Internal_Row *gone = NULL;
   while (owner->owned != NULL) {
@@ -26,7 +24,7 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
     }
   }
   const int result = PyTypedcall_Internal_ForgetOwner(state, owner);
-  // All of them are out of the table: releasing can run any code, this function included.
+  // All are out of the table: releasing can run any code, this function included.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyTypedcall_Internal_LetRowsGo(gone);
   PyTypedcall_RestoreError(saved);
@@ -34,8 +32,8 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
 }
 
 // The weak reference's callback: `self` is the owner's capsule.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self,
-                                                                             PyObject *reference) {
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self,
+                                                                      PyObject *reference) {
   (void)reference;
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(self);
   if (owner == NULL) return NULL;
@@ -50,14 +48,14 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_OwnerDied(PyO
 static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
     "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
 
-// The record of an owner, with a reference to its capsule in `*held`; NULL with an exception.
+// Returns the owner's record, with a reference to its capsule in `*held`; NULL with an exception.
 static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
     PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
   return PyTypedcall_Internal_OwnerFor(state, object, &PyTypedcall_Internal_OwnerDiedDef,
                                        may_be_kept, held);
 }
 
-// A new row, not in the table yet, with one reference. NULL when there is no memory (no exception
+// Returns a new row with one reference, not in the table yet. NULL without memory (no exception
 // set).
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
     int space, const void *key, const void *value, void (*destroy)(const void *value)) {
@@ -72,26 +70,26 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
   return row;
 }
 
-// Makes sure that one more row fits into the table. -1 when there is no memory (no exception set).
-static inline __attribute__((cold)) int PyTypedcall_Internal_ReserveRow(
-    PyTypedcall_Internal_State *state, int space) {
+// Makes room for one more row in the table. -1 without memory (no exception set).
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_ReserveRow(PyTypedcall_Internal_State *state,
+                                                                 int space) {
   const int reserved = PyTypedcall_Internal_TableReserve(&state->tables[space]);
   if (reserved < 0) return -1;
   PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
   return 0;
 }
 
-// Puts a row in, for which there is room; the table takes its reference over.
+// Inserts a row, for which there is room; the table takes over its reference.
 static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state,
                                                PyTypedcall_Internal_Row *row) {
   row->is_in_table = 1;
   PyTypedcall_Internal_TableInsert(&state->tables[row->space], row);
-  // Behind it: whoever finds nothing must not remember that with the new count.
+  // After it: a reader that finds nothing must not cache that with the new count.
   PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
 }
 
-// A retracted row of this owner's alone that says the same as what is offered, in the table again;
-// or NULL.
+// Puts a retracted row back into the table if this owner alone has it and it equals the offered
+// one. Returns it, or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
     PyTypedcall_Internal_State *state, const PyTypedcall_Internal_Owner *owner,
     const PyTypedcall_Internal_Row *offered, int (*equal)(const void *, const void *)) {
@@ -111,9 +109,9 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
   return NULL;
 }
 
-// What Publish does once the owner's record is there; runs no Python code. Takes `*keeper` if the
-// row has none, and `kept` is not NULL. Returns 0 and above or
-// PyTypedcall_CONFLICT as publish, or -1 without an exception when there is no memory.
+// Publish with the owner's record at hand; runs no Python code. Takes `*keeper` if the row has none
+// and `kept` is not NULL. Returns 0 and above or PyTypedcall_CONFLICT as publish, or -1 without an
+// exception if memory runs out.
 static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
                                                   PyTypedcall_Internal_Owner *owner,
                                                   const PyTypedcall_Internal_Row *offered,
@@ -137,7 +135,7 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
         PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
     if (row == NULL) return -1;
   }
-  // What can fail comes first: an owner without its row does no harm.
+  // Steps that can fail come first: an owner without its row does no harm.
   int failed = 0;
   if (kept != NULL) {
     if (row->keeper == NULL) PyTypedcall_Internal_GiveKeeper(state, row, keeper);
@@ -154,15 +152,15 @@ static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *st
     PyTypedcall_Internal_AddRow(state, row);
     return 1;
   }
-  row->destroy = NULL;  // it was not taken
+  row->destroy = NULL;  // not taken
   PyTypedcall_Internal_LeaveHost(row);
   PyTypedcall_Internal_LetRowGo(row);
   return -1;
 }
 
-// Takes the row of `key` away if all its owners are dying: they have no weak references any more,
-// but the callback that does so has not run yet, and another one is running, which waits for no
-// other. Returns 1 when the row is gone, 0 when it is there. May run Python code.
+// Removes the row of `key` if all its owners are dying: their weak references are cleared, but the
+// callback that removes the row has not run yet, because another one is running. Returns 1 if the
+// row is gone, 0 if it is there. May run Python code.
 static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *state, int space,
                                                    const void *key) {
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
@@ -182,7 +180,7 @@ static inline int PyTypedcall_Internal_RetireDying(PyTypedcall_Internal_State *s
 }
 
 // See PyTypedcall_Interface.publish. The caller has the state for itself.
-static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Publish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -203,8 +201,8 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Publish(
   PyObject *keeper = NULL;  // until a row takes it
   if (kept != NULL && (keeper = PyTypedcall_Internal_NewKeeper(state)) == NULL) return -1;
   do {
-    // Whatever can run Python code (and thereby another publish) comes before the table is looked
-    // at.
+    // Anything that can run Python code (and so another publish) comes before the look at the
+    // table.
     PyObject *held;
     PyTypedcall_Internal_Owner *owner =
         PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
@@ -231,7 +229,7 @@ static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const
   if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
   PyTypeObject *type = state->reference_type;
   const allocfunc allocate = PyTypedcall_Internal_SLOT(allocfunc, type, tp_alloc);
-  // First, because it may collect garbage and thereby run anything.
+  // First, because it may collect garbage and so run anything.
   PyObject *object = allocate(type, 0);
   if (object == NULL) return NULL;
   PyTypedcall_Internal_Reference *made = PyTypedcall_Internal_AsReference(object);
@@ -261,7 +259,7 @@ static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const vo
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
   if (row == NULL) return 0;
   PyTypedcall_Internal_RetractRow(state, row);
-  // Someone may be using the value without a reference, so the row stays until its last owner dies.
+  // Callers may be using the value without a reference, so the row stays until its last owner dies.
   PyTypedcall_Internal_LetKeptOwnerGo(state, row);
   return 1;
 }
@@ -272,7 +270,5 @@ static inline const void *PyTypedcall_Internal_Find(void *opaque, int space, con
   return PyTypedcall_Internal_TableFind(&state->tables[space], key);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_

@@ -1,19 +1,16 @@
-// What tags keep: an object of its own, in which the garbage collector sees it behind each
-// reference to the row, and behind the object that was tagged. Used by
-// core/rendezvous/published_rows.h.
+// Keepers: objects that hold what tags keep, visible to the garbage collector behind each reference
+// to the row and behind the tagged object. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 
 #include "core/rendezvous/row_owner.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// A row has one, and so has each reference to the row. It needs no tp_clear, as they do not. What
-// is kept may lead back to the object that was tagged: if the table had the reference to the
-// keeper, both would stay until the interpreter ends. So the object's `__dict__` has it, if there
-// is one. Then the object's rows share it, and go when it does.
+// A row and each reference to it have a reference to its keeper. Like those, it needs no tp_clear.
+// Kept objects may lead back to the tagged object: if the table had the keeper, both would stay
+// until the interpreter ends. So the tagged object's `__dict__` has it, if there is one; then the
+// object's rows share the keeper and go when it does.
 typedef struct PyTypedcall_Internal_Keeper {
 #ifndef Py_TARGET_ABI3T
   PyObject_HEAD
@@ -32,8 +29,8 @@ static inline PyTypedcall_Internal_Keeper *PyTypedcall_Internal_AsKeeper(PyObjec
 #endif
 }
 
-// What is kept is a set. `references` is the type of the references to rows: two of them that keep
-// the same are the same, for who asks twice gets two.
+// Kept objects form a set. `references` is the type of references to rows, two of which are equal
+// if they keep the same, because each look-up makes a new one.
 static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references, PyObject *one,
                                                   PyObject *other) {
   if (one == other) return 1;
@@ -43,8 +40,8 @@ static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
-// Where `object` is among `capacity` cells, or the free one where it belongs. There is one.
-static inline __attribute__((cold)) PyObject **PyTypedcall_Internal_KeptCell(
+// Returns the cell of `object` among `capacity`, or the free one where it belongs. There is one.
+static inline TYPEDCALL_COLD PyObject **PyTypedcall_Internal_KeptCell(
     PyObject **cells, size_t capacity, const PyTypeObject *references, PyObject *object) {
   size_t hash;
   if (Py_TYPE(object) == references) {
@@ -61,10 +58,10 @@ static inline __attribute__((cold)) PyObject **PyTypedcall_Internal_KeptCell(
   }
 }
 
-// Keeps `object`, once. -1 when there is no memory (no exception set). The caller has the state for
-// itself.
-static inline __attribute__((cold)) int PyTypedcall_Internal_KeepOne(
-    PyTypedcall_Internal_Keeper *keeper, const PyTypeObject *references, PyObject *object) {
+// Keeps `object`, once. -1 without memory (no exception set). The caller has the state for itself.
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Keeper *keeper,
+                                                              const PyTypeObject *references,
+                                                              PyObject *object) {
   if (keeper->capacity > 0 &&
       *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) != NULL) {
     return 0;
@@ -87,13 +84,13 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_KeepOne(
   return 0;
 }
 
-// Keeps `object`, or what is in it if it is a tuple: who tags the same again makes the tuple again.
-// Nothing for NULL, and not `owner`, with which the row goes. As KeepOne.
-static inline __attribute__((cold)) int PyTypedcall_Internal_Keep(PyObject *in,
-                                                                  const PyTypeObject *references,
-                                                                  PyObject *object,
-                                                                  const PyObject *owner) {
-  // Nor itself, which Python code can find.
+// Keeps `object`, or the items of a tuple, because tagging the same again makes a new tuple.
+// Ignores NULL and `owner`, with which the row goes. Returns as KeepOne.
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Keep(PyObject *in,
+                                                           const PyTypeObject *references,
+                                                           PyObject *object,
+                                                           const PyObject *owner) {
+  // Nor the keeper itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
   PyTypedcall_Internal_Keeper *keeper = PyTypedcall_Internal_AsKeeper(in);
   if (!PyTuple_CheckExact(object)) {
@@ -107,46 +104,44 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Keep(PyObject *in,
   return 0;
 }
 
-// Takes a row away from readers: whoever looks finds nothing. It stays in its cell.
-static inline __attribute__((cold)) void PyTypedcall_Internal_RetractRow(
-    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row) {
+// Hides a row from readers. It stays in its cell.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_RetractRow(PyTypedcall_Internal_State *state,
+                                                                  PyTypedcall_Internal_Row *row) {
   PyTypedcall_Internal_TableRetract(&state->tables[row->space], row->key);
   PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
   row->is_in_table = 0;
 }
 
-// Has its object the keeper, instead of the row itself? Of a row that is in the table.
+// True if the object has the keeper instead of the row. For rows in the table.
 static inline int PyTypedcall_Internal_IsHosted(const PyTypedcall_Internal_Row *row) {
   return row->keeper != NULL && PyTypedcall_Internal_AsKeeper(row->keeper)->hosted_by != NULL;
 }
 
-// A row that leaves the table has no part any more in a keeper that its object has: that one finds
-// its rows in the table only, and may die before they do.
+// A row that leaves the table leaves a keeper that its object has: such a keeper finds its rows
+// only in the table, and may die before they do.
 static inline void PyTypedcall_Internal_LeaveHost(PyTypedcall_Internal_Row *row) {
   if (PyTypedcall_Internal_IsHosted(row)) row->keeper = NULL;
 }
 
-// Takes a row out of its cell, live or retracted. Its reference is the caller's now.
-static inline __attribute__((cold)) void PyTypedcall_Internal_TakeOut(
-    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row) {
+// Takes a row out of its cell, live or retracted. The caller takes over its reference.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_TakeOut(PyTypedcall_Internal_State *state,
+                                                               PyTypedcall_Internal_Row *row) {
   PyTypedcall_Internal_LeaveHost(row);
   if (row->is_in_table) PyTypedcall_Internal_RetractRow(state, row);
   PyTypedcall_Internal_TableForget(&state->tables[row->space], row);
 }
 
-// Releases the reference of a table, out of which the row has been taken, and that to a keeper of
-// its own: what it keeps is kept by the references to it from now on. May run anything.
-static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowGo(
-    PyTypedcall_Internal_Row *row) {
+// Releases the table's reference to a row that is out of it, and the row's own keeper, which
+// references to the row may still hold. May run anything.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_LetRowGo(PyTypedcall_Internal_Row *row) {
   PyObject *keeper = row->keeper;
   row->keeper = NULL;
   PyTypedcall_Internal_ReleaseRow(row);
   Py_XDECREF(keeper);
 }
 
-// The same for each of a chain. They are out of the table, so what runs meanwhile finds none.
-static inline __attribute__((cold)) void PyTypedcall_Internal_LetRowsGo(
-    PyTypedcall_Internal_Row *rows) {
+// The same for each row of a chain. They are out of the table, so code run meanwhile finds none.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_LetRowsGo(PyTypedcall_Internal_Row *rows) {
   while (rows != NULL) {
     PyTypedcall_Internal_Row *next = rows->next;
     PyTypedcall_Internal_LetRowGo(rows);
@@ -161,9 +156,9 @@ static inline int PyTypedcall_Internal_TraverseKeeper(PyObject *self, visitproc 
   return 0;
 }
 
-// Takes the rows out that `keeper` is hosted for: its object is dying, or Python code has changed
-// that one's `__dict__`. A chain, with the table's references.
-static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
+// Takes out the rows that `keeper` is hosted for: its object is dying, or Python code has changed
+// the object's `__dict__`. Returns a chain with the table's references.
+static inline TYPEDCALL_COLD PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeHosted(
     const PyTypedcall_Internal_Keeper *keeper, const PyObject *self) {
   PyTypedcall_Internal_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, keeper->hosted_by);
@@ -182,7 +177,7 @@ static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Intern
   return gone;
 }
 
-static inline __attribute__((cold)) void PyTypedcall_Internal_FreeKeeper(PyObject *self) {
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_FreeKeeper(PyObject *self) {
   const PyTypedcall_Internal_Keeper keeper = *PyTypedcall_Internal_AsKeeper(self);
   PyTypeObject *type = Py_TYPE(self);
   PyTypedcall_Internal_Row *gone = NULL;
@@ -197,7 +192,7 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_FreeKeeper(PyObjec
   PyTypedcall_RestoreError(saved);
 }
 
-// A copy of an object has no tag, and nothing to keep: copying and pickling make None of this.
+// A copy of an object has no tag and keeps nothing: copying and pickling turn this into None.
 static inline PyObject *PyTypedcall_Internal_ReduceKeeper(PyObject *self, PyObject *ignored) {
   (void)self;
   (void)ignored;
@@ -209,31 +204,32 @@ static PyMethodDef PyTypedcall_Internal_KeeperMethods[] = {
 
 static inline PyTypeObject *PyTypedcall_Internal_NewKeeperType(void) {
   return PyTypedcall_Internal_NewType(
-      PyTypedcall_MODULE ".kept", "What the tag of this object keeps alive.",
+      PyTypedcall_MODULE ".kept", "Keeps alive what this object's tag needs.",
       sizeof(PyTypedcall_Internal_Keeper), PyTypedcall_Internal_TraverseKeeper,
       PyTypedcall_Internal_FreeKeeper, PyTypedcall_Internal_KeeperMethods);
 }
 
-// The row of `key` whose keeper its object has, or NULL.
-static inline __attribute__((cold)) PyTypedcall_Internal_Row *PyTypedcall_Internal_HostedRow(
+// Returns the row of `key` whose keeper is in the object, or NULL.
+static inline TYPEDCALL_COLD PyTypedcall_Internal_Row *PyTypedcall_Internal_HostedRow(
     PyTypedcall_Internal_SideTable *table, const void *key) {
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, key);
   while (row != NULL && !PyTypedcall_Internal_IsHosted(row)) row = row->older;
   return row;
 }
 
-// Gives a row, whose cell is there, what keeps: what its object has for another of its rows, or
+// Gives a row whose cell exists a keeper: the one in the object for another of its rows, or
 // `*fresh`.
-static inline __attribute__((cold)) void PyTypedcall_Internal_GiveKeeper(
-    PyTypedcall_Internal_State *state, PyTypedcall_Internal_Row *row, PyObject **fresh) {
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_GiveKeeper(PyTypedcall_Internal_State *state,
+                                                                  PyTypedcall_Internal_Row *row,
+                                                                  PyObject **fresh) {
   PyTypedcall_Internal_SideTable *table = &state->tables[row->space];
   const PyTypedcall_Internal_Row *other = PyTypedcall_Internal_HostedRow(table, row->key);
   row->keeper = other != NULL ? other->keeper : *fresh;
   if (other == NULL) *fresh = NULL;
 }
 
-// One that keeps nothing yet, or NULL with an exception. May collect garbage.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewKeeper(
+// Returns an empty keeper, or NULL with an exception. May collect garbage.
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewKeeper(
     PyTypedcall_Internal_State *state) {
   PyTypeObject *type = state->keeper_type;
   if (type == NULL) {
@@ -246,10 +242,10 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_NewKeeper(
   return made;
 }
 
-// The dictionary in which an object may have a keeper: a new reference, or NULL without an
-// exception. Types and modules have code's there, and where there is no GIL the table goes on as it
-// is: a reader could find a keeper that another thread is freeing.
-static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
+// Returns the dictionary in which an object may have a keeper: a new reference, or NULL without an
+// exception. Types and modules have code's names there. Without the GIL the table keeps the keeper,
+// because a reader could find one that another thread is freeing.
+static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -263,12 +259,12 @@ static inline __attribute__((cold)) PyObject *PyTypedcall_Internal_HostingDict(P
 #endif
 }
 
-// Has `object` keep what the row for it keeps, instead of the table; again, where Python code has
-// taken that away. An object has one keeper: where another row's is there, this one stays the
-// table's. So it does where this fails; but what had been taken away then lives only as long as
-// somebody's reference, and the tag with it. May run Python code.
-static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
-    PyTypedcall_Internal_State *state, PyObject *object) {
+// Moves the keeper of the object's row from the table to `object`; also again, after Python code
+// has removed it. An object has one keeper: if it has another row's, this one stays the table's, as
+// it does if this fails; but if the keeper had been removed before, it then lives only as long as
+// its other references, and the tag with it. May run Python code.
+static inline TYPEDCALL_COLD void PyTypedcall_Internal_Host(PyTypedcall_Internal_State *state,
+                                                            PyObject *object) {
   PyObject *dict = PyTypedcall_Internal_HostingDict(object);
   PyTypedcall_Internal_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, object);
@@ -281,7 +277,7 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
     const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
     PyTypedcall_RestoreError(saved);
     PyTypedcall_Internal_Keeper *hosted = PyTypedcall_Internal_AsKeeper(keeper);
-    row = PyTypedcall_Internal_TableRow(table, object);  // that can have taken it away
+    row = PyTypedcall_Internal_TableRow(table, object);  // the assignment may have removed it
     if (is_there && hosted->hosted_by == NULL && row != NULL && row->keeper == keeper) {
       hosted->hosted_by = object;
       Py_DECREF(keeper);
@@ -291,7 +287,5 @@ static inline __attribute__((cold)) void PyTypedcall_Internal_Host(
   Py_XDECREF(dict);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_

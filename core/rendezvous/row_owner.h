@@ -1,21 +1,19 @@
-// Owners: objects whose lives bound the lives of rows. One record for each, found by its address,
-// with a weak reference that says when it dies. Used by core/rendezvous/published_rows.h.
+// Owners: objects whose lives bound the lives of rows. Each has a record, found by its address,
+// with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
 #include "core/rendezvous/row_reference.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// Says that an owner has a row; in the lists of both. The row is in its table, or retracted.
+// Links an owner and a row; in the lists of both. The row is in its table, or retracted.
 typedef struct PyTypedcall_Internal_Ownership {
   struct PyTypedcall_Internal_Owner *owner;
   PyTypedcall_Internal_Row *row;
   // Doubly linked: a row may have thousands of owners, and an owner thousands of rows.
   struct PyTypedcall_Internal_Ownership *next_of_owner, *next_of_row;
-  struct PyTypedcall_Internal_Ownership **from_of_owner, **from_of_row;  // what points here
+  struct PyTypedcall_Internal_Ownership **from_of_owner, **from_of_row;  // the pointers to this
 } PyTypedcall_Internal_Ownership;
 
 typedef struct PyTypedcall_Internal_Owner {
@@ -34,10 +32,10 @@ static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerIn(PyObject 
                                                             PyTypedcall_Internal_OWNER_NAME);
 }
 
-// Adds the row to the owner's, unless it is there. -1 when there is no memory (no exception set).
+// Adds the row to the owner's unless it is there. -1 without memory (no exception set).
 static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
                                            PyTypedcall_Internal_Row *row) {
-  // Through both lists at once, to the end of the shorter one.
+  // Walks both lists at once, to the end of the shorter one.
   const PyTypedcall_Internal_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
   while (of_row != NULL && of_owner != NULL) {
     if (of_row->owner == owner || of_owner->row == row) return 0;
@@ -53,7 +51,7 @@ static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
   made->from_of_owner = &owner->owned;
   if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
   owner->owned = made;
-  // Last: the first owner is the one that brought the value.
+  // Last: the first owner brought the value.
   made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
   *made->from_of_row = made;
   row->owned_by_end = &made->next_of_row;
@@ -77,7 +75,7 @@ static inline void PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_Owner *ow
   while (owner->owned != NULL) PyTypedcall_Internal_Disown(owner->owned);
 }
 
-// Takes a row from all its owners.
+// Removes a row from all its owners.
 static inline void PyTypedcall_Internal_DisownRow(PyTypedcall_Internal_Row *row) {
   while (row->owned_by != NULL) PyTypedcall_Internal_Disown(row->owned_by);
 }
@@ -89,19 +87,19 @@ static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
   PyTypedcall_RAW_FREE(owner);
 }
 
-// A record and its weak reference keep each other alive through the callback; this ends that.
+// Breaks the cycle of a record and its weak reference, which the callback makes.
 static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
   PyObject *reference = owner->reference;
   owner->reference = NULL;
   Py_XDECREF(reference);
 }
 
-// Takes the record, which owns nothing any more, out of the state. It may go with that, unless the
-// caller has a reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
+// Removes a record that owns nothing from the state. It may be freed, unless the caller has a
+// reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
 static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *state,
                                                    PyTypedcall_Internal_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
-  if (owner->reference == NULL || owners == NULL) return 0;  // another call has done it
+  if (owner->reference == NULL || owners == NULL) return 0;  // done by another call
   Py_INCREF(key);
   Py_INCREF(owners);
   PyObject *reference = owner->reference;
@@ -122,8 +120,8 @@ static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State
   PyTypedcall_RestoreError(saved);
 }
 
-// A record for an object that has none, not yet in the state: a new reference to its capsule, or
-// NULL with an exception. `died` is the weak reference's callback.
+// Makes a record for an object that has none, not yet in the state. Returns a new reference to its
+// capsule, or NULL with an exception. `died` is the weak reference's callback.
 static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State *state,
                                                       PyObject *object, PyObject *key,
                                                       PyMethodDef *died, int may_be_kept) {
@@ -155,8 +153,8 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
   return NULL;
 }
 
-// The capsule of an object's record, made when it has none yet: a new reference, or NULL with an
-// exception.
+// Returns the capsule of an object's record, which it makes if necessary: a new reference, or NULL
+// with an exception.
 static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_State *state,
                                                           PyObject *object, PyObject *key,
                                                           PyMethodDef *died, int may_be_kept) {
@@ -169,8 +167,8 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
   PyObject *existing = PyTypedcall_Internal_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, died, may_be_kept);
-    // Making it may have collected garbage and thereby run anything: what is there now counts,
-    // unless the state has been emptied meanwhile.
+    // Making it may have collected garbage and so run anything: a record made meanwhile wins,
+    // unless the state was emptied.
     if (fresh != NULL && state->owners == owners) {
       existing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
       PyTypedcall_Internal_Hide(owners);
@@ -186,9 +184,9 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
   return existing;
 }
 
-// The record of an owner, which is in the state when this returns, with a reference to its capsule
-// in `*held`; NULL with an exception. The caller has the state for itself.
-static inline __attribute__((cold)) PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
+// Returns an owner's record, which is then in the state, with a reference to its capsule in
+// `*held`; NULL with an exception. The caller has the state for itself.
+static inline TYPEDCALL_COLD PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
     PyTypedcall_Internal_State *state, PyObject *object, PyMethodDef *died, int may_be_kept,
     PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
@@ -196,15 +194,15 @@ static inline __attribute__((cold)) PyTypedcall_Internal_Owner *PyTypedcall_Inte
   PyTypedcall_Internal_Owner *owner = NULL;
   *held = NULL;
   do {
-    // Where there is no GIL, whatever waits lets others in, who may find the record idle and drop
-    // it. Nothing waits between the last look at it and its use.
+    // Without the GIL, anything that waits lets other threads in, which may find the record idle
+    // and drop it. Nothing waits between the last look at it and its use.
     Py_XDECREF(*held);
     *held = PyTypedcall_Internal_OwnerCapsule(state, object, key, died, may_be_kept);
     owner = *held != NULL ? PyTypedcall_Internal_OwnerIn(*held) : NULL;
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
-    // The record keeps it alive, for its own row only: a second row would never go.
+    // The record keeps it alive for its own row only: a second row would never go.
     char kind[PyTypedcall_Internal_NAME_SIZE];
     PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
                  PyTypedcall_Internal_Name(Py_TYPE(object), kind));
@@ -214,7 +212,7 @@ static inline __attribute__((cold)) PyTypedcall_Internal_Owner *PyTypedcall_Inte
   return owner;
 }
 
-// The ownership at that place in the row's list, or NULL behind its end.
+// Returns the ownership at that place in the row's list, or NULL behind its end.
 static inline const PyTypedcall_Internal_Ownership *PyTypedcall_Internal_OwnershipAt(
     const PyTypedcall_Internal_Row *row, size_t at) {
   const PyTypedcall_Internal_Ownership *each = row->owned_by;
@@ -222,7 +220,7 @@ static inline const PyTypedcall_Internal_Ownership *PyTypedcall_Internal_Ownersh
   return each;
 }
 
-// One of the row's owners that is alive: a new reference, or NULL. Without the GIL others may come
+// Returns a live owner of the row: a new reference, or NULL. Without the GIL other threads may come
 // in between: the caller has a reference to the row, and looks at it again afterwards.
 static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Internal_Row *row) {
   for (size_t at = 0;;) {
@@ -237,12 +235,12 @@ static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Interna
       Py_DECREF(reference);
     }
     if (object != NULL) return object;
-    // Those behind one that has left meanwhile have moved up; its memory may be another's by now.
+    // If one has left meanwhile, those behind it have moved up, and its memory may be another's.
     at = row->left == left ? at + 1 : 0;
   }
 }
 
-// An object without weak references is kept alive by its record, and let go with its row, which the
+// Releases an object without weak references, which its record keeps alive, with its row, which the
 // caller has taken out of the table. May run Python code.
 static inline void PyTypedcall_Internal_LetKeptOwnerGo(PyTypedcall_Internal_State *state,
                                                        const PyTypedcall_Internal_Row *row) {
@@ -252,7 +250,5 @@ static inline void PyTypedcall_Internal_LetKeptOwnerGo(PyTypedcall_Internal_Stat
   PyTypedcall_Internal_DropIdleOwner(state, owner);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_

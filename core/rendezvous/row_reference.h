@@ -1,14 +1,11 @@
-// References to rows: counted, so that a row outlives its place in the table while someone uses
-// it, and the Python object that a consumer gets, in which the garbage collector sees what it
-// keeps.
+// References to rows: counted, so that a row in use outlives its place in the table, and the Python
+// object that a consumer gets, in which the garbage collector sees what it keeps.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_
 
 #include "core/rendezvous/interpreter_state.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
     PyTypedcall_Internal_Row *row) {
@@ -16,8 +13,8 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
   return row;
 }
 
-// One reference fewer. That of the table is released by LetRowGo, which takes the keeper out first.
-// May run anything: `destroy`.
+// Releases a reference. LetRowGo releases the table's, after it has taken the keeper out. May run
+// anything: `destroy`.
 static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;
@@ -26,8 +23,8 @@ static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row
   if (destroy != NULL) destroy(value);
 }
 
-// What a consumer holds. Nothing in it changes, so a cycle that it is part of can be broken at some
-// other place, and it needs no tp_clear: as long as someone has it, the row is valid.
+// A consumer's reference, which keeps the row valid. Nothing in it changes, so a cycle with it can
+// be broken elsewhere, and it needs no tp_clear.
 typedef struct PyTypedcall_Internal_Reference {
 #ifndef Py_TARGET_ABI3T
   PyObject_HEAD
@@ -38,9 +35,9 @@ typedef struct PyTypedcall_Internal_Reference {
   PyObject *callable;
 } PyTypedcall_Internal_Reference;
 
-// The fields of such an object. Its type has no subclasses.
+// Returns the fields of such an object. Its type has no subclasses.
 static inline PyTypedcall_Internal_Reference *PyTypedcall_Internal_AsReference(PyObject *object) {
-#ifdef Py_TARGET_ABI3T  // where they are behind a head of unknown size (PEP 697)
+#ifdef Py_TARGET_ABI3T  // they are behind a head of unknown size (PEP 697)
   return (PyTypedcall_Internal_Reference *)PyObject_GetTypeData_DuringGC(object, Py_TYPE(object));
 #else
   return (PyTypedcall_Internal_Reference *)object;
@@ -65,7 +62,7 @@ static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
   PyObject *owner = reference->owner, *callable = reference->callable;
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
-  // Before the owner goes, which may be what the value is in.
+  // Before the owner, which may contain the value.
   if (row != NULL) PyTypedcall_Internal_ReleaseRow(row);
   Py_XDECREF(keeper);
   Py_XDECREF(callable);
@@ -73,8 +70,8 @@ static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// A new type for this interpreter, without subclasses, that Python code cannot call; or NULL with
-// an exception. `size` is that of its struct, `methods` may be NULL.
+// Returns a new type for this interpreter, without subclasses, that Python code cannot call; or
+// NULL with an exception. `size` is its struct's; `methods` may be NULL.
 static inline PyTypeObject *PyTypedcall_Internal_NewType(const char *name, const char *doc,
                                                          size_t size, traverseproc traverse,
                                                          destructor dealloc, PyMethodDef *methods) {
@@ -88,7 +85,7 @@ static inline PyTypeObject *PyTypedcall_Internal_NewType(const char *name, const
   spec.name = name;
   spec.basicsize = (int)size;
 #ifdef Py_TARGET_ABI3T
-  spec.basicsize = -spec.basicsize;  // what is behind the head
+  spec.basicsize = -spec.basicsize;  // without the head
 #endif
   spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
 #ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
@@ -112,7 +109,7 @@ static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
       PyTypedcall_Internal_FreeReference, NULL);
 }
 
-// What a weak reference refers to: a new reference, or NULL. Keeps a pending exception.
+// Returns a new reference to the referent of a weak reference, or NULL. Keeps a pending exception.
 static inline PyObject *PyTypedcall_Internal_Referent(PyObject *reference) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   PyObject *object = NULL;
@@ -132,7 +129,5 @@ static inline PyObject *PyTypedcall_Internal_Referent(PyObject *reference) {
 #endif
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_

@@ -1,15 +1,13 @@
-// A row whose value changes: readers without a lock find the old value or the new one, never
-// nothing. Used by core/rendezvous.h.
+// Replaces a row's value: readers without a lock find the old value or the new one, never nothing.
+// Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_
 
 #include "core/rendezvous/published_rows.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// Puts `fresh` into the cell of `old`, which stays there as a retracted one does.
+// Puts `fresh` into the cell of `old`, which stays there as a retracted row.
 static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *state,
                                                  PyTypedcall_Internal_Row *old,
                                                  PyTypedcall_Internal_Row *fresh) {
@@ -25,11 +23,13 @@ static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *sta
 }
 
 // See PyTypedcall_Interface.exchange.
-static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
-    void *opaque, int space, const void *key, PyObject *object, const void *expected,
-    const void *value, void (*destroy)(const void *value)) {
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Exchange(void *opaque, int space,
+                                                               const void *key, PyObject *object,
+                                                               const void *expected,
+                                                               const void *value,
+                                                               void (*destroy)(const void *value)) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  // A row BY_OBJECT may keep its owner alive, which changes hands with the row: not supported.
+  // A row BY_OBJECT may keep its owner alive; changing the owner with the row is not supported.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
       expected == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
@@ -37,7 +37,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
                     "value and a new one");
     return -1;
   }
-  // Whatever can run Python code (and thereby another publish) comes before the table is looked at.
+  // Anything that can run Python code (and so another publish) comes before the look at the table.
   PyObject *held;
   PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_GetOwner(state, object, 0, &held);
   if (owner == NULL) return -1;
@@ -49,7 +49,7 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
     PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
     if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0) {
       if (fresh != NULL) {
-        fresh->destroy = NULL;  // it was not taken
+        fresh->destroy = NULL;  // not taken
         PyTypedcall_Internal_ReleaseRow(fresh);
       }
       result = -1;
@@ -63,7 +63,5 @@ static inline __attribute__((cold)) int PyTypedcall_Internal_Exchange(
   return result;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REPLACEMENT_H_

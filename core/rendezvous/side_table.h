@@ -1,5 +1,5 @@
 // The side table: rows found by address, without lock or reference, and removed when their owners
-// die. Used by core/rendezvous/published_rows.h; modules reach it through PyTypedcall_Interface.
+// die. Used by core/rendezvous/published_rows.h; modules use it through PyTypedcall_Interface.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
 
@@ -7,23 +7,21 @@
 
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// One cell of a generation. Its key changes when the array becomes a later generation only. A
-// writer stores the key first, then the value, and a reader looks at both again, so it sees no
-// value that belongs to another key. A row that is gone leaves its key behind.
+// One cell of a generation. Its key changes only when the array is reused for a later generation. A
+// writer stores the key first, then the value, and a reader checks both again, so it never sees
+// another key's value. A removed row leaves its key behind.
 typedef struct PyTypedcall_Internal_Cell {
   const void *key;
   const void *value;
-  // For writers only: the row, and behind it the key's retracted rows; with a NULL value these
-  // alone.
+  // For writers only: the row, and behind it the key's retracted rows; these alone if the value is
+  // NULL.
   struct PyTypedcall_Internal_Row *row;
 } PyTypedcall_Internal_Cell;
 
-// An open-addressed array with linear probing. When it fills up, the next generation takes the rows
-// over: in the last but one array if that has the right length. Readers may still be in any of
+// An open-addressed array with linear probing. When it fills up, the next generation takes over the
+// rows, in the last but one array if that has the right length. Readers may still be in any of
 // them, so all are kept until the interpreter ends.
 typedef struct PyTypedcall_Internal_Generation {
   struct PyTypedcall_Internal_Generation *older;
@@ -32,8 +30,8 @@ typedef struct PyTypedcall_Internal_Generation {
   PyTypedcall_Internal_Cell cells[1];
 } PyTypedcall_Internal_Generation;
 
-// What writers know about a cell. It lives as long as someone has a reference: its cell, where it
-// is live or retracted, and each consumer that holds it (core/rendezvous/row_reference.h).
+// A cell's data for writers. Its cell, in which it is live or retracted, and each consumer that
+// holds it (core/rendezvous/row_reference.h) have a reference.
 typedef struct PyTypedcall_Internal_Row {
   size_t references;
   int space;
@@ -41,21 +39,21 @@ typedef struct PyTypedcall_Internal_Row {
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  PyObject *keeper;  // of what publish() was given, or NULL: core/rendezvous/row_keeper.h
+  PyObject *keeper;  // of publish()'s `kept`, or NULL: core/rendezvous/row_keeper.h
   struct PyTypedcall_Internal_Ownership *owned_by, **owned_by_end;
-  size_t left;                             // how often an owner has left it
+  size_t left;                             // number of owners that have left it
   struct PyTypedcall_Internal_Row *older;  // the next of the key's retracted rows, in its cell
-  struct PyTypedcall_Internal_Row *next;   // among those that are in no cell any more
+  struct PyTypedcall_Internal_Row *next;   // in a chain of rows without a cell
 } PyTypedcall_Internal_Row;
 
 // One space.
 typedef struct PyTypedcall_Internal_SideTable {
   PyTypedcall_Internal_Generation *current;
-  size_t number;  // of the current generation, changed behind it
+  size_t number;  // of the current generation, changed after it
   size_t live;
 } PyTypedcall_Internal_SideTable;
 
-// By pointer: what is indexed as an array of one has one element for some compilers' options.
+// By pointer: with some compilers' options an array of one, indexed directly, has one element.
 static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_CellAt(
     PyTypedcall_Internal_Generation *generation, size_t at) {
   PyTypedcall_Internal_Cell *cells = generation->cells;
@@ -63,12 +61,12 @@ static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_CellAt(
 }
 
 static inline size_t PyTypedcall_Internal_Hash(const void *key) {
-  // Addresses are multiples of 8 or 16; the multiplication spreads what is left over the high half.
+  // Addresses are multiples of 8 or 16; the multiplication spreads the rest over the high half.
   uint64_t bits = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
   return (size_t)(bits >> 32);
 }
 
-// The cell with `key`, or the free one where it belongs. The array always has a free cell.
+// Returns the cell of `key`, or the free one where it belongs. The array always has a free cell.
 static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_Probe(
     PyTypedcall_Internal_Generation *generation, const void *key) {
   for (size_t i = PyTypedcall_Internal_Hash(key);; ++i) {
@@ -78,19 +76,19 @@ static inline PyTypedcall_Internal_Cell *PyTypedcall_Internal_Probe(
   }
 }
 
-// What is in a generation; NULL also while a writer empties it.
+// Returns the value in a generation; NULL also while a writer empties it.
 static inline const void *PyTypedcall_Internal_FindIn(PyTypedcall_Internal_Generation *generation,
                                                       const void *key) {
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, key);
   for (;;) {
     const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
     if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
-    // Another one means that the row has been replaced, or that the value was another key's.
+    // A different one means that the row was replaced, or that the value was another key's.
     if (PyTypedcall_LOAD_ACQUIRE(&cell->value) == value) return value;
   }
 }
 
-// GIL: none; any thread. NULL when there is no live row.
+// Returns the live row's value, or NULL. GIL: none; any thread.
 static inline const void *PyTypedcall_Internal_TableFind(PyTypedcall_Internal_SideTable *table,
                                                          const void *key) {
   if (key == NULL) return NULL;
@@ -99,12 +97,12 @@ static inline const void *PyTypedcall_Internal_TableFind(PyTypedcall_Internal_Si
     PyTypedcall_Internal_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
     if (generation == NULL) return NULL;
     const void *value = PyTypedcall_Internal_FindIn(generation, key);
-    // In an array that a writer has emptied meanwhile, for a later generation, nothing is found.
+    // A writer may have emptied the array meanwhile, for a later generation: look again.
     if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
   }
 }
 
-// An empty array of so many cells, out of the older ones if there is one; NULL when there is no
+// Returns an empty array with `length` cells, a reused older one if there is one; NULL without
 // memory.
 static inline PyTypedcall_Internal_Generation *PyTypedcall_Internal_EmptyGeneration(
     PyTypedcall_Internal_SideTable *table, size_t length, int *is_new) {
@@ -132,7 +130,7 @@ static inline PyTypedcall_Internal_Generation *PyTypedcall_Internal_EmptyGenerat
   return found;
 }
 
-// Puts a row and the retracted ones behind it into a cell, which is its key's or free.
+// Puts a row and the retracted ones behind it into its key's cell or a free one.
 static inline void PyTypedcall_Internal_FillCell(PyTypedcall_Internal_Generation *generation,
                                                  PyTypedcall_Internal_Row *row, const void *value) {
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(generation, row->key);
@@ -144,7 +142,7 @@ static inline void PyTypedcall_Internal_FillCell(PyTypedcall_Internal_Generation
   PyTypedcall_STORE_RELEASE(&cell->value, value);
 }
 
-// Makes sure that one more row fits. 1: that took a new array, 0: it did not, -1: no memory (no
+// Makes room for one more row. Returns 1 if that took a new array, 0 if not, -1 without memory (no
 // exception set).
 static inline int PyTypedcall_Internal_TableReserve(PyTypedcall_Internal_SideTable *table) {
   PyTypedcall_Internal_Generation *old = table->current;
@@ -168,7 +166,7 @@ static inline int PyTypedcall_Internal_TableReserve(PyTypedcall_Internal_SideTab
   return is_new;
 }
 
-// Puts in a row whose key has no live one; TableReserve came before.
+// Inserts a row whose key has no live one, after TableReserve.
 static inline void PyTypedcall_Internal_TableInsert(PyTypedcall_Internal_SideTable *table,
                                                     PyTypedcall_Internal_Row *row) {
   row->older = PyTypedcall_Internal_Probe(table->current, row->key)->row;
@@ -176,7 +174,7 @@ static inline void PyTypedcall_Internal_TableInsert(PyTypedcall_Internal_SideTab
   ++table->live;
 }
 
-// The live row of `key`, or NULL.
+// Returns the live row of `key`, or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRow(
     PyTypedcall_Internal_SideTable *table, const void *key) {
   if (table->current == NULL || key == NULL) return NULL;
@@ -184,7 +182,7 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRow(
   return cell->value != NULL ? cell->row : NULL;
 }
 
-// Takes the live row of `key` away from readers. It stays in its cell.
+// Hides the live row of `key` from readers. It stays in its cell.
 static inline void PyTypedcall_Internal_TableRetract(PyTypedcall_Internal_SideTable *table,
                                                      const void *key) {
   PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, key);
@@ -201,8 +199,8 @@ static inline void PyTypedcall_Internal_TableForget(PyTypedcall_Internal_SideTab
   row->older = NULL;
 }
 
-// All rows of a key: the live one, if there is one, and behind it the retracted ones, the latest
-// first; or NULL.
+// Returns all rows of a key: the live one, if any, and behind it the retracted ones, latest first;
+// or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRows(
     PyTypedcall_Internal_SideTable *table, const void *key) {
   if (table->current == NULL || key == NULL) return NULL;
@@ -210,14 +208,14 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRows(
   return cell->key == key ? cell->row : NULL;
 }
 
-// The retracted rows of a key that has no live one, the latest first; or NULL.
+// Returns the retracted rows of a key without a live one, latest first; or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRetracted(
     PyTypedcall_Internal_SideTable *table, const void *key) {
   if (PyTypedcall_Internal_TableRow(table, key) != NULL) return NULL;
   return PyTypedcall_Internal_TableRows(table, key);
 }
 
-// Makes one of these live again.
+// Makes a retracted row live again.
 static inline void PyTypedcall_Internal_TableRevive(PyTypedcall_Internal_SideTable *table,
                                                     PyTypedcall_Internal_Row *row) {
   PyTypedcall_Internal_TableForget(table, row);
@@ -234,7 +232,5 @@ static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable
   }
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_

@@ -1,5 +1,5 @@
-// What stands for the interface where there are no tags (core/compiler.h): readers find nothing
-// there, and modules that tag their functions are imported without.
+// Stands in for the interface on platforms without tags (core/compiler.h): readers find nothing,
+// and modules that tag their functions are imported without tags.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_WITHOUT_TAGS_H_
@@ -11,9 +11,7 @@
 
 #if !TYPEDCALL_IS_SUPPORTED
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 static inline int PyTypedcall_Internal_SetNoTags(void) {
   PyErr_SetString(PyExc_RuntimeError,
@@ -71,7 +69,7 @@ static inline PyObject *PyTypedcall_Internal_NoHold(void *state, int space, cons
   *value = NULL;
   return NULL;
 }
-// Not taken, and no failure: a module that tags its functions works without the tags.
+// Not taken, without an error: a module that tags its functions works without tags.
 static inline int PyTypedcall_Internal_NoPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
@@ -115,9 +113,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
 }
 #define PyTypedcall_Import PyTypedcall_Await
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 
 #endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_WITHOUT_TAGS_H_

@@ -1,18 +1,15 @@
-// The tables of slots that are registered for types of others, which readers without the GIL and
-// without a reference look into: what is published grows in place, or is replaced, and then kept.
-// Used by core/foreign_slots.h.
+// Slot tables registered for types of others. Readers have neither the GIL nor a reference, so a
+// published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
 #ifndef TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 
 #include "core/slot_id.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-/// The value of a row BY_TYPE, which has what was registered for that type, and of a row
-/// MERGED_BY_TYPE, which has that and what the type inherits. Never changes, but that free places
-/// at its end, with ID 0, are taken one after the other, for ever: first the data, then the ID.
+/// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (those and the
+/// inherited ones). It changes only in that free places at its end, with ID 0, are taken one after
+/// the other and stay taken: first the data, then the ID.
 typedef struct PyForeignSlots_Table {
   Py_ssize_t count;
   PyCustomSlot slots[1];  ///< `count` of them
@@ -34,7 +31,7 @@ static inline const PyCustomSlot *PyForeignSlots_Internal_At(const PyForeignSlot
   return slots + at;
 }
 
-// How many slots there are, of a table or NULL, without places at the end that have nothing.
+// Returns the number of slots in a table (may be NULL), without empty places at its end.
 static inline Py_ssize_t PyForeignSlots_Internal_Used(const PyForeignSlots_Table *table) {
   Py_ssize_t used = table != NULL ? table->count : 0;
   while (used > 0 && PyTypedcall_LOAD_ACQUIRE(&PyForeignSlots_Internal_At(table, used - 1)->id) <=
@@ -44,7 +41,7 @@ static inline Py_ssize_t PyForeignSlots_Internal_Used(const PyForeignSlots_Table
   return used;
 }
 
-// The places at the end of `table` (may be NULL) that can be taken.
+// Returns the number of places at the end of `table` (may be NULL) that can be taken.
 static inline Py_ssize_t PyForeignSlots_Internal_Free(const PyForeignSlots_Table *table) {
   Py_ssize_t room = 0;
   while (table != NULL && room < table->count &&
@@ -54,7 +51,7 @@ static inline Py_ssize_t PyForeignSlots_Internal_Free(const PyForeignSlots_Table
   return room;
 }
 
-// Takes free places, of which there are enough. The caller has the type for itself; readers need
+// Fills free places, of which there are enough. The caller has the type for itself; readers need
 // not.
 static inline void PyForeignSlots_Internal_Append(const PyForeignSlots_Table *table,
                                                   const PyCustomSlot *slots, Py_ssize_t count) {
@@ -66,8 +63,8 @@ static inline void PyForeignSlots_Internal_Append(const PyForeignSlots_Table *ta
   }
 }
 
-// Before a table (may be NULL) is copied: what is in it stays as it is from now on, so that nothing
-// is lost that another thread adds meanwhile. The caller has the type for itself.
+// Fixes a table (may be NULL) before it is copied, so that nothing another thread adds meanwhile is
+// lost. The caller has the type for itself.
 static inline void PyForeignSlots_Internal_Close(const PyForeignSlots_Table *table) {
   Py_ssize_t room = PyForeignSlots_Internal_Free(table);
   for (; room > 0; --room) {
@@ -76,12 +73,10 @@ static inline void PyForeignSlots_Internal_Close(const PyForeignSlots_Table *tab
   }
 }
 
-// How long a table is that has one behind it already: each time twice as long.
+// Returns the length of a table that replaces one with `before` slots: at least twice that.
 static inline Py_ssize_t PyForeignSlots_Internal_Longer(Py_ssize_t before, Py_ssize_t needed) {
   return before > 0 && before * 2 > needed ? before * 2 : needed;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_

@@ -1,13 +1,11 @@
-// The functions of core/foreign_slots.h where there are no tags (core/compiler.h): no type has
-// slots, and who registers some is not told of a failure.
+// The functions of core/foreign_slots.h on platforms without tags (core/compiler.h): no type has
+// slots, and registering reports no error.
 #ifndef TYPEDCALL_CORE_SLOTS_NO_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_SLOTS_NO_FOREIGN_SLOTS_H_
 
 #include "core/interface.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
@@ -32,7 +30,5 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
   return PyForeignSlots_Find(interface, obj, id, expected_pos);
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_NO_FOREIGN_SLOTS_H_

@@ -1,17 +1,15 @@
-// `__customslots__`: the slots that a class brings in its body, as Python code writes them.
-// Used by core/types/metaclass.h. Source: SEP 200, "Subclassing", which leaves the form open.
+// `__customslots__`: the slots in a class body, as Python code writes them. Used by
+// core/types/metaclass.h. Source: SEP 200, "Subclassing", which leaves the form open.
 #ifndef TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 #define TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 
 #include "core/slots/slot_table.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 #define PyExtensibleType_OWN_SLOTS "__customslots__"
 
-// Says what is wrong with one entry, naming class and position. Always returns -1.
+// Sets an exception that names class and position of a faulty entry. Always returns -1.
 static inline int PyExtensibleType_Internal_Fault(PyTypeObject *type, Py_ssize_t at,
                                                   PyObject *exception, const char *fault,
                                                   PyObject *culprit) {
@@ -22,13 +20,13 @@ static inline int PyExtensibleType_Internal_Fault(PyTypeObject *type, Py_ssize_t
   return -1;
 }
 
-// A capsule's pointer, whatever its name: the slot's ID says what it is.
+// Returns a capsule's pointer, whatever its name: the slot's ID gives its meaning.
 static inline void *PyExtensibleType_Internal_Pointer(PyObject *capsule) {
   return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }
 
-// An int that fits a word; negative ones too if `is_signed` allows. Returns 0 or -1; OverflowError
-// becomes ValueError with `fault`.
+// Converts an int that fits a word; negative ones too if `is_signed`. Returns 0, or -1 with
+// ValueError and `fault` instead of OverflowError.
 static inline int PyExtensibleType_Internal_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value,
                                                  int is_signed, const char *fault, uintptr_t *out) {
   *out = (uintptr_t)PyLong_AsSize_t(value);
@@ -41,8 +39,8 @@ static inline int PyExtensibleType_Internal_Word(PyTypeObject *type, Py_ssize_t 
   return PyExtensibleType_Internal_Fault(type, at, PyExc_ValueError, fault, value);
 }
 
-// Converts one (id, value) into `slot`. Capsules are added to `own->kept`, where there is room for
-// two. Returns 0, or -1 with TypeError or ValueError.
+// Converts one (id, value) into `slot`. Adds capsules to `own->kept`, which has room for two.
+// Returns 0, or -1 with TypeError or ValueError.
 static inline int PyExtensibleType_Internal_ReadEntry(PyTypeObject *type, Py_ssize_t at,
                                                       PyObject *id, PyObject *value,
                                                       PyCustomSlot *slot,
@@ -61,11 +59,11 @@ static inline int PyExtensibleType_Internal_ReadEntry(PyTypeObject *type, Py_ssi
     slot->id = word;
   }
   if (!PyCustomSlot_IsValidID(slot->id)) {
-    return PyExtensibleType_Internal_Fault(type, at, PyExc_ValueError, "no slot can have this ID",
-                                           id);
+    return PyExtensibleType_Internal_Fault(type, at, PyExc_ValueError,
+                                           "this is not a valid slot ID", id);
   }
   if (slot->id == PyCustomSlot_ID_NATIVECALLABLE) {
-    // The one ID of which we know that it makes readers follow a pointer inside the instance.
+    // The only ID known to make readers follow a pointer inside the instance.
     return PyExtensibleType_Internal_Fault(
         type, at, PyExc_ValueError,
         "SEP 201's slot is an offset into the instance, which only C code can vouch for", value);
@@ -94,15 +92,15 @@ static inline void PyExtensibleType_Internal_RefuseKind(PyTypeObject *type, PyOb
                PyTypedcall_Internal_Name(Py_TYPE(given), kind));
 }
 
-// The entries of a mapping, list or tuple as a tuple of its own: a new reference, or NULL with an
-// exception. May run Python code if the object is not exactly a dict, list or tuple.
+// Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception. May
+// run Python code if the object is not exactly a dict, list or tuple.
 static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, PyObject *given) {
   if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
   PyObject *items = NULL;
   if (PyDict_CheckExact(given)) {
     items = PyDict_Items(given);
   } else {
-    // Sequences pass for mappings in C: what has items() is one.
+    // In C sequences pass for mappings, so look for items().
     PyObject *method = PyMapping_Check(given) && !PyType_Check(given)
                            ? PyObject_GetAttrString(given, "items")
                            : NULL;
@@ -126,9 +124,9 @@ static inline void PyExtensibleType_Internal_DropOwn(PyExtensibleType_Internal_O
   memset(own, 0, sizeof(*own));
 }
 
-// Reads the class body's `__customslots__`, if it has any, into `own`, which DropOwn frees. Returns
-// 0, or -1 with TypeError or ValueError (which entry, and why), MemoryError, or what the mapping
-// raised. May run Python code.
+// Reads the class body's `__customslots__`, if any, into `own`, which DropOwn frees. Returns 0, or
+// -1 with TypeError or ValueError (which entry, and why), MemoryError, or what the mapping raised.
+// May run Python code.
 static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
                                                     PyExtensibleType_Internal_Own *own) {
   memset(own, 0, sizeof(*own));
@@ -172,7 +170,5 @@ static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
   return 0;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_

@@ -1,6 +1,5 @@
-// Finds slots by their IDs, and other things by their addresses, in a time that does not grow with
-// how many there are: a hash table for one function call. Used by core/slots/slot_table.h and
-// others.
+// Finds slots by ID, and other things by address, in constant time: a hash table for the length of
+// one function call. Used by core/slots/slot_table.h and others.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
 
@@ -8,9 +7,7 @@
 
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 typedef struct PyExtensibleType_Internal_IndexCell {
   uintptr_t key;  // 0: a free cell
@@ -19,10 +16,10 @@ typedef struct PyExtensibleType_Internal_IndexCell {
 
 #define PyExtensibleType_Internal_SMALL_INDEX 32
 
-// Open addressing, at most half full. Most tables are small, and take no memory but the caller's
-// stack: so it must not be copied.
+// Open addressing, at most half full. Small tables, the usual ones, are on the caller's stack: do
+// not copy one.
 typedef struct PyExtensibleType_Internal_Index {
-  PyExtensibleType_Internal_IndexCell *cells;  // NULL: nothing has been reserved
+  PyExtensibleType_Internal_IndexCell *cells;  // NULL: nothing reserved
   size_t mask, used;
   PyExtensibleType_Internal_IndexCell small[PyExtensibleType_Internal_SMALL_INDEX];
 } PyExtensibleType_Internal_Index;
@@ -38,11 +35,10 @@ static inline void PyExtensibleType_Internal_IndexFree(PyExtensibleType_Internal
   PyExtensibleType_Internal_IndexInit(index);
 }
 
-// The cell of `key`, which is not 0, or the free one where it belongs. There is one.
+// Returns the cell of `key`, which is not 0, or the free one where it belongs. There is one.
 static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_IndexProbe(
     const PyExtensibleType_Internal_Index *index, uintptr_t key) {
-  // Where the table happens to stand decides the order, so that nobody can choose IDs that all
-  // belong to the same cell.
+  // The table's address decides the order, so that no caller can choose IDs that share a cell.
   uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -52,7 +48,7 @@ static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_Ind
   }
 }
 
-// What was added for `key`, or NULL.
+// Returns the cell added for `key`, or NULL.
 static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_IndexFind(
     const PyExtensibleType_Internal_Index *index, uintptr_t key) {
   if (index->cells == NULL) return NULL;
@@ -89,7 +85,7 @@ static inline int PyExtensibleType_Internal_IndexReserve(PyExtensibleType_Intern
   return 0;
 }
 
-// Adds a key for which there is room. Returns 1, or 0 if it is there already, and stays as it is.
+// Adds a key for which there is room. Returns 1, or 0 and changes nothing if it is there already.
 static inline int PyExtensibleType_Internal_IndexAdd(PyExtensibleType_Internal_Index *index,
                                                      uintptr_t key, Py_ssize_t at) {
   PyExtensibleType_Internal_IndexCell *cell = PyExtensibleType_Internal_IndexProbe(index, key);
@@ -100,7 +96,5 @@ static inline int PyExtensibleType_Internal_IndexAdd(PyExtensibleType_Internal_I
   return 1;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_

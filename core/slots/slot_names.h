@@ -1,16 +1,14 @@
-// Slot IDs that are given out at run time: the same name has the same ID in every module of an
-// interpreter. Used by core/rendezvous.h. Source: SEP 200, "Allocated IDs".
+// Slot IDs allocated at run time: a name has the same ID in every module of an interpreter. Used by
+// core/rendezvous.h. Source: SEP 200, "Allocated IDs".
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_NAMES_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_NAMES_H_
 
 #include "core/slot_id.h"
 #include "core/type_access.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// How many IDs one registrar has.
+// The number of IDs of one registrar.
 #define PyCustomSlot_Internal_RUNTIME_IDS ((Py_ssize_t)1 << 23)
 
 // See PyTypedcall_Interface.slot_id. `names` is the interpreter's dictionary: name -> ID.
@@ -26,9 +24,9 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
   if (existing == NULL && !PyErr_Occurred()) {
     const Py_ssize_t next = PyDict_Size(names);
     if (next >= PyCustomSlot_Internal_RUNTIME_IDS) {
-      PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs have been given out");
+      PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs are taken");
     } else {
-      // No Python code runs in here, so nobody takes this ID in between.
+      // No Python code runs here, so no other call takes this ID.
       PyObject *fresh = PyLong_FromSize_t(
           PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
       existing = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, key, fresh) : NULL;
@@ -41,7 +39,5 @@ static inline uintptr_t PyCustomSlot_Internal_IDByName(PyObject *names, const ch
   return id;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_SLOT_NAMES_H_

@@ -1,5 +1,5 @@
-// The slot tables that the metaclass puts on heap types: what they are made of, who shares them,
-// and how a type's own slots and those of its bases are merged. Used by core/types/metaclass.h.
+// The slot tables of heap types: their layout, their sharing, and the merging of a type's own slots
+// with its bases'. Used by core/types/metaclass.h.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 
@@ -10,32 +10,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// A slot table made by `resolve`. Subclasses that add nothing share their base's; it is freed with
-// the last of them, because a base can go before its subclass when `__bases__` is assigned.
+// A slot table made by `resolve`. Subclasses that add nothing share their base's; the last one
+// frees it, because a base can go before its subclass when `__bases__` is assigned.
 typedef struct PyExtensibleType_Internal_Table {
   Py_ssize_t references;
-  PyTypeObject *owner;   // the type it was made for, NULL once that is dead; only compared
-  Py_ssize_t own_count;  // how many slots the owner brought itself
-  Py_ssize_t own_at;     // where they stand: at 0 if that is all, else behind the resolved ones
-  PyObject **kept;  // the capsules whose pointers are in the slots, by whichever class; or NULL
+  PyTypeObject *owner;   // the type it was made for, NULL after its death; only compared
+  Py_ssize_t own_count;  // number of the owner's own slots
+  Py_ssize_t own_at;     // their position: 0 if there are no others, else behind the resolved ones
+  PyObject **kept;       // the capsules of all pointers in the slots, or NULL
   Py_ssize_t kept_count;
-  PyCustomSlot slots[1];  // the resolved slots, then, if they are others, the owner's own
+  PyCustomSlot slots[1];  // the resolved slots, then the owner's own if they differ
 } PyExtensibleType_Internal_Table;
 
 // A type's own slots on their way into its table.
 typedef struct PyExtensibleType_Internal_Own {
   const PyCustomSlot *slots;
   Py_ssize_t count;
-  PyObject **kept;  // the capsules that the slots' pointers come from, one reference each
+  PyObject **kept;  // the capsules of the slots' pointers, one reference each
   Py_ssize_t kept_count;
 } PyExtensibleType_Internal_Own;
 
-// `metaclass` is our own one; `type` one of its instances. Static types end with the shared part.
-// Every word counts here: it is there for each class.
+// Returns the data of `type`, an instance of our metaclass. Static types end with the shared part.
+// Every word counts here: each class has it.
 static inline PyExtensibleHeapTypeData *PyExtensibleType_Internal_DataOf(PyTypeObject *metaclass,
                                                                          PyTypeObject *type) {
 #ifdef Py_LIMITED_API
@@ -51,8 +49,8 @@ static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssi
   PyMem_Free(kept);
 }
 
-// The table that a type of ours shares or has; NULL for a static type, whose slots are nobody's to
-// free, and for a heap type that has the slots of a static one.
+// Returns the table that a type of ours has or shares; NULL for a static type, whose slots are not
+// ours to free, and for a heap type with a static type's slots.
 static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf(
     PyTypeObject *metaclass, PyTypeObject *type) {
   if (!PyTypedcall_Internal_IsHeapType(type)) return NULL;
@@ -63,7 +61,7 @@ static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf
                                                  offsetof(PyExtensibleType_Internal_Table, slots));
 }
 
-// Gives a heap type its slots: `table`, which is its own or shared, or `slots` of a static type.
+// Gives a heap type its slots: `table`, its own or shared, or `slots` of a static type.
 static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, PyTypeObject *type,
                                                       PyExtensibleType_Internal_Table *table,
                                                       PyCustomSlot *slots, Py_ssize_t count) {
@@ -72,19 +70,19 @@ static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, P
   data->shared.table = table != NULL ? table->slots : slots;
   if (table == NULL) return;
 #ifndef Py_LIMITED_API
-  // Where CPython has put the members already, unless the type was made from a spec without any.
-  // A list of none ends there.
+  // CPython has set this already, unless the type was made from a spec without members. An empty
+  // list ends there.
   if (type->tp_members == NULL) {
     struct PyMemberDef *members =
         (struct PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     __atomic_store_n(&type->tp_members, members, __ATOMIC_RELAXED);
   }
 #endif
-  // There is one: tables have at least one slot, and no ID is the magic.
+  // Tables have at least one slot, and no ID is the magic.
   PyTypedcall_STORE_RELEASE(&data->key, PyExtensibleType_KEY(table->slots[0].id));
 }
 
-// Nothing at the address of `type` is the table's owner from now on.
+// Makes the table forget its owner `type`, which is dying.
 static inline void PyExtensibleType_Internal_LeaveTable(PyExtensibleType_Internal_Table *table,
                                                         const PyTypeObject *type) {
   if (PyTypedcall_LOAD_RELAXED(&table->owner) == type) {
@@ -92,7 +90,7 @@ static inline void PyExtensibleType_Internal_LeaveTable(PyExtensibleType_Interna
   }
 }
 
-// One type fewer needs the table, which may be NULL.
+// Releases a type's reference to the table, which may be NULL.
 static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
   if (table == NULL) return;
   // Types die without the lock under which tables are shared.
@@ -101,8 +99,8 @@ static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Inter
   PyMem_Free(table);
 }
 
-// The slots that a type brought itself, as opposed to those it inherited. A static type's all count
-// as its own: nothing says which it inherited.
+// Returns the slots that a type brought itself, without inherited ones. All of a static type's
+// count as its own, because nothing marks the inherited ones.
 static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *metaclass,
                                                                      PyTypeObject *type,
                                                                      Py_ssize_t *count) {
@@ -116,7 +114,7 @@ static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObjec
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
-// Is the slot with this ID among the first `count`? Returns its position, or -1.
+// Returns the position of the slot with this ID among the first `count`, or -1.
 static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *slots,
                                                             Py_ssize_t count, uintptr_t id) {
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -125,7 +123,7 @@ static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *
   return -1;
 }
 
-// The same, where it is expected (any value is safe) first.
+// The same, trying the expected position (any value is safe) first.
 static inline Py_ssize_t PyExtensibleType_Internal_PositionNear(const PyCustomSlot *slots,
                                                                 Py_ssize_t count, uintptr_t id,
                                                                 Py_ssize_t expected) {
@@ -149,7 +147,7 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
     char name[PyTypedcall_Internal_NAME_SIZE];
     PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
     PyErr_Format(PyExc_ValueError,
-                 valid ? "type '%s': custom slot %zd has ID %s, which is there already"
+                 valid ? "type '%s': custom slot %zd has ID %s, which occurs twice"
                        : "type '%s': custom slot %zd has the invalid ID %s",
                  PyTypedcall_Internal_Name(type, name), i, id);
     result = -1;
@@ -158,17 +156,17 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
   return result;
 }
 
-// Slots under merge: the first with slots decides the positions, so that they stay where consumers
-// expect them, and the first that brings an ID its value.
+// Slots under merge: the first type with slots decides the positions, so that they stay where
+// consumers expect them, and the first that brings an ID decides its value.
 typedef struct PyExtensibleType_Internal_Merge {
-  PyCustomSlot *slots;  // room for all that is merged
+  PyCustomSlot *slots;  // room for all merged ones
   Py_ssize_t count;
-  PyExtensibleType_Internal_Index ids;  // positions; ~position while a value can be replaced
+  PyExtensibleType_Internal_Index ids;  // positions; ~position while a value is replaceable
 } PyExtensibleType_Internal_Merge;
 
 // Each of these returns 0, or -1 with MemoryError. None runs Python code.
 
-// Adds what is not there yet. Positions to skip are taken over from the first only.
+// Adds new slots. Takes over positions to skip from the first type only.
 static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
                                                        const PyCustomSlot *slots,
                                                        Py_ssize_t count) {
@@ -189,7 +187,7 @@ static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal
   return 0;
 }
 
-// Starts with the positions of these slots, whose values what is merged after them replaces.
+// Starts with the positions of these slots; slots merged later replace their values.
 static inline int PyExtensibleType_Internal_MergePositions(PyExtensibleType_Internal_Merge *merge,
                                                            const PyCustomSlot *slots,
                                                            Py_ssize_t count) {
@@ -202,7 +200,7 @@ static inline int PyExtensibleType_Internal_MergePositions(PyExtensibleType_Inte
   return 0;
 }
 
-// Adds the capsules that `table` has not got yet.
+// Adds the capsules that `table` does not have yet.
 static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Table *table,
                                                       PyExtensibleType_Internal_Index *known,
                                                       PyObject *const *kept, Py_ssize_t count) {
@@ -220,8 +218,8 @@ static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_
 #define PyExtensibleType_READY_NAME PyTypedcall_MODULE ".ready"
 
 #ifdef Py_LIMITED_API
-// As in core/custom_slots.h. The limited API does not see tp_as_buffer, but what ready_static has
-// put into the type's dictionary. GIL: held; keeps a pending exception.
+// As in core/custom_slots.h. The limited API does not show tp_as_buffer, but does show the mark
+// that ready_static has put into the type's dictionary. GIL: held; keeps a pending exception.
 static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
   if (PyTypedcall_Internal_IsHeapType(type)) return 1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -234,7 +232,7 @@ static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
 }
 #endif
 
-// What `resolve` has settled for `base`; NULL when it has not, and for other types.
+// Returns the resolved data of `base`; NULL if it is not resolved or has none.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTypeObject *metaclass,
                                                                             PyObject *base) {
   if (!PyType_IsSubtype(Py_TYPE(base), metaclass) ||
@@ -246,9 +244,9 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTy
   return data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
 
-// The first type in the MRO that has slots, or NULL. From the first entry on: a derived metaclass's
-// mro() can leave the type itself out, and where it is in, it is passed over as not resolved yet.
-// `capacity` and `kept` grow by what all of them have.
+// Returns the first type in the MRO that has slots, or NULL. Starts at the first entry: a derived
+// metaclass's mro() can leave out the type itself, which is otherwise skipped as unresolved. Adds
+// all their slots to `capacity` and capsules to `kept`.
 static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObject *metaclass,
                                                                      PyObject *mro,
                                                                      Py_ssize_t *capacity,
@@ -268,7 +266,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObjec
 }
 
 // Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the own ones.
-// Returns how many slots there are, or -1 with MemoryError.
+// Returns the number of slots, or -1 with MemoryError.
 static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
     PyExtensibleType_Internal_Table *table, PyTypeObject *metaclass, PyTypeObject *layout,
     PyObject *mro, const PyExtensibleType_Internal_Own *own) {
@@ -288,8 +286,7 @@ static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
   if (result == 0) {
     result = PyExtensibleType_Internal_MergeKept(table, &kept, own->kept, own->kept_count);
   }
-  // What a base has from bases that it has no longer is still its own to hand down: after what all
-  // of them have brought themselves.
+  // Slots that a base kept from bases it no longer has come after all bases' own slots.
   for (int is_inherited = 0; is_inherited <= 1; ++is_inherited) {
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
       PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
@@ -312,9 +309,9 @@ static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
   return result < 0 ? -1 : merge.count;
 }
 
-// Merges into freshly allocated memory, which the type then owns. Keeps the positions of the first
-// type in the MRO that has slots; MRO order decides the values. Runs no Python code. Returns 0, or
-// -1 with MemoryError.
+// Merges into new memory, which the type then owns. Keeps the positions of the first type in the
+// MRO that has slots; MRO order decides the values. Runs no Python code. Returns 0, or -1 with
+// MemoryError.
 static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyObject *mro,
                                                        const PyExtensibleType_Internal_Own *own) {
@@ -353,7 +350,7 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   if (table->own_at > 0 && own->count > 0) {
     memcpy(table->slots + count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   } else {
-    // Shrinking in place; if it fails, some bytes are wasted.
+    // Shrinks it in place; if that fails, some bytes are wasted.
     void *shrunk = PyMem_Realloc(table, offsetof(PyExtensibleType_Internal_Table, slots) +
                                             (size_t)count * sizeof(PyCustomSlot));
     if (shrunk != NULL) table = (PyExtensibleType_Internal_Table *)shrunk;
@@ -364,7 +361,5 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   return 0;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_

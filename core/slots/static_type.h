@@ -1,31 +1,29 @@
-// Extensible types that a C module defines statically: what PyExtensibleType_Ready does, and what
-// happens to them when their interpreter ends. Source: SEP 200, "Provider API" and "Subclassing".
+// Static extensible types of C modules: the work of PyExtensibleType_Ready, and of their
+// interpreter's end. Source: SEP 200, "Provider API" and "Subclassing".
 #ifndef TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 #define TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 
 #include "core/slots/slot_table.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// The static types that have been made ready, so that they can be put back: they outlive their
-// interpreter, and with it the metaclass.
+// A static type made ready. It outlives its interpreter and metaclass, so it is restored at their
+// end.
 typedef struct PyExtensibleType_Internal_StaticType {
   PyTypeObject *type;
   PyExtensibleTypeData *data;
-  Py_ssize_t own_count;  // of the slots that were there before those of the bases were prepended
-  int attributes;        // which ones we have put into its dictionary
+  Py_ssize_t own_count;  // number of slots before those of the bases were prepended
+  int attributes;        // the ones we have put into its dictionary
 } PyExtensibleType_Internal_StaticType;
 
-// Does the running CPython free names that a static type refers to, when its interpreter ends?
+// True if the running CPython frees names to which a static type refers when its interpreter ends.
 #if PY_VERSION_HEX >= 0x030B0000
 #define PyExtensibleType_Internal_FREES_NAMES (Py_Version >= 0x030E0000)
 #else
 #define PyExtensibleType_Internal_FREES_NAMES 0
 #endif
 
-// What is in StaticType.attributes.
+// Bits of StaticType.attributes.
 #define PyExtensibleType_Internal_PUT_MODULE 1
 #define PyExtensibleType_Internal_PUT_MARK 2
 
@@ -33,11 +31,11 @@ typedef struct PyExtensibleType_Internal_StaticTypes {
   PyExtensibleType_Internal_StaticType *items;
   Py_ssize_t count, capacity;
 #ifdef Py_TARGET_ABI3T
-  Py_ssize_t field;  // where an object says its type: bytes from its start; 0 until that is known
+  Py_ssize_t field;  // offset of an object's type; 0 until it is known
 #endif
 } PyExtensibleType_Internal_StaticTypes;
 
-// Py_SET_TYPE, once it can be done here: see FindTypeField.
+// Py_SET_TYPE, after FindTypeField.
 static inline void PyExtensibleType_Internal_SetType(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *to) {
 #ifdef Py_TARGET_ABI3T
@@ -48,9 +46,9 @@ static inline void PyExtensibleType_Internal_SetType(
 #endif
 }
 
-// abi3t has no Py_SET_TYPE, as an object without the GIL has other fields. But in both the type is
-// the last one. That is looked at in an object of which the type is known. Static types are not to
-// fail for other modules because one for abi3t came first. Returns 0, or -1 with an exception.
+// abi3t has no Py_SET_TYPE, because objects have other fields without the GIL. But the type is the
+// last field in both; this checks that in an object whose type is known. Otherwise static types
+// would fail for other modules if one for abi3t came first. Returns 0, or -1 with an exception.
 static inline int PyExtensibleType_Internal_FindTypeField(
     PyExtensibleType_Internal_StaticTypes *types) {
 #ifdef Py_TARGET_ABI3T
@@ -72,7 +70,7 @@ static inline int PyExtensibleType_Internal_FindTypeField(
 #endif
 }
 
-// Room for one more. Returns 0, or -1 with MemoryError.
+// Makes room for one more. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_ReserveStatic(
     PyExtensibleType_Internal_StaticTypes *types) {
   if (types->count < types->capacity) return 0;
@@ -87,8 +85,8 @@ static inline int PyExtensibleType_Internal_ReserveStatic(
   return 0;
 }
 
-// Takes out of the dictionary of a static type what we have put there: it outlives its interpreter,
-// while from 3.14 on CPython frees the names of an ending one, whoever has a reference to them.
+// Removes what we have put into a static type's dictionary: the type outlives its interpreter, but
+// from 3.14 on CPython frees the names of an ending one despite references.
 static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int attributes) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = attributes != 0 ? PyTypedcall_Internal_StaticDict(type) : NULL;
@@ -104,9 +102,9 @@ static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int
   PyTypedcall_RestoreError(saved);
 }
 
-// Gives the ordinary static types that derive from `type` and have the metaclass `from` another
-// one. It is CPython that gives them the metaclass of their base, and that lists them.
-static inline __attribute__((cold)) void PyExtensibleType_Internal_Retype(
+// Gives another metaclass to the ordinary static types that derive from `type` and have the
+// metaclass `from`. CPython gives them their base's metaclass, and lists them.
+static inline TYPEDCALL_COLD void PyExtensibleType_Internal_Retype(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *from,
     PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -122,8 +120,8 @@ static inline __attribute__((cold)) void PyExtensibleType_Internal_Retype(
   PyTypedcall_RestoreError(saved);
 }
 
-// Makes the types plain again, as they were before, so that nothing refers to a dead interpreter's
-// objects and the next one can make them ready.
+// Makes the types plain again, so that nothing refers to a dead interpreter's objects and the next
+// one can make them ready.
 static inline void PyExtensibleType_Internal_ForgetStatic(
     PyExtensibleType_Internal_StaticTypes *types) {
   for (Py_ssize_t i = 0; i < types->count; ++i) {
@@ -136,24 +134,24 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // The type's reference to the metaclass is kept: static types that got this metaclass without
-    // PyExtensibleType_Ready (they inherit it) count on it, and there is no list of those.
+    // Keeps the type's reference to the metaclass: static types that inherited this metaclass
+    // without PyExtensibleType_Ready rely on it, and there is no list of those.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyExtensibleType_Internal_SetType(types, item->type, &PyType_Type);
     PyExtensibleType_Internal_Retype(types, item->type, metaclass, &PyType_Type);
-    // Before 3.14 nothing is freed that someone refers to. It stays, because the next interpreter
-    // could not make room in a dictionary that this one has allocated (3.12).
+    // Before 3.14 nothing with a reference is freed. The names stay, because the next interpreter
+    // could not make room in a dictionary that this one allocated (3.12).
     if (PyExtensibleType_Internal_FREES_NAMES) {
       PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
     }
-    // The next interpreter counts its version tags from the start, for other types.
+    // The next interpreter reuses version tags for other types.
     PyType_Modified(item->type);
   }
   PyTypedcall_RAW_FREE(types->items);
   memset(types, 0, sizeof(*types));
 }
 
-// Always -1. `fault` follows the type's name and a colon.
+// Returns -1. `fault` follows the type's name and a colon.
 static inline int PyExtensibleType_Internal_RefuseStatic(PyTypeObject *type, PyObject *exception,
                                                          const char *fault) {
   char name[PyTypedcall_Internal_NAME_SIZE];
@@ -177,10 +175,9 @@ static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
   return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
 }
 
-// Prepends what `type` inherits, in its MRO's order and without IDs that it has itself, to its
-// table. Returns 0, or -1 with MemoryError, or with ValueError when there is no room, and then
-// nothing has changed.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_PrependInherited(
+// Prepends the slots that `type` inherits, in MRO order and without IDs that it has itself. Returns
+// 0, or -1 with nothing changed and MemoryError, or ValueError if there is no room.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_PrependInherited(
     PyTypeObject *metaclass, PyTypeObject *type, PyExtensibleTypeData *data, Py_ssize_t capacity) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
   const Py_ssize_t own_count = data->count;
@@ -225,7 +222,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_PrependInherit
   return result;
 }
 
-// Could `type` have our metaclass, seeing those of its bases?
+// True if our metaclass derives from those of all bases of `type`.
 static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclass,
                                                           PyTypeObject *type) {
   PyObject *mro = PyTypedcall_Internal_Mro(type);
@@ -237,9 +234,9 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
   return fits;
 }
 
-// Puts an attribute straight into the dictionary of a static type, which refuses assignments,
-// unless it has it. Steals `value`, which may be NULL with an exception. Returns 1, 0 if it was
-// there, or -1 with an exception.
+// Adds an attribute directly to the dictionary of a static type, which refuses assignments. Steals
+// `value`, which may be NULL with an exception. Returns 1, 0 if the attribute exists, or -1 with an
+// exception.
 static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
                                                       PyObject *value) {
   PyObject *existing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
@@ -254,11 +251,10 @@ static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const 
   return result;
 }
 
-// Puts in what a static type of ours needs in its dictionary. Adds what it has put to `attributes`.
-// Returns 0, or -1 with an exception.
+// Adds the attributes that a static type of ours needs, and their bits to `attributes`. Returns 0,
+// or -1 with an exception.
 static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, int *attributes) {
-  // The metaclass has one of ours, which would be found first: pickle would look for the type in
-  // our module.
+  // Otherwise the metaclass's would be found, and pickle would look for the type in our module.
   int put = PyExtensibleType_Internal_SetStatic(
       type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
   if (put < 0) return -1;
@@ -267,12 +263,12 @@ static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, in
                                             PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
   if (put < 0) return -1;
   if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MARK;
-  // Also if nothing has been put in: what was found before, under another metaclass, is cached.
+  // Also if nothing was added: attributes found under another metaclass are cached.
   PyType_Modified(type);
   return 0;
 }
 
-// Has a type been made ready before one of its bases, and so missed the base's slots?
+// True if a type was made ready before its base `type`, and so missed the base's slots.
 static inline int PyExtensibleType_Internal_IsLate(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
   for (Py_ssize_t i = 0; i < types->count; ++i) {
@@ -281,12 +277,12 @@ static inline int PyExtensibleType_Internal_IsLate(
   return 0;
 }
 
-// See PyExtensibleType_Ready. `types` are those of the interpreter.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
+// See PyExtensibleType_Ready. `types` are the interpreter's.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
     PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
     Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API
-  // PyObject_GetTypeData would want a type that has the metaclass already.
+  // PyObject_GetTypeData wants a type that has the metaclass already.
   const Py_ssize_t offset = PyTypedcall_Internal_TypeDataOffset(metaclass);
   if (offset < 0) return -1;
   PyExtensibleTypeData *data = (PyExtensibleTypeData *)(void *)((char *)type + offset);
@@ -297,7 +293,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
   if (PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError, "is a heap type");
   }
-  // The MRO, the dictionary and the slots of a static type would be shared with other interpreters.
+  // Other interpreters would share the static type's MRO, dictionary and slots.
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
     return PyExtensibleType_Internal_RefuseStatic(
         type, PyExc_ImportError,
@@ -318,7 +314,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
       PyExtensibleType_Internal_ReserveStatic(types) < 0) {
     return -1;
   }
-  // Without the magic nobody takes it for resolved, whatever PyType_Ready may run.
+  // Without the magic it counts as unresolved, whatever PyType_Ready runs.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
   PyExtensibleType_Internal_SetType(types, type, metaclass);
@@ -339,7 +335,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
     PyExtensibleType_Internal_UnsetStatic(type, attributes);
     PyType_Modified(type);
-    // Bases list it as a subclass by now, so it needs a type.
+    // Bases list it as a subclass now, so it needs a type.
     PyExtensibleType_Internal_SetType(types, type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
     PyTypedcall_RestoreError(saved);
@@ -350,13 +346,11 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ReadyStatic(
   item->data = data;
   item->own_count = own_count;
   item->attributes = attributes;
-  // Those that derive from it since before it had our metaclass, in an interpreter that has ended.
+  // Types that derived from it before it had our metaclass, in an interpreter that has ended.
   PyExtensibleType_Internal_Retype(types, type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_

@@ -1,18 +1,15 @@
-// What metaclasses that are written in C have of their own. CPython gives a combined metaclass the
-// fields, tp_new and tp_dealloc of one base only, which is ours: others' tp_dealloc is run here,
-// and what cannot be had is refused.
+// Metaclasses written in C. CPython gives a combined metaclass the fields, tp_new and tp_dealloc of
+// one base only, which is ours: another base's tp_dealloc is run here, and the rest is refused.
 #ifndef TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 
 #include "core/types/metaclass.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// -1 with TypeError.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_CannotCombine(
-    PyTypeObject *metaclass, const char *reason) {
+// Returns -1 with TypeError.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_CannotCombine(PyTypeObject *metaclass,
+                                                                         const char *reason) {
   char name[PyTypedcall_Internal_NAME_SIZE];
   PyErr_Format(PyExc_TypeError,
                "metaclass '%s' cannot be combined with the one of custom slots: %s; give its types "
@@ -21,14 +18,14 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_CannotCombine(
   return -1;
 }
 
-// A metaclass that is neither `type` nor has our data.
+// True if a metaclass is neither `type` nor has our data.
 static inline int PyExtensibleType_Internal_IsForeign(PyTypeObject *ours, PyTypeObject *metaclass) {
   return metaclass != &PyType_Type && PyType_IsSubtype(metaclass, &PyType_Type) &&
          !PyType_IsSubtype(metaclass, ours);
 }
 
-// Has the metaclass a tp_new of its own, not one that it inherits, nor a `__new__` in Python? That
-// of `type` goes without saying. -1 with an exception.
+// True if the metaclass has a tp_new of its own: not inherited, not `type`'s, and not a `__new__`
+// in Python. -1 with an exception.
 static inline int PyExtensibleType_Internal_HasOwnNew(PyTypeObject *metaclass) {
   PyObject *function = PyTypedcall_Internal_OwnAttribute(metaclass, "__new__");
   if (function == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -44,7 +41,7 @@ static inline int PyExtensibleType_Internal_HasOwnNew(PyTypeObject *metaclass) {
   return is_own;
 }
 
-// May these metaclasses be the bases of one with our data? 0, or -1 with an exception.
+// Returns 0 if these metaclasses can be the bases of one with our data, else -1 with an exception.
 static inline int PyExtensibleType_Internal_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   const Py_ssize_t usual = PyTypedcall_Internal_BasicSize(&PyType_Type);
   if (usual < 0) return -1;
@@ -75,16 +72,17 @@ static inline int PyExtensibleType_Internal_CheckForeign(PyTypeObject *ours, PyO
   return 0;
 }
 
-// The tp_dealloc of classes whose metaclass was made in Python: CPython's subtype_dealloc, which is
-// the same for the life of the process. Given one, it is kept.
+// Returns the tp_dealloc of classes whose metaclass was made in Python: CPython's subtype_dealloc,
+// the same for the life of the process. Remembers `known` unless it is NULL.
 static inline destructor PyExtensibleType_Internal_UsualDealloc(destructor known) {
   static destructor kept;
   if (known != NULL && kept != known) kept = known;
   return kept;
 }
 
-// The first foreign metaclass in the MRO with a tp_dealloc in C that is not `type`'s, borrowed from
-// it; NULL if there is none. `*other` is one whose tp_dealloc that one cannot know of, or NULL.
+// Returns the first foreign metaclass in the MRO with a tp_dealloc in C that is not `type`'s,
+// borrowed; NULL if there is none. Sets `*other` to one whose tp_dealloc the first cannot know, or
+// NULL.
 static inline PyTypeObject *PyExtensibleType_Internal_OwnDealloc(PyTypeObject *ours, PyObject *mro,
                                                                  PyTypeObject **other) {
   PyTypeObject *first = NULL;
@@ -109,9 +107,9 @@ static inline PyTypeObject *PyExtensibleType_Internal_OwnDealloc(PyTypeObject *o
 
 #ifndef Py_LIMITED_API
 
-// Of classes with a combined metaclass: what ours does, around the foreign one's tp_dealloc, which
-// ends in that of `type`.
-static inline __attribute__((cold)) void PyExtensibleType_Internal_CombinedDealloc(PyObject *self) {
+// For classes with a combined metaclass: our work around the foreign tp_dealloc, which ends in that
+// of `type`.
+static inline TYPEDCALL_COLD void PyExtensibleType_Internal_CombinedDealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self, *metaclass = Py_TYPE(self), *combined = metaclass;
   PyTypeObject *ours = PyExtensibleType_Internal_MetaclassOf(type), *other;
   while (combined->tp_dealloc != PyExtensibleType_Internal_CombinedDealloc) {
@@ -122,14 +120,14 @@ static inline __attribute__((cold)) void PyExtensibleType_Internal_CombinedDeall
   PyTypedcall_RestoreError(saved);
   PyTypeObject *foreign =
       mro != NULL ? PyExtensibleType_Internal_OwnDealloc(ours, mro, &other) : NULL;
-  if (foreign == NULL) {  // someone has assigned to the metaclass's `__bases__`
+  if (foreign == NULL) {  // the metaclass's `__bases__` were assigned
     Py_XDECREF(mro);
     PyExtensibleType_Internal_Dealloc(self);
     return;
   }
   PyExtensibleType_Internal_Table *table = PyExtensibleType_Internal_TableOf(ours, type);
   if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
-  // By CPython's rule that of a heap type gives back the reference to the object's type.
+  // By CPython's rule a heap type's tp_dealloc releases the reference to the object's type.
   const int gives_back = PyTypedcall_Internal_IsHeapType(foreign);
   Py_INCREF((PyObject *)foreign);
   foreign->tp_dealloc(self);
@@ -141,8 +139,8 @@ static inline __attribute__((cold)) void PyExtensibleType_Internal_CombinedDeall
 
 #endif
 
-// Makes the classes of a new combined metaclass die as their other metaclass wants it. 0, or -1
-// with an exception.
+// Gives the classes of a new combined metaclass the tp_dealloc that its other metaclass needs.
+// Returns 0, or -1 with an exception.
 static inline int PyExtensibleType_Internal_TakeDealloc(PyTypeObject *ours,
                                                         PyTypeObject *combined) {
   PyExtensibleType_Internal_UsualDealloc(
@@ -154,7 +152,7 @@ static inline int PyExtensibleType_Internal_TakeDealloc(PyTypeObject *ours,
   int result = 0;
   if (other != NULL) {
     result = PyExtensibleType_Internal_CannotCombine(
-        other, "it has a tp_dealloc of its own, and so has another one of them");
+        other, "it has a tp_dealloc of its own, and so has another of the metaclasses");
   } else if (foreign != NULL) {
 #ifdef Py_LIMITED_API
     result = PyExtensibleType_Internal_CannotCombine(
@@ -167,7 +165,5 @@ static inline int PyExtensibleType_Internal_TakeDealloc(PyTypeObject *ours,
   return result;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_C_METACLASS_H_

@@ -1,17 +1,15 @@
-// Metaclasses that are both ours and foreign (ABCMeta, EnumMeta), so that a class can
-// derive from both kinds: one for each set of metaclasses, whoever asks and in whatever order.
+// Metaclasses that are both ours and foreign (ABCMeta, EnumMeta), so that a class can derive from
+// both kinds. There is one for each set of metaclasses, whatever their order.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
 #include "core/types/c_metaclass.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// `__init__` of a combined metaclass: what the others have, then ours, even if one of the others
+// `__init__` of a combined metaclass: that of the others, then ours, even if one of the others
 // forgets super().__init__, so that a faulty `__customslots__` is reported.
-static inline __attribute__((cold)) PyObject *PyExtensibleType_Internal_CombinedInit(
+static inline TYPEDCALL_COLD PyObject *PyExtensibleType_Internal_CombinedInit(
     PyObject *self, PyTypeObject *defining_class, PyObject *const *args, Py_ssize_t nargs,
     PyObject *kwnames) {
   PyObject *super = PyObject_CallFunctionObjArgs((PyObject *)&PySuper_Type,
@@ -39,8 +37,8 @@ static PyMethodDef PyExtensibleType_Internal_CombinedInitDef = {
 #pragma GCC diagnostic pop
 #endif
 
-// Is another one of the first `count` in `all` the same or derived from `all[at]`? Of two that are
-// the same the first remains.
+// True if another one in `all` is the same as or derived from `all[at]`. Of two that are the same
+// the first remains.
 static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t at) {
   PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
   for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
@@ -50,9 +48,9 @@ static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t 
   return 0;
 }
 
-// Where a metaclass belongs among the bases: those with our data last, because the others' __init__
-// and __new__ expect to come first; else by name; of one name, by address, so that it does not
-// matter who asks first.
+// Orders metaclasses as bases: those with our data last, because the others' __init__ and __new__
+// expect to come first; else by name; of one name, by address, so that the order of calls does not
+// matter.
 static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyObject *left,
                                                         PyObject *right) {
   char left_name[PyTypedcall_Internal_NAME_SIZE], right_name[PyTypedcall_Internal_NAME_SIZE];
@@ -64,7 +62,7 @@ static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyOb
   return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
 }
 
-// Puts a metaclass where it belongs in `bases` from `start` on. 0, or -1 with MemoryError.
+// Inserts a metaclass in order into `bases` from `start` on. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObject *bases,
                                                        Py_ssize_t start, PyObject *metaclass) {
   Py_ssize_t at = start;
@@ -75,7 +73,8 @@ static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObj
   return PyList_Insert(bases, at, metaclass);
 }
 
-// What a weak reference still refers to: a new reference; NULL without an exception if it is dead.
+// Returns a new reference to the referent of a weak reference; NULL without an exception if it is
+// dead.
 static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
   PyObject *object = PyObject_CallObject(reference, NULL);
   if (object != Py_None) return object;
@@ -83,7 +82,7 @@ static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *referenc
   return NULL;
 }
 
-// The living ones among the combined metaclasses of this interpreter: a new list, or NULL.
+// Returns a new list of the interpreter's live combined metaclasses, or NULL.
 static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
   PyObject *references = PyDict_Values(cache);
   PyObject *all = references != NULL ? PyList_New(0) : NULL;
@@ -112,7 +111,7 @@ static inline int PyExtensibleType_Internal_AppendOnce(PyObject *list, PyObject 
   return PyList_Append(list, item);
 }
 
-// Appends what `metaclass`, which derives from combined ones, was combined from. 0, or -1.
+// Appends the components of `metaclass`, which derives from combined ones. Returns 0, or -1.
 static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combined,
                                                              PyObject *metaclass,
                                                              PyObject *components) {
@@ -133,7 +132,7 @@ static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combi
   return 0;
 }
 
-// Those of `all` that no other one derives from: a new list, or NULL.
+// Returns a new list of those in `all` from which no other derives, or NULL.
 static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
   PyObject *rest = PyList_New(0);
   for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
@@ -143,9 +142,9 @@ static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
   return rest;
 }
 
-// The bases for `wanted`, none of which implies another: combined ones first, then everything that
-// they and the others consist of, although that is implied. So all combined metaclasses agree about
-// the order of any two others, and can themselves be combined. A new list, or NULL.
+// Returns a new list of bases for `wanted`, none of which implies another, or NULL: combined ones
+// first, then all components of these and the others, although implied. So all combined metaclasses
+// agree on the order of any two others, and can themselves be combined.
 static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *ours, PyObject *cache,
                                                                PyObject *wanted) {
   PyObject *all_combined = PyExtensibleType_Internal_AllCombined(cache);
@@ -176,7 +175,7 @@ static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *our
   return bases;
 }
 
-// The bases of the combined metaclass, in their order: a new list, or NULL with an exception.
+// Returns the bases of the combined metaclass, in order: a new list, or NULL with an exception.
 static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours, PyObject *cache,
                                                                 PyObject *metaclasses) {
   PyObject *all = PySequence_List(metaclasses);
@@ -189,7 +188,7 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
     if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
       continue;
     }
-    // Not its repr(), which may be anything, and run anything.
+    // Not its repr(), which can return and run anything.
     char name[PyTypedcall_Internal_NAME_SIZE];
     const int is_type = PyType_Check(metaclass);
     PyErr_Format(
@@ -210,8 +209,8 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
   return bases;
 }
 
-// A frozenset of addresses. One can be used again if someone assigns to the `__bases__` of what
-// was made: what is found is therefore looked at again.
+// Returns a frozenset of addresses. An address can be reused after an assignment to `__bases__` of
+// a combined metaclass, so callers check what they find.
 static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
@@ -224,7 +223,7 @@ static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
   return key;
 }
 
-// Drops what is dead from the cache, so that metaclasses made in a loop do not fill it up.
+// Drops dead metaclasses from the cache, so that those made in a loop do not fill it up.
 static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
   PyObject *items = PyDict_Items(cache);
   int failed = items == NULL;
@@ -240,7 +239,7 @@ static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
   return failed ? -1 : 0;
 }
 
-// Is `object` a type that has the layout of ours, and that derives from all `bases`?
+// True if `object` is a type that has the layout of ours and derives from all `bases`.
 static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyObject *object,
                                                         PyObject *bases) {
   if (!PyType_Check(object)) return 0;
@@ -255,13 +254,13 @@ static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyOb
   return type == ours;
 }
 
-// A new metaclass with these bases. New reference, or NULL with an exception.
+// Makes a metaclass with these bases. New reference, or NULL with an exception.
 static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours, PyObject *bases) {
   if (PyExtensibleType_Internal_CheckForeign(ours, bases) < 0) return NULL;
   char name[PyTypedcall_Internal_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
-    if (PyExtensibleType_Internal_IsImplied(bases, i)) continue;  // in the name of another one
+    if (PyExtensibleType_Internal_IsImplied(bases, i)) continue;  // named by another one
     PyTypedcall_Internal_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
     const char *dot = strrchr(name, '.');
     PyObject *longer =
@@ -281,9 +280,10 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
   Py_XDECREF(tuple);
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;
-  // The metaclass of one of the bases decides what comes out of that call.
+  // The metaclass of a base decides the result of that call.
   if (!PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
-    PyErr_Format(PyExc_TypeError, "a metaclass's own metaclass made something else of it, a '%s'",
+    PyErr_Format(PyExc_TypeError,
+                 "the metaclass of a metaclass returned a '%s' instead of a combined one",
                  PyTypedcall_Internal_Name(Py_TYPE(combined), name));
     Py_DECREF(combined);
     return NULL;
@@ -299,7 +299,7 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
 }
 
 // See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
-static inline __attribute__((cold)) PyTypeObject *PyExtensibleType_Internal_Combine(
+static inline TYPEDCALL_COLD PyTypeObject *PyExtensibleType_Internal_Combine(
     PyTypeObject *ours, PyObject *cache, PyObject *metaclasses) {
   PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
   if (bases == NULL) return NULL;
@@ -312,20 +312,20 @@ static inline __attribute__((cold)) PyTypeObject *PyExtensibleType_Internal_Comb
     if (known != NULL) combined = PyExtensibleType_Internal_Dereference(known);
     Py_XDECREF(known);
     if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
-      // Someone has assigned to its `__bases__`.
+      // Its `__bases__` were assigned.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
     if (combined == NULL && !PyErr_Occurred() &&
         PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
         (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
-      // Making it may have run code that asked for the same: what is there now counts.
+      // Making it may have run code that made the same: the first one wins.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
       PyObject *existing =
           reference != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTypedcall_Internal_Hide(cache);
       if (existing != reference || existing == NULL) {
-        // Letting go of ours may run code that drops that one.
+        // Releasing ours may run code that drops that one.
         PyObject *first = existing != NULL ? PyExtensibleType_Internal_Dereference(existing) : NULL;
         Py_DECREF(combined);
         combined = first;
@@ -343,7 +343,5 @@ static inline __attribute__((cold)) PyTypeObject *PyExtensibleType_Internal_Comb
   return (PyTypeObject *)combined;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_

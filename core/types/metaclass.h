@@ -1,26 +1,26 @@
-// The metaclass that puts custom slots on types: what it does at a type's birth and death, its
-// creation. Used by core/rendezvous.h, which makes one per interpreter.
+// The metaclass that puts custom slots on types: a type's birth and death, and the metaclass's own
+// creation. core/rendezvous.h makes one per interpreter.
 #ifndef TYPEDCALL_CORE_TYPES_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_METACLASS_H_
 
 #include "core/types/resolution.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
 // See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveAlone(
-    PyTypeObject *metaclass, PyTypeObject *type, const PyCustomSlot *slots, Py_ssize_t count) {
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
+                                                                        PyTypeObject *type,
+                                                                        const PyCustomSlot *slots,
+                                                                        Py_ssize_t count) {
   if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
     return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
                                             "type '%s' is not an extensible type");
   }
   if (!PyExtensibleType_Internal_HasData(type)) {
     return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
+        type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
   }
   if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == PyExtensibleType_MAGIC) {
     if (count == 0) return 0;
@@ -33,7 +33,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveAlone(
   }
   if (!PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "the slots of the static type '%s' have not been made ready");
+        type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
   }
   if (count < 0 || (slots == NULL && count > 0)) {
     return PyExtensibleType_Internal_Refuse(
@@ -41,7 +41,7 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveAlone(
         "type '%s' was given a negative number of custom slots, or no table of them");
   }
   PyObject *mro = PyTypedcall_Internal_Mro(type);
-  // Without one it is still being made: there is nothing to inherit from yet.
+  // Without one it is still being made, and has nothing to inherit from.
   if (mro == NULL) return PyErr_Occurred() ? -1 : 0;
   Py_DECREF(mro);
   if (count == 0) return PyExtensibleType_Internal_ResolveWith(metaclass, type, NULL);
@@ -50,12 +50,12 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveAlone(
   return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
 }
 
-// See PyTypedcall_Interface.resolve. One type at a time, because a base must be settled before what
-// derives from it.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass,
-                                                                          PyTypeObject *type,
-                                                                          const PyCustomSlot *slots,
-                                                                          Py_ssize_t count) {
+// See PyTypedcall_Interface.resolve. One type at a time: bases are settled before types derived
+// from them.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass,
+                                                                   PyTypeObject *type,
+                                                                   const PyCustomSlot *slots,
+                                                                   Py_ssize_t count) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(metaclass);
   result = PyExtensibleType_Internal_ResolveAlone(metaclass, type, slots, count);
@@ -65,9 +65,9 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_Resolve(PyType
 
 static inline void PyExtensibleType_Internal_Dealloc(PyObject *self);
 
-// Our metaclass among the ancestors of a type's metaclass: the one that has our tp_dealloc, which
-// Python code cannot give to another one. It is always on the way, because no other base of it adds
-// data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
+// Returns our metaclass among the ancestors of a type's metaclass: the one with our tp_dealloc,
+// which Python code cannot give to another. It is always on the tp_base path, because no other base
+// adds data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
 static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
@@ -81,9 +81,8 @@ static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *
   }
 }
 
-static inline __attribute__((cold)) int PyExtensibleType_Internal_Init(PyObject *self,
-                                                                       PyObject *args,
-                                                                       PyObject *kwargs) {
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args,
+                                                                PyObject *kwargs) {
   const initproc init = PyTypedcall_Internal_SLOT(initproc, &PyType_Type, tp_init);
   if (init(self, args, kwargs) < 0) return -1;
   PyTypeObject *type = (PyTypeObject *)self;
@@ -96,7 +95,7 @@ static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self;
   PyExtensibleType_Internal_Table *table =
       PyExtensibleType_Internal_TableOf(PyExtensibleType_Internal_MetaclassOf(type), type);
-  // Before its memory is another type's.
+  // Before another type gets its memory.
   if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
   PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
   PyExtensibleType_Internal_ReleaseTable(table);
@@ -108,18 +107,16 @@ static inline int PyExtensibleType_Internal_Traverse(PyObject *self, visitproc v
   return PyTypedcall_Internal_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
-// A new metaclass for this interpreter. New reference, or NULL with an exception: SystemError when
-// the running CPython lays out types differently from the one compiled for. GIL: held.
+// Makes this interpreter's metaclass. New reference, or NULL with an exception: SystemError if the
+// running CPython lays out types differently from the one compiled for. GIL: held.
 static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"
       "Subclasses of an extensible type inherit its slots; nothing needs to be called. A class "
-      "body "
-      "may add or override slots: __customslots__ is a mapping or a list of (id, value), where a "
-      "value is a capsule for a pointer, or an int for flags or an offset. Like a ctypes "
-      "prototype, "
-      "it is a promise: consumers follow the pointers. Assigning to __customslots__ or __bases__ "
-      "afterwards changes no slots.";
+      "body may add or override slots: __customslots__ is a mapping or a list of (id, value), "
+      "where a value is a capsule for a pointer, or an int for flags or an offset. Like a ctypes "
+      "prototype, it is a promise: consumers follow the pointers. Assigning to __customslots__ or "
+      "__bases__ afterwards changes no slots.";
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)(uintptr_t)doc},
       {Py_tp_init, (void *)PyExtensibleType_Internal_Init},
@@ -150,7 +147,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
     return NULL;
   }
 #ifdef Py_LIMITED_API
-  // Nothing is compiled in: PyObject_GetTypeData says where the data is.
+  // PyObject_GetTypeData finds the data; no offset is compiled in.
 #elif PY_VERSION_HEX >= 0x030C0000
   const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
   if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {
@@ -171,7 +168,5 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   return metaclass;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_METACLASS_H_

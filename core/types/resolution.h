@@ -1,15 +1,13 @@
-// The one-time resolution of a type's slots along its MRO: bases that nobody has looked at yet are
-// resolved first, each of them once, whatever order metaclasses' mro() has put them in.
+// Resolves a type's slots along its MRO, once: unresolved bases first, each of them once, in
+// whatever order metaclasses' mro() put them.
 #ifndef TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 #define TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 
 #include "core/slots/own_slots.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
-// Always -1. `format` has one %s, for the type's name.
+// Returns -1. `format` has one %s, for the type's name.
 static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
                                                    const char *format) {
   char name[PyTypedcall_Internal_NAME_SIZE];
@@ -17,13 +15,12 @@ static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject 
   return -1;
 }
 
-// The magic of a type that this thread is resolving: when it comes to the type meanwhile, from the
-// Python code that it runs for that, it finds that the type offers nothing, and settles nothing
-// that derives from it. Another thread may come to the type, too: for it nobody has settled it yet,
-// and the first to the end does.
+// The magic of a type that this thread is resolving: if Python code run meanwhile leads back to the
+// type, the type offers nothing, and no type derived from it is settled. For another thread the
+// type is unsettled, and the first to finish settles it.
 #define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
 
-// Neither settled nor being settled by this thread?
+// True if the type is neither settled nor being settled by this thread.
 static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
   return magic != PyExtensibleType_MAGIC && magic != PyExtensibleType_Internal_ON_THE_WAY;
 }
@@ -33,33 +30,32 @@ static inline uint64_t *PyExtensibleType_Internal_MagicOf(PyTypeObject *metaclas
   return &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
 }
 
-// A type on the way: its own slots are being read, or its MRO is being gone through.
+// A type on the way: its own slots are being read, or its MRO is being walked.
 typedef struct PyExtensibleType_Internal_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
   PyExtensibleType_Internal_Own own;
   int is_given;        // `own` is the caller's
-  int is_blocked;      // below a type that another resolution is at: it cannot be settled now
-  Py_ssize_t rest;     // entries of the MRO, from its start, that have not been looked at
-  Py_ssize_t came_of;  // the step that has come to this type; -1 for the first
-  Py_ssize_t lowest;   // the first step that can be reached from here: itself, or one before it
+  int is_blocked;      // another resolution is at one of its bases: it cannot be settled now
+  Py_ssize_t rest;     // entries at the start of the MRO that are still to be looked at
+  Py_ssize_t came_of;  // the step that led to this type; -1 for the first
+  Py_ssize_t lowest;   // the earliest step reachable from here: itself, or one before it
 } PyExtensibleType_Internal_Step;
 
-// One call of `resolve`. Types that are in the MRO of each other, which only metaclasses' mro() can
-// bring about, are settled together, when all that can be reached from them has been looked at:
-// this is Tarjan's algorithm for strongly connected components.
+// One call of `resolve`. Types in the MRO of each other, which only metaclasses' mro() can cause,
+// are settled together, after all types reachable from them: Tarjan's algorithm for strongly
+// connected components.
 typedef struct PyExtensibleType_Internal_Resolution {
   PyTypeObject *metaclass;
   PyExtensibleType_Internal_Step *steps;  // `few`, or allocated
   Py_ssize_t count, capacity;
   int has_settled_first;
-  PyExtensibleType_Internal_Index
-      seen;  // address of a type: its step, -1 when it has none any more
+  PyExtensibleType_Internal_Index seen;  // address of a type: its step, -1 after that has ended
   PyExtensibleType_Internal_Step few[2];
 } PyExtensibleType_Internal_Resolution;
 
-// Ends the last step. Can run Python code: what has been read may be let go.
-static inline __attribute__((cold)) void PyExtensibleType_Internal_DropStep(
+// Ends the last step. Can run Python code, because it releases what was read.
+static inline TYPEDCALL_COLD void PyExtensibleType_Internal_DropStep(
     PyExtensibleType_Internal_Resolution *resolution) {
   PyExtensibleType_Internal_Step step = resolution->steps[--resolution->count];
   uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step.type);
@@ -75,7 +71,7 @@ static inline __attribute__((cold)) void PyExtensibleType_Internal_DropStep(
   PyTypedcall_RestoreError(saved);
 }
 
-// Room for one step more. Returns 0, or -1 with MemoryError.
+// Makes room for one more step. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_ReserveStep(
     PyExtensibleType_Internal_Resolution *resolution) {
   if (PyExtensibleType_Internal_IndexReserve(&resolution->seen, 1) < 0) return -1;
@@ -94,15 +90,15 @@ static inline int PyExtensibleType_Internal_ReserveStep(
   return 0;
 }
 
-// Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 when
-// the type need not or cannot be settled now; or -1 with an exception. May run Python code, and
-// with it another thread, which may come first to the end, or a look-up on this very type, which
-// finds nothing: reading it there once more could go on for ever.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_AddStep(
+// Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 if the
+// type need not or cannot be settled now; or -1 with an exception. May run Python code, and so
+// another thread, which may finish first, or a look-up on this very type, which finds nothing:
+// reading it again there might never end.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_AddStep(
     PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
     const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
-  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread has come first
+  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread was first
   PyExtensibleType_Internal_Step step;
   memset(&step, 0, sizeof(step));
   step.type = type;
@@ -139,9 +135,9 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_AddStep(
   return result;
 }
 
-// Looks at the last entry of the rest of a step's MRO: they are bases of those before them. Returns
-// 1 when there is a new step, after which the entry is to be looked at again; 0 when it is done
-// with; -1 with an exception, also a signal handler's. May run Python code.
+// Looks at the last entry of the rest of a step's MRO, because later entries are bases of earlier
+// ones. Returns 1 if it adds a step, after which the entry is to be looked at again; 0 if it is
+// done; -1 with an exception, also a signal handler's. May run Python code.
 static inline int PyExtensibleType_Internal_LookAtBase(
     PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
   PyExtensibleType_Internal_Step *step = &resolution->steps[at];
@@ -169,9 +165,9 @@ static inline int PyExtensibleType_Internal_LookAtBase(
   return 0;
 }
 
-// Settles the types from this step on, which are in the MRO of each other if they are several; the
-// last ones first, so that who was asked for has what all the others bring. No Python code runs
-// until all are settled, so nobody sees a type half resolved. Returns 0, or -1 with MemoryError.
+// Settles the types from this step on, which are in the MRO of each other if there are several; the
+// last ones first, so that the type asked for gets what all the others bring. Runs no Python code
+// until all are settled, so no code sees a half-resolved type. Returns 0, or -1 with MemoryError.
 static inline int PyExtensibleType_Internal_SettleSteps(
     PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
@@ -193,8 +189,8 @@ static inline int PyExtensibleType_Internal_SettleSteps(
   return 0;
 }
 
-// Which of the steps from `at` on has to be gone through again, because code that has run meanwhile
-// has changed the bases of its type; -1 for none, -2 with an exception. Runs no Python code.
+// Returns the first step from `at` on whose type has new bases, because of code run meanwhile, and
+// must be walked again; -1 for none, -2 with an exception. Runs no Python code.
 static inline Py_ssize_t PyExtensibleType_Internal_ChangedStep(
     PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
@@ -214,7 +210,7 @@ static inline Py_ssize_t PyExtensibleType_Internal_ChangedStep(
   return -1;
 }
 
-// Goes on until there is no step any more. Returns 0, or -1 with an exception.
+// Runs until no step is left. Returns 0, or -1 with an exception.
 static inline int PyExtensibleType_Internal_RunSteps(
     PyExtensibleType_Internal_Resolution *resolution) {
   for (Py_ssize_t at = 0; at >= 0;) {
@@ -231,7 +227,7 @@ static inline int PyExtensibleType_Internal_RunSteps(
     }
     const Py_ssize_t came_of = step->came_of;
     if (step->lowest == at) {
-      // Nothing runs between this and the end of settling them.
+      // No other code runs between this and the settling.
       const Py_ssize_t changed = PyExtensibleType_Internal_ChangedStep(resolution, at);
       if (changed < -1) return -1;
       if (changed >= 0) {
@@ -240,7 +236,7 @@ static inline int PyExtensibleType_Internal_RunSteps(
       }
       if (PyExtensibleType_Internal_SettleSteps(resolution, at) < 0) return -1;
     } else if (step->lowest < resolution->steps[came_of].lowest) {
-      // Who came to this type may have been gone through already, if its bases were changed.
+      // If the bases changed, the step that led here may be finished already.
       resolution->steps[came_of].lowest = step->lowest;
     }
     at = came_of;
@@ -249,9 +245,9 @@ static inline int PyExtensibleType_Internal_RunSteps(
 }
 
 // Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the
-// exception that a declaration causes, or with RuntimeError or SystemError if given ones would be
-// lost. May run Python code.
-static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveWith(
+// exception of a declaration, or with RuntimeError or SystemError if given ones would be lost. May
+// run Python code.
+static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveWith(
     PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
   PyExtensibleType_Internal_Resolution resolution;
   resolution.metaclass = metaclass;
@@ -269,14 +265,12 @@ static inline __attribute__((cold)) int PyExtensibleType_Internal_ResolveWith(
   if (has_begun == 0 ||
       *PyExtensibleType_Internal_MagicOf(metaclass, type) == PyExtensibleType_MAGIC) {
     return PyExtensibleType_Internal_Refuse(
-        type, PyExc_SystemError, "somebody else has settled the custom slots of type '%s'");
+        type, PyExc_SystemError, "another call has already settled the custom slots of type '%s'");
   }
   // The next look-up settles it, without them.
   return PyExtensibleType_Internal_Refuse(
       type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_RESOLUTION_H_

@@ -1,5 +1,5 @@
-// Makes a heap type with a given metaclass from a PyType_Spec, on every CPython since 3.9.
-// CPython has one since 3.12; before that core/types/type_from_metaclass_backport.h does the work.
+// Makes a heap type with a given metaclass from a PyType_Spec, on every CPython since 3.9: with
+// CPython's function from 3.12 on, else with core/types/type_from_metaclass_backport.h.
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 
@@ -11,13 +11,11 @@
 #include "core/types/type_from_metaclass_backport.h"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 #ifndef Py_LIMITED_API
-// All versions copy the offset of any base that has a `__dict__`, although only the base that
-// determines the layout is in the instances: attributes would be stored in foreign data.
+// All versions copy the offset of any base that has a `__dict__`, although instances contain only
+// the base that determines the layout: attributes would be stored in foreign data.
 static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
                                                        const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT
@@ -34,8 +32,8 @@ static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Is the tuple of bases empty? CPython 3.12 and 3.13 refuse that without an exception, and the
-// debug builds of 3.15 abort.
+// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse that without an exception, and
+// the debug builds of 3.15 abort.
 static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
   if (spec->name == NULL) return 0;  // refused for that
@@ -48,21 +46,21 @@ static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, P
 }
 #endif
 
-/// Makes a heap type from `spec` whose type is `metaclass`: the contract of PyType_FromMetaclass
-/// (CPython 3.12's C API documentation, "Type Objects"), which it is on 3.12 and later.
+/// Makes a heap type from `spec` with the metaclass `metaclass`, by the contract of
+/// PyType_FromMetaclass (CPython 3.12's C API documentation, "Type Objects"), which does the work
+/// on 3.12 and later.
 ///
-/// `metaclass` may be NULL: then, and when a base's metaclass is more derived, the bases' metaclass
-/// is taken. `module` is the defining module or NULL. `bases` is a type, a non-empty tuple of
-/// types, or NULL for the spec's Py_tp_base(s) slots, by default `object`. The memory that the
-/// metaclass adds to its types is zero. Neither the metaclass's tp_new and tp_init nor
-/// __init_subclass__ is called. Before 3.11 `spec->name` must outlive the type, as for CPython's
-/// own functions.
+/// If `metaclass` is NULL, or a base's metaclass is more derived, the bases' metaclass is taken.
+/// `module` is the defining module or NULL. `bases` is a type, a non-empty tuple of types, or NULL
+/// for the spec's Py_tp_base(s) slots, by default `object`. The memory that the metaclass adds to
+/// its types is zero. Neither the metaclass's tp_new and tp_init nor __init_subclass__ is called.
+/// Before 3.11 `spec->name` must outlive the type, as for CPython's own functions.
 ///
-/// A new reference; or NULL with TypeError (a metaclass with a tp_new of its own, a metaclass
-/// conflict, bases or sizes that do not fit), SystemError (no name, a doubled slot, before 3.12 a
-/// negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on SystemError),
-/// MemoryError, or what Python code raised (a metaclass's mro(), warnings turned into errors).
-/// Threads: the GIL is held (an attached thread). The type belongs to the calling interpreter.
+/// Returns a new reference, or NULL with TypeError (a metaclass with a tp_new of its own, a
+/// metaclass conflict, bases or sizes that do not fit), SystemError (no name, a doubled slot,
+/// before 3.12 a negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on
+/// SystemError), MemoryError, or what Python code raised (a metaclass's mro(), warnings turned into
+/// errors). GIL: held (an attached thread). The type belongs to the calling interpreter.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -71,7 +69,7 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
     PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
   } else {
     type = PyType_FromMetaclass(metaclass, module, spec, bases);
-    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // it can forget to say so
+    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython can forget it
   }
 #else
   PyObject *type = PyExtensibleType_Internal_Make(metaclass, module, spec, bases);
@@ -82,7 +80,5 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
   return type;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_

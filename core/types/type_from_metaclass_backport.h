@@ -1,5 +1,5 @@
-// PyType_FromMetaclass for the CPythons that do not have it, 3.9 to 3.11.
-// Used by core/types/type_from_metaclass.h, which says what it does.
+// PyType_FromMetaclass for CPython 3.9 to 3.11, which lack it. Documented in
+// core/types/type_from_metaclass.h, which uses it.
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 
@@ -11,11 +11,9 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <structmember.h>  // PyMemberDef, which Python.h has only since 3.12
+#include <structmember.h>  // PyMemberDef, in Python.h only since 3.12
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TYPEDCALL_BEGIN_C
 
 // The slots of a spec that are more than a pointer to copy; all borrowed from the spec.
 typedef struct {
@@ -64,7 +62,8 @@ typedef struct {
 #define PyExtensibleType_Internal_B(f) \
   PyExtensibleType_Internal_SLOT(as_buffer, PyBufferProcs, f)
 
-// The offset of a slot's pointer in PyHeapTypeObject; 0, where there is none, for any other ID.
+// Returns the offset of a slot's pointer in PyHeapTypeObject; 0, where there is none, for other
+// IDs.
 static inline size_t PyExtensibleType_Internal_FindSlot(int id) {
   static const struct {
     int id;
@@ -133,7 +132,7 @@ static inline int PyExtensibleType_Internal_ReadSpec(const PyType_Spec *spec,
   return 0;
 }
 
-// The bases as a tuple: a new reference, or NULL with an exception.
+// Returns the bases as a new tuple, or NULL with an exception.
 static inline PyObject *PyExtensibleType_Internal_Bases(
     PyObject *bases, const PyExtensibleType_Internal_Special *special) {
   if (bases == NULL && special->bases != NULL) {
@@ -155,7 +154,8 @@ static inline PyObject *PyExtensibleType_Internal_Bases(
   return bases;
 }
 
-// The most derived of `metaclass` and the bases' metaclasses, borrowed, or NULL with an exception.
+// Returns the most derived of `metaclass` and the bases' metaclasses, borrowed, or NULL with an
+// exception.
 static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metaclass,
                                                              PyObject *bases) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
@@ -169,7 +169,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metac
     }
     metaclass = other;
   }
-  // Nobody calls tp_new here, so one that does something of its own would be skipped silently.
+  // tp_new is not called here, so one with work of its own would be skipped silently.
   if (metaclass->tp_new != NULL && metaclass->tp_new != PyType_Type.tp_new) {
     PyErr_SetString(PyExc_TypeError, "Metaclasses with custom tp_new are not supported.");
     return NULL;
@@ -177,25 +177,25 @@ static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metac
   return metaclass;
 }
 
-// Which of `bases` determines the layout (borrowed), and the tp_dealloc of types without their own;
-// NULL with CPython's own exception when these bases do not fit together.
+// Returns the base that determines the layout (borrowed), and the tp_dealloc of types without their
+// own; NULL with CPython's own exception if these bases do not fit together.
 //
 // CPython has no call for either, and its rules for layouts differ between versions, so this makes
 // an empty plain type and looks at it. Empty, because then nothing refers to it but its own MRO:
-// tp_clear, which is how the garbage collector ends a type, cuts that, the type dies here, and no
-// base lists it as a subclass any more. Methods or members would hold it too.
+// tp_clear, by which the garbage collector ends a type, cuts that, the type dies here, and no base
+// lists it as a subclass any more. Methods or members would hold it, too.
 static inline PyTypeObject *PyExtensibleType_Internal_BestBase(PyObject *bases,
                                                                destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   PyTypeObject *probe = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
   if (probe == NULL) {
-    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 forgets to, for its copy of the name
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 forgets it for its copy of the name
     return NULL;
   }
   PyTypeObject *base = probe->tp_base;
   *dealloc = probe->tp_dealloc;
-  // Another thread can have found it in base.__subclasses__(): then it stays whole.
+  // If another thread has found it in base.__subclasses__(), it stays whole.
   if (Py_REFCNT((PyObject *)probe) == 2) (void)PyType_Type.tp_clear((PyObject *)probe);
   Py_DECREF((PyObject *)probe);
   return base;
@@ -212,8 +212,8 @@ static inline char *PyExtensibleType_Internal_Copy(const char *text, void *(*all
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type in. Only what the spec names is set: PyType_Ready takes any other slot for
-// the type's own, gives it a dict entry, and subclasses would prefer it to their other bases'.
+// Fills a zeroed type. Sets only what the spec names: PyType_Ready takes any other slot for the
+// type's own, gives it a dict entry, and subclasses would prefer it to their other bases'.
 static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                                                   const PyExtensibleType_Internal_Special *special,
                                                   destructor dealloc) {
@@ -223,7 +223,7 @@ static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const 
   type->tp_as_sequence = &heap->as_sequence;
   type->tp_as_mapping = &heap->as_mapping;
   type->tp_as_buffer = &heap->as_buffer;
-  // PyType_Ready inherits sizes too, but if the metaclass is not `type` it compares layouts first.
+  // PyType_Ready inherits sizes too, but compares layouts first if the metaclass is not `type`.
   const PyTypeObject *base = type->tp_base;
   type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
@@ -301,7 +301,7 @@ static inline int PyExtensibleType_Internal_Finish(
     return -1;
   }
   if (PyExtensibleType_Internal_SetModule(type, name) < 0) return -1;
-  PyType_Modified(type);  // a metaclass's mro() can have looked names up already
+  PyType_Modified(type);  // a metaclass's mro() may have looked names up
   return 0;
 }
 
@@ -313,7 +313,7 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   bases = PyExtensibleType_Internal_Bases(bases, &special);
   if (bases == NULL) return NULL;
 
-  // Everything that can fail or run other code comes before the type exists, because the garbage
+  // Steps that can fail or run other code come before the type exists, because the garbage
   // collector sees it from its allocation on.
   destructor dealloc = NULL;
   PyTypeObject *base = PyExtensibleType_Internal_BestBase(bases, &dealloc);
@@ -348,7 +348,7 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   type->tp_doc = doc;  // with the signature, for __text_signature__; __doc__ goes without
   type->tp_name = spec->name;
 #if PY_VERSION_HEX >= 0x030B0000
-  type->tp_name = heap->_ht_tpname = full_name;  // before 3.11 nobody would free a copy
+  type->tp_name = heap->_ht_tpname = full_name;  // before 3.11 a copy would leak
 #endif
   Py_INCREF(name);
   heap->ht_name = name;
@@ -363,8 +363,6 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   return (PyObject *)type;
 }
 
-#ifdef __cplusplus
-}
-#endif
+TYPEDCALL_END_C
 
 #endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_

@@ -78,11 +78,11 @@ class Cases:
 
     def test_squatters_are_an_import_error(self):
         for squatter, words in (
-                ("sys.modules['_extensibletype'] = 5", "is not a module but a 'int'"),
+                ("sys.modules['_extensibletype'] = 5", "is a 'int' instead of a module"),
                 ("import types; m = sys.modules['_extensibletype'] = types.ModuleType('x');"
-                 "m.typedcall_v2 = 5", "is not typedcall's interface but a 'int'"),
+                 "m.typedcall_v2 = 5", "is a 'int' instead of typedcall's interface"),
                 ("import types; m = sys.modules['_extensibletype'] = types.ModuleType('x');"
-                 "m.extensibletype_v2 = type", "is not typedcall's metaclass but a 'type'")):
+                 "m.extensibletype_v2 = type", "is a 'type' instead of typedcall's metaclass")):
             with self.subTest(squatter):
                 done = run(sys.executable, "-c",
                            "import sys; %s\nimport %s" % (squatter, self.module))

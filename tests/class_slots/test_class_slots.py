@@ -267,7 +267,7 @@ class Refused(unittest.TestCase):
 
     def test_ids_that_no_slot_can_have(self):
         for wrong in (0, 1, True, False, 2**32 + 1, 2**64 - 1):
-            self.check([(wrong, 1)], ValueError, "entry 0: no slot can have this ID")
+            self.check([(wrong, 1)], ValueError, "entry 0: this is not a valid slot ID")
         for wrong in (-1, -2, 2**64, 10**100):
             self.check([(wrong, 1)], ValueError, "entry 0: the ID is out of range")
 
@@ -280,7 +280,7 @@ class Refused(unittest.TestCase):
             self.check({A: wrong}, ValueError, "entry 0: the value does not fit a machine word")
 
     def test_an_id_twice(self):
-        self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which is there")
+        self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which occurs twice")
 
     def test_the_native_callable_slot(self):
         # An offset from Python would make every consumer follow a pointer at that place.

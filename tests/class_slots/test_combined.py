@@ -321,7 +321,7 @@ class Refused(unittest.TestCase):
                 pass
 
             MetaMeta.armed = True
-            with self.assertRaisesRegex(TypeError, "made something else of it"):
+            with self.assertRaisesRegex(TypeError, "instead of a combined one"):
                 combined_metaclass(Meta)
 
     def test_bases_assigned_later(self):

@@ -76,7 +76,7 @@ TEST_F(StaticType, WithoutTheMagicItOffersNothingAndIsLeftAlone) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   EXPECT_EQ(interface->resolve(interface->state, type, nullptr, 0), -1);
   EXPECT_EQ(TakeError(),
-            "TypeError: the slots of the static type 'test.Unready' have not been made ready");
+            "TypeError: PyExtensibleType_Ready did not make the static type 'test.Unready' ready");
   EXPECT_EQ(made->etp_magic, 0u);
 }
 

@@ -234,7 +234,7 @@ class ManySlots(unittest.TestCase):
         cls = self.make((Base,), [(i, i + 1) for i in self.ids])
         for at in (0, 1, MANY // 2, MANY - 1):
             self.assertEqual(find(bare(cls), self.ids[at], at + 1), self.ids[at] + 1)
-        with self.assertRaisesRegex(ValueError, "slot %d has ID 0x2, which is there" % MANY):
+        with self.assertRaisesRegex(ValueError, "slot %d has ID 0x2, which occurs twice" % MANY):
             self.make((Base,), [(i, 0) for i in self.ids + [2]])
 
     def test_inherited_and_overridden(self):

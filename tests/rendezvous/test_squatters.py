@@ -38,22 +38,22 @@ class Squatters(unittest.TestCase):
             run(CODE % dict(squat=squat, words=words, leave=leave))
 
     def test_the_module_s_name(self):
-        words = "sys.modules['_extensibletype'] is not a module but a '"
+        words = "sys.modules['_extensibletype'] is a '"
         for squatter, kind in (("None", "NoneType"), ("object()", "object"), ("{}", "dict"),
                                ("types.SimpleNamespace(typedcall_v2=1)", "types.SimpleNamespace"),
                                ("type('_extensibletype', (), {})", "type")):
-            self.check("m = sys.modules['_extensibletype'] = " + squatter, words + kind + "'",
+            self.check("m = sys.modules['_extensibletype'] = " + squatter, words + kind + "' instead of a module",
                        "del sys.modules['_extensibletype']")
 
     def test_the_capsule_s_name(self):
-        words = "_extensibletype.typedcall_v2 is not typedcall's interface but a '"
+        words = "_extensibletype.typedcall_v2 is a '"
         for squatter, kind in (("5", "int"), ("None", "NoneType"), ("m", "module"),
                                ("__import__('_datetime').datetime_CAPI", "PyCapsule")):
-            self.check(MODULE + "m.typedcall_v2 = " + squatter, words + kind + "'",
+            self.check(MODULE + "m.typedcall_v2 = " + squatter, words + kind + "' instead of typedcall's interface",
                        "del m.typedcall_v2")
 
     def test_the_metaclass_s_name(self):
-        words = "_extensibletype.extensibletype_v2 is not typedcall's metaclass but a '"
+        words = "_extensibletype.extensibletype_v2 is a '"
         for squatter in ("type", "None", "5", "types.new_class('M', (type,))", "m"):
             self.check(MODULE + "m.extensibletype_v2 = " + squatter, words,
                        "del m.extensibletype_v2")
@@ -65,7 +65,7 @@ meta = provider_a.metaclass()
 m = sys.modules['_extensibletype']
 m.extensibletype_v2 = type
 try: import provider_b
-except ImportError as error: assert "not typedcall's metaclass but a 'type'" in str(error), error
+except ImportError as error: assert "is a 'type' instead of typedcall's metaclass" in str(error), error
 else: raise AssertionError
 class C(provider_a.Type): pass
 assert type(C) is meta and provider_a.find(C(), 1) == 11

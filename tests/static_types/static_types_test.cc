@@ -251,7 +251,7 @@ TEST(OrdinaryStaticSubtypes, OfferNothingAndAreNotReadBehind) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   EXPECT_EQ(interface->resolve(interface->state, type, nullptr, 0), -1);
   EXPECT_EQ(TakeError(),
-            "TypeError: the slots of the static type 'test.Ordinary' have not been made ready");
+            "TypeError: PyExtensibleType_Ready did not make the static type 'test.Ordinary' ready");
 }
 
 TEST(Ready, KeepsTheBufferFunctions) {
@@ -308,8 +308,7 @@ TEST(Refused, Ids) {
   const Static twice("test.Twice", {S(1, 1), S(1, 1)}, 2);
   EXPECT_EQ(twice.Ready(), -1);
   EXPECT_EQ(TakeError(),
-            "ValueError: type 'test.Twice': custom slot 1 has ID 0x1000101, which is there "
-            "already");
+            "ValueError: type 'test.Twice': custom slot 1 has ID 0x1000101, which occurs twice");
   const Static empty("test.Hole", {kEmpty, S(1, 1)}, 2);
   EXPECT_EQ(empty.Ready(), -1);
   EXPECT_EQ(TakeError(), "ValueError: type 'test.Hole': custom slot 0 has the invalid ID 0x0");
