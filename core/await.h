@@ -69,7 +69,8 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 // Returns the installed interface, or NULL. If Python code takes our capsule away, no installer
 // tells us, so this searches the interpreter's own dictionary whenever that has changed.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(
-    PyTypedcall_Awaited *awaited) {
+    void *state) {
+  PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   // Other interpreters have interfaces of their own.
   if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
@@ -92,7 +93,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
   if (interface == NULL || PyTypedcall_LIKELY(!PyTypedcall_Internal_IsAwaited(interface))) {
     return interface;
   }
-  return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)interface->state);
+  return PyTypedcall_Internal_Arrived(interface->state);
 }
 
 // Returns the interface in the capsule, or NULL with ImportError.
@@ -124,13 +125,9 @@ typedef struct PyTypedcall_Internal_Awaiting {
 
 // The placeholder's functions.
 
-static inline const PyTypedcall_Interface *PyTypedcall_Internal_Behind(void *state) {
-  return PyTypedcall_Internal_Arrived((PyTypedcall_Awaited *)state);
-}
-
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_ToWriteTo(
     void *state) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   if (installed == NULL) {
     PyErr_SetString(PyExc_RuntimeError,
                     "typedcall: no module has installed the interface (core/rendezvous.h)");
@@ -139,7 +136,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_T
 }
 
 static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_AwaitMetaclass(void *state) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   return installed != NULL ? installed->metaclass(installed->state) : NULL;
 }
 
@@ -154,21 +151,21 @@ static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space,
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   if (installed == NULL && PyTypedcall_IsAttached()) {
-    installed = PyTypedcall_Internal_Arrived(awaited);
+    installed = PyTypedcall_Internal_Arrived(state);
   }
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
 }
 
 static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitRetract(void *state, int space,
                                                                    const void *key) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   return installed != NULL ? installed->retract(installed->state, space, key) : 0;
 }
 
 static inline TYPEDCALL_COLD void PyTypedcall_Internal_AwaitCounters(void *state,
                                                                      PyTypedcall_Counters *out,
                                                                      size_t size) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   if (installed != NULL) {
     installed->counters(installed->state, out, size);
   } else {
@@ -207,7 +204,7 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_AwaitHold(void *stat
                                                                       const void *key,
                                                                       PyObject *callable,
                                                                       const void **value) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Behind(state);
+  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   *value = NULL;
   if (installed == NULL) return NULL;
   return installed->hold(installed->state, space, key, callable, value);

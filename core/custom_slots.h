@@ -53,23 +53,6 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
   (void)type;
   return NULL;
 }
-static inline int PyCustomSlots_Check(PyObject *obj) {
-  (void)obj;
-  return 0;
-}
-static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
-  (void)obj;
-  return 0;
-}
-static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
-  (void)obj;
-  return NULL;
-}
-static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
-                                               Py_ssize_t expected_pos) {
-  (void)obj, (void)id, (void)expected_pos;
-  return NULL;
-}
 #elif !defined(Py_LIMITED_API)  // core/custom_slots_limited.h has the functions for it
 
 // Resolves a type that bypassed the metaclass, which resolves each type it makes: type.__new__, a
@@ -178,6 +161,10 @@ static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObjec
   return data->table[expected_pos].id == id ? &data->table[expected_pos] : NULL;
 }
 
+#endif
+
+#if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
+
 /// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
 /// and set no exception. But a thread without the GIL must also have a reference to the type, or
 /// know that no thread assigns to the object's `__class__` meanwhile: the object may be all that
@@ -204,6 +191,13 @@ static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
   return data != NULL ? data->table : NULL;
 }
 
+#if !TYPEDCALL_IS_SUPPORTED
+static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
+                                               Py_ssize_t expected_pos) {
+  (void)obj, (void)id, (void)expected_pos;
+  return NULL;
+}
+#else
 // Searches a type that has the data, which it resolves first.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Search(
     PyTypeObject *type, uintptr_t id, Py_ssize_t expected_pos) {
@@ -238,6 +232,7 @@ static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *
   }
   return PyExtensibleType_Internal_Search(type, id, expected_pos);
 }
+#endif
 
 #endif
 

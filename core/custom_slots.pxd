@@ -1,6 +1,5 @@
-# core/custom_slots.h for Cython, the consumer's side: which slots does the type of an object offer?
-# The header has the documentation. Nothing here is imported at run time. All of it may be called
-# `with nogil`.
+# core/custom_slots.h for Cython, the consumer's side: looks up the slots of an object's type.
+# The header has the documentation. Nothing here is imported at run time. Callable without the GIL.
 from core.slot_id cimport PyCustomSlot
 from libc.stdint cimport uintptr_t
 

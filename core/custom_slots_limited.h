@@ -28,30 +28,16 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->offset = 0;
   return 0;
 }
-static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
-  (void)api;
-  return PyCustomSlots_Check(obj);
+static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
+    const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
+  (void)api, (void)type, (void)attached;
+  return NULL;
 }
-static inline Py_ssize_t PyCustomSlots_LimitedCount(const PyCustomSlots_Limited *api,
-                                                    PyObject *obj) {
-  (void)api;
-  return PyCustomSlots_Count(obj);
-}
-static inline PyCustomSlot *PyCustomSlots_LimitedTable(const PyCustomSlots_Limited *api,
-                                                       PyObject *obj) {
-  (void)api;
-  return PyCustomSlots_Table(obj);
-}
-static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limited *api,
-                                                      PyObject *obj, uintptr_t id,
-                                                      Py_ssize_t expected_pos) {
-  (void)api;
-  return PyCustomSlots_Find(obj, id, expected_pos);
-}
-static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
-                                                              PyObject *obj, uintptr_t id,
-                                                              Py_ssize_t expected_pos) {
-  return PyCustomSlots_LimitedFind(api, obj, id, expected_pos);
+static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibleTypeData *data,
+                                                               uintptr_t id,
+                                                               Py_ssize_t expected_pos) {
+  (void)data, (void)id, (void)expected_pos;
+  return NULL;
 }
 
 #else
@@ -106,6 +92,8 @@ static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibl
   return at >= 0 ? &data->table[at] : NULL;
 }
 
+#endif  // TYPEDCALL_IS_SUPPORTED
+
 /// As their namesakes in core/custom_slots.h, but the GIL must be held; `api` is the calling
 /// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
 
@@ -141,8 +129,6 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlot
   return PyCustomSlots_Internal_LimitedSlot(
       PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0), id, expected_pos);
 }
-
-#endif  // TYPEDCALL_IS_SUPPORTED
 
 TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_

@@ -69,10 +69,6 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
   return PyType_Ready(&type->etp_heaptype.ht_type);
 }
 #endif
-static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  return interface->combined_metaclass(interface->state, metaclasses);
-}
 static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec,
                                                   PyObject *bases, const PyCustomSlot *slots,
                                                   Py_ssize_t count) {
@@ -142,24 +138,6 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 #endif  // Py_LIMITED_API
 
-/// Returns a metaclass for classes that derive both from extensible types and from classes with the
-/// metaclasses in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses
-/// with "metaclass conflict". The same set gives the same metaclass, in any order; combined
-/// metaclasses can be combined further; if one of them already derives from ours and all others, it
-/// is the result. Python code calls this as `_extensibletype.combined_metaclass(*metaclasses)`.
-///
-/// Their __new__ and __init__ run as they would alone, in the order of their names (for equal
-/// names, in an order fixed for the life of the process); an __init__ that forgets super().__init__
-/// does no harm. The tp_dealloc of one that is written in C runs, too.
-///
-/// New reference, or NULL: TypeError if one is not a metaclass, or is written in C and has what
-/// CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a limited API
-/// module, any); else what making a class raises. GIL: held; for the calling interpreter.
-static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
-  const PyTypedcall_Interface *interface = PyTypedcall_Import();
-  return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;
-}
-
 /// Makes a heap type as PyType_FromModuleAndSpec does, with copies of `count` custom slots of its
 /// own, and those of its bases.
 ///
@@ -189,6 +167,24 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 }
 
 #endif  // TYPEDCALL_IS_SUPPORTED
+
+/// Returns a metaclass for classes that derive both from extensible types and from classes with the
+/// metaclasses in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses
+/// with "metaclass conflict". The same set gives the same metaclass, in any order; combined
+/// metaclasses can be combined further; if one of them already derives from ours and all others, it
+/// is the result. Python code calls this as `_extensibletype.combined_metaclass(*metaclasses)`.
+///
+/// Their __new__ and __init__ run as they would alone, in the order of their names (for equal
+/// names, in an order fixed for the life of the process); an __init__ that forgets super().__init__
+/// does no harm. The tp_dealloc of one that is written in C runs, too.
+///
+/// New reference, or NULL: TypeError if one is not a metaclass, or is written in C and has what
+/// CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a limited API
+/// module, any); else what making a class raises. GIL: held; for the calling interpreter.
+static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
+  const PyTypedcall_Interface *interface = PyTypedcall_Import();
+  return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;
+}
 
 TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_

@@ -5,7 +5,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
 
 cdef extern from "core/extensible_type.h":
-    # CPython's own, which Cython has no declarations of.
+    # CPython's own, which Cython does not declare.
     ctypedef struct PyType_Slot:
         int slot
         void *pfunc
@@ -17,25 +17,25 @@ cdef extern from "core/extensible_type.h":
         unsigned int flags
         PyType_Slot *slots
 
-    # The interpreter's metaclass. Calling it makes a class, as calling `type` does; the key
-    # `__customslots__` of its third argument, {id: capsule or int}, is the class's own slots.
+    # Returns the interpreter's metaclass. Calling it makes a class, as with `type`; the key
+    # `__customslots__` of its third argument, {id: capsule or int}, gives the class's own slots.
     type PyExtensibleType_Import()
 
-    # A class from a spec, with `count` slots of its own. `module` and `bases` may be NULL, so both
-    # are pointers here: cast with <PyObject *>.
+    # Makes a class from a spec, with `count` slots of its own. `module` and `bases` may be NULL, so
+    # both are pointers: cast with <PyObject *>.
     object PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec, PyObject *bases,
                                      const PyCustomSlot *slots, Py_ssize_t count)
 
-    # For a tuple of metaclasses (ABCMeta, EnumMeta, ...) that classes are to have besides ours.
+    # Combines ours with a tuple of metaclasses (ABCMeta, EnumMeta, ...).
     type PyExtensibleType_CombinedMetaclass(tuple metaclasses)
 
-    # What modules of one interpreter share. To be kept where the interpreter keeps it: not in a C
-    # variable of a module that several interpreters can import.
+    # Modules of one interpreter share this. Keep it in the module's state, not in a C variable, if
+    # several interpreters can import the module.
     ctypedef struct PyTypedcall_Interface:
         pass
 
     const PyTypedcall_Interface *PyTypedcall_Import() except NULL
 
-    # The slot ID that belongs to a name in this interpreter.
+    # Returns the slot ID of a name in this interpreter.
     uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
                                     const char *name) except 0

@@ -9,13 +9,30 @@
 #if TYPEDCALL_IS_SUPPORTED
 #include "core/slots/foreign_table.h"
 #include "core/slots/slot_table.h"
-#else
-#include "core/slots/no_foreign_slots.h"
 #endif
 
 TYPEDCALL_BEGIN_C
 
-#if TYPEDCALL_IS_SUPPORTED
+#if !TYPEDCALL_IS_SUPPORTED
+// No type has slots there, and registering reports no error.
+static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
+                                          PyTypeObject *type, const PyCustomSlot *slots,
+                                          Py_ssize_t count) {
+  (void)interface, (void)type, (void)slots, (void)count;
+  return 0;
+}
+static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
+                                            PyTypeObject *type, uintptr_t id) {
+  (void)interface, (void)type, (void)id;
+  return 0;
+}
+static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
+                                                      PyObject *obj, uintptr_t id,
+                                                      Py_ssize_t expected_pos) {
+  (void)interface, (void)obj, (void)id, (void)expected_pos;
+  return NULL;
+}
+#else
 
 static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
     const PyTypedcall_Interface *interface, int space, PyTypeObject *type) {
@@ -70,8 +87,8 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
 }
 
 // Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; takes
-// the table in any case. Callers look again afterwards: another thread, or Python code run by a
-// type's first row, may have come first, and then its table stands.
+// the table in any case. Callers look again: another thread, or Python code run by a type's first
+// row, may have come first, and then its table stands.
 static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
                                               PyTypeObject *type,
                                               const PyForeignSlots_Table *existing,
@@ -87,20 +104,20 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
   return result == -1 ? -1 : 0;
 }
 
-// Tries to extend `existing` (may be NULL), which had `before` slots, to the `used` slots of
-// `table`. Returns 1 if `existing` has them now, in its free places; 0 if `table` may replace it,
-// and it no longer changes; -1 if it has changed meanwhile. Does not take the table.
+// Extends `existing` (may be NULL), which had `before` slots, to the `used` slots of `table`, or
+// replaces it. Returns 1 if `existing` has them now, in its free places; 0 if it was replaced or
+// has changed meanwhile, and callers look again; or -1 with an exception. Takes the table in any
+// case.
 static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *interface, int space,
                                                  PyTypeObject *type,
                                                  const PyForeignSlots_Table *existing,
-                                                 Py_ssize_t before,
-                                                 const PyForeignSlots_Table *table,
+                                                 Py_ssize_t before, PyForeignSlots_Table *table,
                                                  Py_ssize_t used) {
-  int result = 0;
+  int is_extended = 0, has_changed = 0;
   PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
   if (PyForeignSlots_Internal_Row(interface, space, type) != existing ||
       PyForeignSlots_Internal_Used(existing) != before) {
-    result = -1;
+    has_changed = 1;
   } else if (existing != NULL) {
     const Py_ssize_t capacity = PyForeignSlots_Internal_Free(existing);
     const int begins = used >= before && memcmp(existing->slots, table->slots,
@@ -109,13 +126,17 @@ static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *in
         (used == before || (used - before <= capacity && existing->count - capacity == before))) {
       PyForeignSlots_Internal_Append(existing, PyForeignSlots_Internal_At(table, before),
                                      used - before);
-      result = 1;
+      is_extended = 1;
     } else {
       PyForeignSlots_Internal_Close(existing);
     }
   }
   PyTypedcall_END_EXCLUSIVE();
-  return result;
+  if (!is_extended && !has_changed) {
+    return PyForeignSlots_Internal_Put(interface, space, type, existing, table);
+  }
+  PyForeignSlots_Internal_Destroy(table);
+  return is_extended;
 }
 
 // Brings the merged row of `type` up to date with its MRO. Returns it, or NULL with an exception
@@ -130,16 +151,11 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
     Py_ssize_t used;
     PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type, before, &used);
     if (merged == NULL) return NULL;
-    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
-                                                    existing, before, merged, used);
-    if (said != 0) PyForeignSlots_Internal_Destroy(merged);
-    if (said > 0 && used == before) return existing;
+    const int extended = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
+                                                        existing, before, merged, used);
+    if (extended < 0) return NULL;
     // A slot that was added may have left the rows meanwhile, so look once more.
-    if (said != 0) continue;
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_MERGED_BY_TYPE, type, existing, merged) <
-        0) {
-      return NULL;
-    }
+    if (extended > 0 && used == before) return existing;
   }
 }
 
@@ -237,17 +253,14 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
-    PyErr_Format(PyExc_TypeError, "type '%s' is extensible: it has custom slots of its own",
-                 PyTypedcall_Internal_Name(type, name));
-    return -1;
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "type '%s' is extensible: it has custom slots of its own");
   }
   if (slots == NULL || count <= 0) {
-    PyErr_Format(PyExc_ValueError, "type '%s' was given no custom slots",
-                 PyTypedcall_Internal_Name(type, name));
-    return -1;
+    return PyExtensibleType_Internal_Refuse(type, PyExc_ValueError,
+                                            "type '%s' was given no custom slots");
   }
   if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
   for (;;) {
@@ -258,14 +271,10 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
     PyForeignSlots_Table *table =
         PyForeignSlots_Internal_Add(type, existing, before, slots, count, &used);
     if (table == NULL) break;
-    const int said = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type, existing,
-                                                    before, table, used);
-    if (said != 0) PyForeignSlots_Internal_Destroy(table);
-    if (said > 0) break;
-    if (said < 0) continue;
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, existing, table) < 0) {
-      return -1;
-    }
+    const int extended = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type,
+                                                        existing, before, table, used);
+    if (extended < 0) return -1;
+    if (extended > 0) break;
   }
   return PyErr_Occurred() ? -1 : PyForeignSlots_Internal_RefreshAll(interface, type);
 }
@@ -361,7 +370,9 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
   return NULL;
 }
 
-#ifndef Py_LIMITED_API
+#endif  // TYPEDCALL_IS_SUPPORTED
+
+#if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
 /// Returns the slot with that ID that the type of `obj` offers (PyCustomSlots_Find), or else the
 /// one registered for it (PyForeignSlots_Find, whose rules hold here).
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
@@ -371,8 +382,6 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
   return own != NULL ? own : PyForeignSlots_Find(interface, obj, id, expected_pos);
 }
 #endif
-
-#endif  // TYPEDCALL_IS_SUPPORTED
 
 TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_FOREIGN_SLOTS_H_

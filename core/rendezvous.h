@@ -178,7 +178,7 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewCapsule(void) {
   interface->resolve = PyTypedcall_Internal_Resolve;
   interface->find = PyTypedcall_Internal_Find;
   interface->publish = PyTypedcall_Internal_LockAndPublish;
-  interface->retract = PyTypedcall_Internal_LockAndRetract;
+  interface->retract = PyTypedcall_Internal_Retract;
   interface->counters = PyTypedcall_Internal_ReadCounters;
   interface->slot_id = PyTypedcall_Internal_SlotId;
   interface->ready_static = PyTypedcall_Internal_ReadyStatic;

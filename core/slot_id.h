@@ -9,7 +9,7 @@
 
 TYPEDCALL_BEGIN_C
 
-/// One custom slot. Whoever defines an ID defines the meaning of `data`.
+/// One custom slot. The definition of an ID gives the meaning of `data`.
 typedef struct PyCustomSlot {
   uintptr_t
       id;  ///< odd: an allocated ID, see below; even: the address of something both sides know

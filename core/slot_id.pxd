@@ -1,4 +1,4 @@
-# core/slot_id.h for Cython: what a custom slot is, and how its ID is made up.
+# core/slot_id.h for Cython: custom slots and the parts of their IDs.
 # The header has the documentation. Nothing here is imported at run time.
 from libc.stdint cimport uintptr_t
 

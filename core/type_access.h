@@ -127,22 +127,23 @@ static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// True if a weak reference is dead. Keeps a pending exception.
-static inline int PyTypedcall_Internal_IsDead(PyObject *reference) {
+// PyWeakref_GetRef of CPython 3.13: returns 1 with a new reference, 0 with NULL if the weak
+// reference is dead, or -1 with NULL. Keeps a pending exception and sets none.
+static inline int PyTypedcall_Internal_GetReferent(PyObject *reference, PyObject **object) {
+#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
+  return PyWeakref_GetRef(reference, object);
+#else
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *object = PyObject_CallObject(reference, NULL);
-  const int dead = object == Py_None;
-  Py_XDECREF(object);
+  *object = PyObject_CallObject(reference, NULL);
   PyTypedcall_RestoreError(saved);
-  return dead;
-#elif defined(Py_GIL_DISABLED)
-  PyObject *object = NULL;
-  const int alive = PyWeakref_GetRef(reference, &object);
-  Py_XDECREF(object);
-  return alive == 0;
+  if (*object == NULL) return -1;
 #else
-  return ((PyWeakReference *)reference)->wr_object == Py_None;
+  *object = PyWeakref_GET_OBJECT(reference);
+  Py_INCREF(*object);
+#endif
+  if (*object == Py_None) Py_CLEAR(*object);
+  return *object != NULL;
 #endif
 }
 

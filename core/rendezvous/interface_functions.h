@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
-#include "core/rendezvous/row_replacement.h"
+#include "core/rendezvous/published_rows.h"
 #include "core/slots/slot_names.h"
 #include "core/types/combined_metaclass.h"
 
@@ -70,15 +70,6 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndPublish(
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
   result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept);
-  PyTypedcall_END_EXCLUSIVE();
-  return result;
-}
-
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndRetract(void *opaque, int space,
-                                                                     const void *key) {
-  int result;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Retract(opaque, space, key);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }

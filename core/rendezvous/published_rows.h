@@ -1,5 +1,5 @@
-// Publishes, holds and retracts rows, and removes them when their owners die: the functions behind
-// PyTypedcall_Interface, where core/rendezvous.h puts them.
+// Publishes, replaces, holds and retracts rows, and removes them when their owners die: the
+// functions behind PyTypedcall_Interface, where core/rendezvous.h puts them.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
@@ -12,7 +12,11 @@ static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *
   PyTypedcall_Internal_State *state = owner->state;
   // Python code can find an object's weak references, call this callback itself, or keep it longer
   // than the object.
-  if (owner->reference == NULL || !PyTypedcall_Internal_IsDead(owner->reference)) return 0;
+  if (owner->reference == NULL) return 0;
+  PyObject *object;
+  const int is_dead = PyTypedcall_Internal_GetReferent(owner->reference, &object) == 0;
+  Py_XDECREF(object);
+  if (!is_dead) return 0;
   PyTypedcall_Internal_Row *gone = NULL;
   while (owner->owned != NULL) {
     PyTypedcall_Internal_Row *row = owner->owned->row;
@@ -43,16 +47,6 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_OwnerDied(PyObject *
   PyTypedcall_END_EXCLUSIVE();
   if (result < 0) return NULL;
   Py_RETURN_NONE;
-}
-
-static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
-    "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
-
-// Returns the owner's record, with a reference to its capsule in `*held`; NULL with an exception.
-static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_GetOwner(
-    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
-  return PyTypedcall_Internal_OwnerFor(state, object, &PyTypedcall_Internal_OwnerDiedDef,
-                                       may_be_kept, held);
 }
 
 // Returns a new row with one reference, not in the table yet. NULL without memory (no exception
@@ -205,7 +199,7 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_Publish(
     // table.
     PyObject *held;
     PyTypedcall_Internal_Owner *owner =
-        PyTypedcall_Internal_GetOwner(state, object, may_be_kept, &held);
+        PyTypedcall_Internal_OwnerFor(state, object, may_be_kept, &held);
     if (owner == NULL) {
       Py_XDECREF(keeper);
       return -1;
@@ -253,21 +247,86 @@ static inline PyObject *PyTypedcall_Internal_Hold(void *opaque, int space, const
   return object;
 }
 
-static inline int PyTypedcall_Internal_Retract(void *opaque, int space, const void *key) {
+// See PyTypedcall_Interface.retract.
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Retract(void *opaque, int space,
+                                                              const void *key) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (space < 0 || space >= PyTypedcall_SPACES) return 0;
+  int was_there;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[space], key);
-  if (row == NULL) return 0;
-  PyTypedcall_Internal_RetractRow(state, row);
-  // Callers may be using the value without a reference, so the row stays until its last owner dies.
-  PyTypedcall_Internal_LetKeptOwnerGo(state, row);
-  return 1;
+  was_there = row != NULL;
+  if (was_there) {
+    PyTypedcall_Internal_RetractRow(state, row);
+    // Callers may be using the value without a reference, so the row stays until its last owner
+    // dies.
+    PyTypedcall_Internal_LetKeptOwnerGo(state, row);
+  }
+  PyTypedcall_END_EXCLUSIVE();
+  return was_there;
 }
 
 static inline const void *PyTypedcall_Internal_Find(void *opaque, int space, const void *key) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (space < 0 || space >= PyTypedcall_SPACES) return NULL;
   return PyTypedcall_Internal_TableFind(&state->tables[space], key);
+}
+
+// Puts `fresh` into the cell of `old`, which stays there as a retracted row: readers without a lock
+// find the old value or the new one, never nothing.
+static inline void PyTypedcall_Internal_SwapRows(PyTypedcall_Internal_State *state,
+                                                 PyTypedcall_Internal_Row *old,
+                                                 PyTypedcall_Internal_Row *fresh) {
+  PyTypedcall_Internal_SideTable *table = &state->tables[old->space];
+  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table->current, old->key);
+  cell->row = fresh;
+  fresh->older = old;
+  PyTypedcall_STORE_RELEASE(&cell->value, fresh->value);
+  PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+  PyTypedcall_Internal_Count(&state->counters.rows_removed, 1);
+  fresh->is_in_table = 1;
+  old->is_in_table = 0;
+}
+
+// See PyTypedcall_Interface.exchange.
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Exchange(void *opaque, int space,
+                                                               const void *key, PyObject *object,
+                                                               const void *expected,
+                                                               const void *value,
+                                                               void (*destroy)(const void *value)) {
+  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
+  // A row BY_OBJECT may keep its owner alive; changing the owner with the row is not supported.
+  if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
+      expected == NULL || value == NULL || object == NULL) {
+    PyErr_SetString(PyExc_ValueError,
+                    "typedcall: a row to exchange needs a space, a key, an owner, the present "
+                    "value and a new one");
+    return -1;
+  }
+  // Anything that can run Python code (and so another publish) comes before the look at the table.
+  PyObject *held;
+  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerFor(state, object, 0, &held);
+  if (owner == NULL) return -1;
+  PyTypedcall_Internal_Row *old = PyTypedcall_Internal_TableRow(&state->tables[space], key);
+  int result = 1;
+  if (old == NULL || old->value != expected) {
+    result = 0;
+  } else if (value != expected) {
+    PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
+    if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0) {
+      if (fresh != NULL) {
+        fresh->destroy = NULL;  // not taken
+        PyTypedcall_Internal_ReleaseRow(fresh);
+      }
+      result = -1;
+    } else {
+      PyTypedcall_Internal_SwapRows(state, old, fresh);
+    }
+  }
+  PyTypedcall_Internal_DropIdleOwner(state, owner);
+  Py_DECREF(held);
+  if (result < 0) PyErr_NoMemory();
+  return result;
 }
 
 TYPEDCALL_END_C

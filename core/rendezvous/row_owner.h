@@ -120,11 +120,17 @@ static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State
   PyTypedcall_RestoreError(saved);
 }
 
+// The weak reference's callback, in core/rendezvous/published_rows.h.
+static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference);
+
+static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
+    "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
+
 // Makes a record for an object that has none, not yet in the state. Returns a new reference to its
-// capsule, or NULL with an exception. `died` is the weak reference's callback.
+// capsule, or NULL with an exception.
 static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State *state,
                                                       PyObject *object, PyObject *key,
-                                                      PyMethodDef *died, int may_be_kept) {
+                                                      int may_be_kept) {
   PyTypedcall_Internal_Owner *owner =
       (PyTypedcall_Internal_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
   if (owner == NULL) return PyErr_NoMemory();
@@ -137,7 +143,7 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
   owner->state = state;
   Py_INCREF(key);
   owner->key = key;
-  PyObject *callback = PyCFunction_New(died, capsule);
+  PyObject *callback = PyCFunction_New(&PyTypedcall_Internal_OwnerDiedDef, capsule);
   if (callback != NULL) {
     owner->reference = PyWeakref_NewRef(object, callback);
     Py_DECREF(callback);
@@ -157,7 +163,7 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
 // with an exception.
 static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_State *state,
                                                           PyObject *object, PyObject *key,
-                                                          PyMethodDef *died, int may_be_kept) {
+                                                          int may_be_kept) {
   PyObject *owners = state->owners;
   if (owners == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
@@ -166,7 +172,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
   Py_INCREF(owners);
   PyObject *existing = PyTypedcall_Internal_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
-    PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, died, may_be_kept);
+    PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, may_be_kept);
     // Making it may have collected garbage and so run anything: a record made meanwhile wins,
     // unless the state was emptied.
     if (fresh != NULL && state->owners == owners) {
@@ -187,8 +193,7 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
 // Returns an owner's record, which is then in the state, with a reference to its capsule in
 // `*held`; NULL with an exception. The caller has the state for itself.
 static inline TYPEDCALL_COLD PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
-    PyTypedcall_Internal_State *state, PyObject *object, PyMethodDef *died, int may_be_kept,
-    PyObject **held) {
+    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
   if (key == NULL) return NULL;
   PyTypedcall_Internal_Owner *owner = NULL;
@@ -197,7 +202,7 @@ static inline TYPEDCALL_COLD PyTypedcall_Internal_Owner *PyTypedcall_Internal_Ow
     // Without the GIL, anything that waits lets other threads in, which may find the record idle
     // and drop it. Nothing waits between the last look at it and its use.
     Py_XDECREF(*held);
-    *held = PyTypedcall_Internal_OwnerCapsule(state, object, key, died, may_be_kept);
+    *held = PyTypedcall_Internal_OwnerCapsule(state, object, key, may_be_kept);
     owner = *held != NULL ? PyTypedcall_Internal_OwnerIn(*held) : NULL;
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
@@ -231,7 +236,7 @@ static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Interna
     if (reference != NULL) {
       Py_INCREF(reference);
       if (each->owner->is_kept) return reference;
-      object = PyTypedcall_Internal_Referent(reference);
+      (void)PyTypedcall_Internal_GetReferent(reference, &object);
       Py_DECREF(reference);
     }
     if (object != NULL) return object;

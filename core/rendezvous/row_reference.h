@@ -109,25 +109,5 @@ static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
       PyTypedcall_Internal_FreeReference, NULL);
 }
 
-// Returns a new reference to the referent of a weak reference, or NULL. Keeps a pending exception.
-static inline PyObject *PyTypedcall_Internal_Referent(PyObject *reference) {
-#if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
-  PyObject *object = NULL;
-  (void)PyWeakref_GetRef(reference, &object);
-  return object;
-#elif defined(Py_LIMITED_API)
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *object = PyObject_CallObject(reference, NULL);
-  if (object == Py_None) Py_CLEAR(object);
-  PyTypedcall_RestoreError(saved);
-  return object;
-#else
-  PyObject *object = PyWeakref_GET_OBJECT(reference);
-  if (object == Py_None) return NULL;
-  Py_INCREF(object);
-  return object;
-#endif
-}
-
 TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_

@@ -12,6 +12,14 @@
 
 TYPEDCALL_BEGIN_C
 
+// Returns -1. `format` has one %s, for the type's name.
+static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
+                                                   const char *format) {
+  char name[PyTypedcall_Internal_NAME_SIZE];
+  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
+  return -1;
+}
+
 // A slot table made by `resolve`. Subclasses that add nothing share their base's; the last one
 // frees it, because a base can go before its subclass when `__bases__` is assigned.
 typedef struct PyExtensibleType_Internal_Table {

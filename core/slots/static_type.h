@@ -53,10 +53,9 @@ static inline int PyExtensibleType_Internal_FindTypeField(
     PyExtensibleType_Internal_StaticTypes *types) {
 #ifdef Py_TARGET_ABI3T
   if (types->field > 0) return 0;
-  PyObject *basicsize = PyTypedcall_Internal_TypeAttribute(&PyBaseObject_Type, "__basicsize__");
-  if (basicsize == NULL) return -1;
-  const Py_ssize_t field = PyLong_AsSsize_t(basicsize) - (Py_ssize_t)sizeof(PyTypeObject *);
-  Py_DECREF(basicsize);
+  const Py_ssize_t size = PyTypedcall_Internal_BasicSize(&PyBaseObject_Type);
+  if (size < 0) return -1;
+  const Py_ssize_t field = size - (Py_ssize_t)sizeof(PyTypeObject *);
   if (field > 0 && field % (Py_ssize_t)sizeof(PyTypeObject *) == 0 &&
       *(PyTypeObject **)(void *)((char *)&PyType_Type + field) == &PyType_Type) {
     types->field = field;
@@ -151,26 +150,20 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
   memset(types, 0, sizeof(*types));
 }
 
-// Returns -1. `fault` follows the type's name and a colon.
-static inline int PyExtensibleType_Internal_RefuseStatic(PyTypeObject *type, PyObject *exception,
-                                                         const char *fault) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(exception, "static type '%s': %s", PyTypedcall_Internal_Name(type, name), fault);
-  return -1;
-}
-
 // Checks count, table and capacity. Returns 0, or -1 with ValueError.
 static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
                                                         const PyExtensibleTypeData *data,
                                                         Py_ssize_t capacity) {
   if (data->count < 0 || capacity < data->count || (capacity > 0 && data->table == NULL)) {
-    return PyExtensibleType_Internal_RefuseStatic(
-        type, PyExc_ValueError, "the slot table is missing or has less room than slots");
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_ValueError,
+        "static type '%s': the slot table is missing or has less room than slots");
   }
   for (Py_ssize_t i = data->count; i < capacity; ++i) {
     if (data->table[i].id == PyCustomSlot_ID_EMPTY) continue;
-    return PyExtensibleType_Internal_RefuseStatic(
-        type, PyExc_ValueError, "there are more slots in the table than etp_custom_slot_count");
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_ValueError,
+        "static type '%s': there are more slots in the table than etp_custom_slot_count");
   }
   return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
 }
@@ -291,23 +284,25 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
 #endif
   PyTypeObject *before = Py_TYPE((PyObject *)type);
   if (PyTypedcall_Internal_IsHeapType(type)) {
-    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError, "is a heap type");
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError, "type '%s' is not a static type: use PyExtensibleType_FromSpec");
   }
   // Other interpreters would share the static type's MRO, dictionary and slots.
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
-    return PyExtensibleType_Internal_RefuseStatic(
+    return PyExtensibleType_Internal_Refuse(
         type, PyExc_ImportError,
-        "can be made ready in the main interpreter only; PyExtensibleType_FromSpec makes types for "
-        "any interpreter");
+        "static type '%s' can be made ready in the main interpreter only: use "
+        "PyExtensibleType_FromSpec");
   }
   if (before == metaclass && data->magic == PyExtensibleType_MAGIC) return 0;
   if (before != NULL && before != metaclass && !PyType_IsSubtype(metaclass, before)) {
-    return PyExtensibleType_Internal_RefuseStatic(type, PyExc_TypeError,
-                                                  "has another metaclass already");
+    return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
+                                            "static type '%s' already has another metaclass");
   }
   if (PyExtensibleType_Internal_IsLate(types, type)) {
-    return PyExtensibleType_Internal_RefuseStatic(
-        type, PyExc_TypeError, "must be made ready before the types that derive from it");
+    return PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError,
+        "static type '%s' must be made ready before the types that derive from it");
   }
   if (PyExtensibleType_Internal_FindTypeField(types) < 0 ||
       PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0 ||
@@ -322,8 +317,9 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
   int attributes = 0;
   int result = PyType_Ready(type);
   if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
-    result = PyExtensibleType_Internal_RefuseStatic(
-        type, PyExc_TypeError, "a base has a metaclass that cannot be combined with ours");
+    result = PyExtensibleType_Internal_Refuse(
+        type, PyExc_TypeError,
+        "static type '%s': a base has a metaclass that cannot be combined with ours");
   }
   if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &attributes);
   if (result == 0) {

@@ -22,15 +22,13 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveAlone(PyTypeOb
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
   }
-  if (PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic == PyExtensibleType_MAGIC) {
+  const uint64_t magic = *PyExtensibleType_Internal_MagicOf(metaclass, type);
+  if (magic == PyExtensibleType_MAGIC) {
     if (count == 0) return 0;
     return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
                                             "the custom slots of type '%s' are final already");
   }
-  if (count == 0 && !PyExtensibleType_Internal_IsOpen(
-                        PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic)) {
-    return 0;
-  }
+  if (count == 0 && !PyExtensibleType_Internal_IsOpen(magic)) return 0;
   if (!PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
@@ -148,21 +146,20 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   }
 #ifdef Py_LIMITED_API
   // PyObject_GetTypeData finds the data; no offset is compiled in.
-#elif PY_VERSION_HEX >= 0x030C0000
-  const Py_ssize_t where = metaclass->tp_basicsize - PyType_GetTypeDataSize(metaclass);
-  if (where != (Py_ssize_t)PyExtensibleType_DATA_OFFSET) {
-    PyErr_Format(PyExc_SystemError,
-                 "compiled for a CPython with type data at %zu, but this one has it at %zd",
-                 PyExtensibleType_DATA_OFFSET, where);
-    Py_DECREF(metaclass);
-    return NULL;
-  }
 #else
-  if (PyType_Type.tp_basicsize != (Py_ssize_t)sizeof(PyHeapTypeObject)) {
-    PyErr_Format(PyExc_SystemError, "compiled for heap types of %zu bytes, but they have %zd",
-                 sizeof(PyHeapTypeObject), PyType_Type.tp_basicsize);
-    Py_DECREF(metaclass);
-    return NULL;
+#if PY_VERSION_HEX >= 0x030C0000
+  const size_t compiled = PyExtensibleType_DATA_OFFSET;
+  const Py_ssize_t found = PyTypedcall_Internal_TypeDataOffset(metaclass);
+#else
+  const size_t compiled = sizeof(PyHeapTypeObject);
+  const Py_ssize_t found = PyType_Type.tp_basicsize;
+#endif
+  if (found != (Py_ssize_t)compiled) {
+    PyErr_Format(PyExc_SystemError,
+                 "typedcall: compiled for a CPython with heap types of %zu bytes, but they have "
+                 "%zd: compile it again for this version",
+                 compiled, found);
+    Py_CLEAR(metaclass);
   }
 #endif
   return metaclass;

@@ -7,14 +7,6 @@
 
 TYPEDCALL_BEGIN_C
 
-// Returns -1. `format` has one %s, for the type's name.
-static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
-                                                   const char *format) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
-  return -1;
-}
-
 // The magic of a type that this thread is resolving: if Python code run meanwhile leads back to the
 // type, the type offers nothing, and no type derived from it is settled. For another thread the
 // type is unsettled, and the first to finish settles it.

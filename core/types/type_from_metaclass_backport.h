@@ -73,16 +73,7 @@ static inline size_t PyExtensibleType_Internal_FindSlot(int id) {
                                     PyExtensibleType_Internal_N, PyExtensibleType_Internal_M,
                                     PyExtensibleType_Internal_S, PyExtensibleType_Internal_B)
   };
-// clang-format on
-#undef PyExtensibleType_Internal_SLOTS
-#undef PyExtensibleType_Internal_SEND
-#undef PyExtensibleType_Internal_SLOT
-#undef PyExtensibleType_Internal_T
-#undef PyExtensibleType_Internal_A
-#undef PyExtensibleType_Internal_N
-#undef PyExtensibleType_Internal_M
-#undef PyExtensibleType_Internal_S
-#undef PyExtensibleType_Internal_B
+  // clang-format on
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
     if (table[i].id == id) return table[i].offset;
   }

@@ -111,8 +111,7 @@ TEST_F(Foreign, ADifferentSlotIsAConflict) {
   Ref type = Class("class X: pass");
   ASSERT_EQ(Register(type, {S(1, 11)}), 0) << TakeError();
   EXPECT_EQ(Register(type, {S(2, 22), S(1, 12)}), -1);
-  EXPECT_EQ(TakeError(),
-            "ValueError: type 'X' already has custom slot 0x1000101, with other data");
+  EXPECT_EQ(TakeError(), "ValueError: type 'X' already has custom slot 0x1000101, with other data");
   EXPECT_EQ(Any("X()", 1), 11);
   EXPECT_EQ(Any("X()", 2), -1) << "all or nothing";
 }

@@ -252,8 +252,9 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
       "other = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
       "other.typedcall_v2 = 5");
   EXPECT_EQ(PyTypedcall_Await(), nullptr);
-  EXPECT_EQ(TakeError(),
-            "ImportError: _extensibletype.typedcall_v2 is a 'int' instead of typedcall's interface");
+  EXPECT_EQ(
+      TakeError(),
+      "ImportError: _extensibletype.typedcall_v2 is a 'int' instead of typedcall's interface");
   // That is passed on as it is.
   Ref sin = scope_->Eval("math.sin");
   EXPECT_FALSE(typedcall::resolve<double(double)>(PyTypedcall_Await(), sin.get()));
@@ -265,7 +266,8 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   Ref capsule = Ref::Borrow(PyDict_GetItemString(kept, PyTypedcall_AWAITED_NAME));
   ASSERT_EQ(PyDict_SetItemString(kept, PyTypedcall_AWAITED_NAME, number.get()), 0);
   EXPECT_EQ(PyTypedcall_Await(), nullptr);
-  EXPECT_EQ(TakeError(), "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
+  EXPECT_EQ(TakeError(),
+            "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
   // Nobody can tell the one that waits; who searches finds out.
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));

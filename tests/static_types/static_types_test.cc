@@ -215,7 +215,7 @@ TEST(Inheriting, BasesComeFirst) {
   ASSERT_EQ(child.Ready(), 0) << TakeError();
   EXPECT_EQ(base.Ready(), -1);
   EXPECT_EQ(TakeError(),
-            "TypeError: static type 'test.LateBase': must be made ready before the types that "
+            "TypeError: static type 'test.LateBase' must be made ready before the types that "
             "derive from it");
 }
 
@@ -318,7 +318,9 @@ TEST(Refused, HeapTypes) {
   Ref type = MakeType({Slot(Id(1), 1)});
   EXPECT_EQ(PyExtensibleType_Ready(reinterpret_cast<PyHeapExtensibleTypeObject *>(type.get()), 1),
             -1);
-  EXPECT_EQ(TakeError(), "TypeError: static type 'test.Extensible': is a heap type");
+  EXPECT_EQ(
+      TakeError(),
+      "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
 /// A metaclass that has nothing to do with ours, as static types of other libraries have them.
@@ -338,7 +340,7 @@ TEST(Refused, AnotherMetaclass) {
   static const Static made("test.HasAnother", {S(1, 1)}, 1);
   Py_SET_TYPE(made.object(), OtherMetaclass());
   EXPECT_EQ(made.Ready(), -1);
-  EXPECT_EQ(TakeError(), "TypeError: static type 'test.HasAnother': has another metaclass already");
+  EXPECT_EQ(TakeError(), "TypeError: static type 'test.HasAnother' already has another metaclass");
   EXPECT_EQ(Py_TYPE(made.object()), OtherMetaclass());
 }
 
@@ -368,7 +370,7 @@ TEST(Refused, OtherInterpreters) {
   Subinterpreter other;
   ASSERT_TRUE(other.Entered());
   EXPECT_EQ(made.Ready(), -1);
-  EXPECT_EQ(TakeError().find("ImportError: static type 'test.OfMain': can be made ready in the "
+  EXPECT_EQ(TakeError().find("ImportError: static type 'test.OfMain' can be made ready in the "
                              "main interpreter only"),
             0u);
   other.Leave();
