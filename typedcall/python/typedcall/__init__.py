@@ -1,5 +1,5 @@
-"""Typed, unboxed calls between Python extension modules: what a Python callable offers to native
-code, and the ways to it. Names whose import is slow are imported when they are first asked for."""
+"""Typed, unboxed calls between Python extension modules. Names whose import is slow are imported at
+their first use."""
 from __future__ import annotations
 
 import importlib
@@ -91,7 +91,7 @@ def _reduce(*question: Any) -> Any:
 
 pickle_by(_reduce)
 
-if not TYPE_CHECKING:  # which is to find names that are not there
+if not TYPE_CHECKING:  # a type checker must report names that do not exist
 
     def __getattr__(name: str) -> Any:
         if name not in _LAZY:

@@ -1,4 +1,4 @@
-"""`python -m typedcall`: where the headers are, and the commands show, verify, bench, cinderx and doctor."""
+"""`python -m typedcall`: the paths of the headers, and the commands show, verify, bench, cinderx and doctor."""
 from __future__ import annotations
 
 import sys

@@ -1,4 +1,4 @@
-"""The names that files of Numba's cache have, wherever they are defined: do not rename them."""
+"""The names used in Numba's cache files, wherever they are defined: do not rename them."""
 from typedcall.numba.cache import Symbol, type_again
 
 __all__ = ["Symbol", "type_again"]

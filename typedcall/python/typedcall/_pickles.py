@@ -1,4 +1,4 @@
-"""The names that pickles of TypedFunctions and ufuncs have, wherever they are defined: do not rename them."""
+"""The names used in pickles of TypedFunctions and ufuncs, wherever they are defined: do not rename them."""
 from typedcall.calling.pickles import Provider, _resolve_again, read
 
 __all__ = ["Provider", "_resolve_again", "read"]

@@ -1,5 +1,5 @@
 """Every typed function as a ufunc by its name: typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs are
-found again here."""
+found here."""
 
 from __future__ import annotations
 

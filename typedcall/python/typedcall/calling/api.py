@@ -1,6 +1,6 @@
-"""Asking Python callables what they offer to native code, and telling others: native tables are
-looked at first, then the adapters. What differs between interpreters is in cpython_backend.py
-and typedcall/pypy/backend.py, which have the same names."""
+"""Finds and tags the native functions of Python callables: native tables first, then the adapters.
+The parts that differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py,
+which define the same names."""
 from __future__ import annotations
 
 import sys
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         OfInts,
     )
 
-# To a type checker all functions are CPython's.
+# A type checker sees CPython's functions only.
 if TYPE_CHECKING or WHY_NOTHING or sys.implementation.name != "pypy":
     from typedcall.calling import cpython_backend as backend
     from typedcall.calling.cpython_backend import TypedFunction
@@ -36,19 +36,19 @@ else:
 
 __all__ = ["TypedFunction", "add", "adopt", "backend", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
 
-# Held while tags change: add() takes the old one away before it gives the new one.
+# Held while tags change: add() removes the old tag before it sets the new one.
 _changing = RenewedLock()
 
 
 def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
-    # In long functions CPython 3.11 does not come out of a `with` when there is no memory at all.
+    # CPython 3.11 cannot leave a `with` in a long function when no memory is left.
     with _changing.lock:
         return change(*arguments)
 
 
 def _resolved(obj: Any) -> Found:
-    """The entry of a TypedFunction; None for anything else. A method's offers nothing: the self that
-    it passes is the method's, and consumers would pass the TypedFunction."""
+    """Returns the entry of a TypedFunction, or None for anything else. One resolved from a method
+    offers nothing: it passes the method's self, but consumers would pass the TypedFunction."""
     if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
@@ -60,14 +60,14 @@ def _resolved(obj: Any) -> Found:
 ask_first(_resolved)
 
 
-#: Has a TypedFunction pickled as `reduce(callable, asked, capabilities, casting)` says, with what
-#: resolve() was given.
+#: Makes TypedFunctions pickle as `reduce(callable, asked, capabilities, casting)`, with the
+#: arguments of resolve().
 pickle_by = backend.pickle_by
 
 
 def entries(f: Any) -> list[Entry]:
-    """Every native way to call `f`: what native tables have, then what an adapter finds. Empty for
-    what offers nothing. Each address is valid as long as the entry's `keep_alive`."""
+    """Returns every native way to call `f`: first the entries of native tables, then those that an
+    adapter finds; empty if `f` offers none. Each address is valid as long as the entry's `keep_alive`."""
     found = backend.own_entries(f)
     known = {(entry.signature, entry.address) for entry in found}
     for entry in foreign_entries(f):
@@ -77,9 +77,9 @@ def entries(f: Any) -> list[Entry]:
 
 
 def signatures(f: Any) -> list[str]:
-    """The signatures that `f` offers, in the order in which they are tried; often none. Why there are none,
-    the TypeError of resolve() says."""
-    # A list: where CPython 3.12 has no memory for a generator's function it crashes.
+    """Returns the signatures that `f` offers, in the order in which they are tried; often none. The
+    TypeError of resolve() explains why."""
+    # A list: CPython 3.12 crashes if it has no memory for a generator's function.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
 
@@ -106,26 +106,26 @@ def resolve(
 def resolve(
     f: Any, signature: str, *, capabilities: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:
-    """The native function behind `f` that answers `signature`.
+    """Returns the native function behind `f` that answers `signature`.
 
-    `capabilities`: what the caller does for an entry that asks for it, as Flags; usually all that a call
-    from Python does, which is everything but DIFFERS and SETS_ERRNO. With 0 only functions that can
-    be called from anywhere are found. `casting`: "exact" takes the very text only, "equivalent"
-    also other names of the same widths ("q" for "l"), "safe" also entries between whose types and
-    those asked for no value is lost ("d->d" for "f->d"). A function that may fall back to `f` is
-    found by what Python gets ("d->d"), and by its own signature ("d&d->i"); a call of it gives what
-    `f` gives, which converts the arguments again where it is called.
+    `capabilities` are the Flags that the caller handles; the default is what a call from Python handles,
+    which is everything but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from
+    anywhere are found. `casting`: "exact" requires the same text, "equivalent" also accepts other names
+    of the same widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss
+    ("d->d" for "f->d"). A function that may fall back to `f` is found by the signature that Python sees
+    ("d->d") and by its own ("d&d->i"); a call returns the result of `f`, which converts the arguments
+    again if it is called.
 
-    PyPy calls it through cffi, where there is no GIL and nobody looks for exceptions: usually only
-    functions are found that need neither these nor self, and have numbers only. With `capabilities`
-    others are found for the caller's own use of the address; calling what cannot be called so is a
-    TypeError. "safe" is the same as "equivalent" there, because nothing is converted.
+    PyPy calls it through cffi, without the GIL and without checking for exceptions: by default only
+    functions that need neither the GIL nor self, set no exception, and use numbers only are found. With
+    `capabilities`, others are found for callers that use the address themselves; calling one that cffi
+    cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
 
-    ValueError, with the position, for a faulty signature; TypeError, with a list of what is
-    offered, when there is no such entry. An unbound method's function takes self first."""
+    Raises ValueError with the position for a faulty signature, and TypeError with a list of the
+    offered signatures if no entry fits. An unbound method's function takes self first."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
-    # What takes the very types comes first, whether or not it falls back.
+    # Entries with the same types come first, whether or not they fall back.
     for each in ("equivalent", "safe") if casting == "safe" else (casting,):
         function = (backend.resolve_own(f, signature, can, each)
                     or _resolve_falling_back(f, signature, can, each))
@@ -145,8 +145,8 @@ def resolve(
 def _resolve_falling_back(
     f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
-    """The function that gives what `signature` does, but may fall back to `f`: "d&d->i" for
-    "d->d"."""
+    """Returns the function that gives the results of `signature` but may fall back to `f`: "d&d->i"
+    for "d->d"."""
     text = falling_back(signature)
     if text is None:
         return None
@@ -169,7 +169,7 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
 
 
 def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
-    """What to write where flags alone keep an entry back. (PyPy's own calls know no flags: None.)"""
+    """Returns what to write if only flags exclude an entry. (PyPy passes None: its own calls use no flags.)"""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):
@@ -187,27 +187,27 @@ def tag(
     parameters: str | None = None,
     defaults: Sequence[Any] | None = None,
 ) -> None:
-    """Says that `address` is a native function of `signature` behind the Python callable `f`; from
-    then on every consumer finds it there. `signature` is spelt by letters, "di->d", or as in C:
+    """Declares `address` as a native function of `signature` behind the Python callable `f`; every
+    consumer then finds it there. `signature` is written in letters, "di->d", or as in C:
     "double(double, int)", "double distance(double x, int n)".
 
-    `address` is an int or something that holds a C function: a ctypes function or c_void_p, a cffi
-    pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, a TypedFunction. What says itself
-    which signature it has must agree, and its flags are added to `flags`. It is kept alive until
-    the tag goes, with that of an equal tag, too, but for `f` itself, with which the tag goes.
-    Overloads are two sequences of the same length, and `flags` one for all or a third
-    sequence. A builtin function is tagged by its row, so for
-    all names that it has; everything else by the object. PyPy tags objects only, and keeps those
-    without weak references, as builtin functions are there, alive until untag().
+    `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi
+    pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object
+    knows its signature, that must agree; its flags are added to `flags`. The object is kept alive
+    as long as the tag, and so is the object of an equal tag; `f` itself is not kept alive, and the
+    tag goes with it. Overloads are two sequences of the same length; `flags` is one value for all
+    or a third sequence. The tag of a builtin function belongs to its row, and so to all its names;
+    any other tag belongs to the object. PyPy tags objects only; it keeps those without weak
+    references, such as its builtin functions, alive until untag().
 
-    `parameters` says what Python calls them, `(x, y, /, octaves=1, *, base=0.0)`, for functions whose own
-    signature (`inspect.signature`) does not; `defaults` are those of the last parameters, (1, 0.0). Both
-    are for those who call by names and defaults in Python: TypedFunction, Numba and PyPy's accelerated
-    functions. Consumers written in C and C++ are offered the whole function only.
+    `parameters` gives the parameters that Python sees, `(x, y, /, octaves=1, *, base=0.0)`, for functions
+    without a usable `inspect.signature`; `defaults` are those of the last parameters, (1, 0.0). They
+    serve callers that pass names and omit defaults in Python: TypedFunction, Numba and PyPy's accelerated
+    functions. Consumers written in C and C++ see only the whole function.
 
-    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process.
+    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process. Raises
     ValueError for a faulty signature (with the position), unusable flags, parameters that contradict the
-    signature, or when another tag is there already; the same tag twice is one tag. TypeError for what
+    signature, or if another tag exists; repeating a tag does nothing. Raises TypeError if the object
     holds no address, and for a bound method: tag its function."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
@@ -229,14 +229,14 @@ def add(
     *,
     flags: int | Sequence[int] = 0,
 ) -> None:
-    """Adds overloads to the tag of `f`, behind those that it has; tags `f` if it has none. Arguments as
-    for tag(). What it has already is not added again. From CPython 3.11 on modules in C bring tags,
-    too; in older versions their functions have metadata, to which nothing is added.
+    """Appends overloads to the tag of `f`, or tags `f` if it has no tag. The arguments are those of
+    tag(). Overloads that `f` already has are not added again. From CPython 3.11 on, modules in C use
+    tags, too; in older versions their functions have metadata, which cannot be extended.
 
-    Python code is not asked for these overloads: what `f` does with arguments stays. For a moment
-    other threads may find no tag; what several of them add is all there in the end. ValueError, and
-    nothing is changed, where `f` has the signature, or one of the same types ("q" for "l"), with another
-    address or other flags, or has metadata."""
+    The behaviour of `f` in Python does not change. For a moment, other threads may find no tag; if
+    several threads add overloads, all are there in the end. Raises ValueError and changes nothing if `f`
+    has metadata, or has the signature or one of the same types ("q" for "l") with another address or
+    other flags."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     _alone(_add, f, rows, kept)
 
@@ -259,7 +259,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
 
 
 def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
-    """Both, each row once. ValueError for a conflict."""
+    """Returns both, each row once. Raises ValueError for a conflict."""
     added = list(old)
     for row in rows:
         if row in added:
@@ -275,7 +275,7 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
 
 
 def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: Any) -> None:
-    """Another tag instead of the old one, which stays where that fails. All is made before."""
+    """Replaces the old tag, which stays if that fails: everything is prepared first."""
     try:
         backend.untag(f)
         backend.tag(f, new, new_kept)
@@ -286,9 +286,9 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 
 
 def untag(f: Any) -> bool:
-    """Takes the tag of `f` away. False when it has none that tag() has given it: what is in its
-    own metadata or instance stays. What was resolved before stays callable: what the tag kept alive
-    is kept as long as that, and as the object, module or type that had the tag."""
+    """Removes the tag of `f`. Returns False if tag() has not tagged it: entries in its own metadata
+    or instance stay. Functions resolved before stay callable: the objects that the tag kept alive
+    live as long as they do, and as long as the object, module or type that had the tag."""
     return bool(_alone(_untag, f))
 
 
@@ -298,9 +298,9 @@ def _untag(f: Any) -> bool:
 
 
 def adopt(f: Any) -> list[str]:
-    """Puts what an adapter finds for `f` into the interpreter's side table, where consumers written
-    in C and C++ look too; PyPy has neither, and nothing to do. Returns the signatures that are
-    found now; none if there is no adapter for such objects."""
+    """Copies the entries that an adapter finds for `f` into the interpreter's side table, where
+    consumers written in C and C++ also look; on PyPy, which has neither, this does nothing. Returns
+    the signatures that can now be found; none if no adapter knows the object."""
     existing = backend.own_entries(f)
     if not existing:
         existing = foreign_entries(f)

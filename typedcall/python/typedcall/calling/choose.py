@@ -1,5 +1,5 @@
-"""Which entry of a typed function another library gets, and what to say when there is none. Shared
-by the modules that hand functions to other libraries."""
+"""Chooses the entry for another library, or explains why none fits. Shared by the modules that pass
+functions to other libraries."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
            "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: The arguments for which runtimes with types of their own have values, all of them.
+#: The codes of arguments that every runtime with its own types has values for.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-# What a str suits exactly. Without the extension module there are no ranks, and there is nothing to call.
+# The codes that a str fits exactly. Without the extension module there are no ranks and nothing to call.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
 _RESULTS = NUMBERS | _TEXTS | {"v"}
 
 
 def offered(function: Any) -> list[Entry]:
-    """The entries for who calls without a self: those of the function, but none of an unbound method."""
+    """Returns the entries for callers that pass no self: those of the function, and none of an unbound method."""
     return [] if is_unbound(function) else entries(function)
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Why offered() is empty, where somebody knows."""
+    """Explains why offered() is empty, if that is known."""
     if is_unbound(function) and entries(function):
         return ["it is an unbound method, to which Python passes self first; take an instance's"]
     return why_not(function)
 
 
 def nothing_offered(function: Any) -> str:
-    """What to say of a function without entries, and why it has none."""
+    """Returns the message for a function without entries, with the reasons."""
     reasons = "; ".join(why_nothing(function))
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
@@ -52,10 +52,10 @@ def usable(
     signature: str | None = None,
     capabilities: Flags = HANDLED,
 ) -> list[Entry]:
-    """Of `found`, which is what the function offers, the entries that a consumer with these capabilities can call: those
-    of this signature, and equivalent ones behind them; without a signature all. `obstacle` returns what else is in the
-    way, or "". ValueError for a faulty signature, TypeError that lists what is offered, and why it does not do, when
-    there is none. The function is not asked again: meanwhile it may get another tag."""
+    """Returns the entries of `found` (all that the function offers) that a consumer with these capabilities can call:
+    those of this signature, then equivalent ones; all without a signature. `obstacle` returns another reason against an
+    entry, or "". Raises ValueError for a faulty signature, and TypeError that lists the offered signatures and the
+    reasons if none is usable. The function is not queried again, because its tag may change meanwhile."""
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)
@@ -71,7 +71,7 @@ def usable(
 
 
 def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
-    """What an entry asks of its caller beyond these, and what to offer instead."""
+    """Names the capability that an entry needs and the consumer lacks, and suggests what to offer instead."""
     reason = entry.flags.asks(capabilities)
     if entry.flags & Flags.FALLS_BACK & ~capabilities:
         reason += (
@@ -87,16 +87,16 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
 
 
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
-    """The rows of all that a function chooses among, for consumers that choose by values: `found` is what it offers,
-    and what the consumer does not call, which is not in `kept`, has no address."""
+    """Returns the rows that a function chooses among, for consumers that choose by values: `found` is what it
+    offers; an entry that is not in `kept`, because the consumer does not call it, has no address."""
     called = [id(entry) for entry in kept]
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
 
 
 def is_alone(function: Any, overloads: list[list[str]]) -> bool:
-    """True if a function has no overloads, given the letters of what each of its entries takes: those that only leave out
-    defaults are none. A parameter that is a bool takes the truth of any value then."""
+    """True if a function has no overloads, given the argument codes of each of its entries: entries that only omit
+    defaults do not count. A bool parameter then accepts the truth of any value."""
     counts = [len(letters) for letters in overloads]
     if len(counts) == 1:
         return True
@@ -106,7 +106,7 @@ def is_alone(function: Any, overloads: list[list[str]]) -> bool:
 
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
-    """An obstacle for usable(): what has to be a value of the consumer's, and is none."""
+    """Returns an obstacle for usable(): an argument or result that the consumer has no value for."""
     given, result = entry.python_types()
     for letters in given:
         if letters not in arguments:
@@ -116,7 +116,7 @@ def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -
 
 @contextlib.contextmanager
 def extension_of(user: str, whose: str = "which CPython's package has") -> Iterator[None]:
-    """Around the import of an extension module of the package, which may have been built without."""
+    """Wraps the import of an extension module that the package may have been built without."""
     try:
         yield
     except ImportError as error:

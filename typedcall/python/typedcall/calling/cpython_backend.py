@@ -1,5 +1,5 @@
-"""What api.py needs of CPython: the extension module finds, tags and calls. typedcall/pypy/backend.py has the
-same names. Where there is no extension module, no_native.py finds nothing."""
+"""CPython's half of api.py: the extension module finds, tags and calls. typedcall/pypy/backend.py defines the
+same names. Without the extension module, no_native.py finds nothing."""
 from __future__ import annotations
 
 import weakref
@@ -24,32 +24,33 @@ __all__ = [
     "refuse", "resolve_among", "resolve_own", "tag", "untag",
 ]
 
-#: Do consumers written in C and C++ look where tag() writes?
+#: True if consumers written in C and C++ look where tag() writes.
 HAS_SIDE_TABLE = True
 
-#: What a call from Python handles: it passes self, too. It cannot keep errno, and whoever wants results that differ says so.
+#: The flags that a call from Python handles; it also passes self. It cannot keep errno, and callers must ask for
+#: DIFFERS.
 CAPABILITIES = HANDLED | Flags.TAKES_SELF
 
-# The extension module calls these for keywords and defaults; it imports nothing of the package.
+# The extension module calls this for keywords and defaults; it imports nothing of the package.
 _native.arrangement_of = arrangement_of
 _native.refuse_arguments = refuse_arguments
 
 
 def pickle_by(reduce: Callable[..., Any]) -> None:
-    """Has TypedFunctions pickled by `reduce`."""
+    """Makes TypedFunctions pickle by `reduce`."""
     _native.reduce_function = reduce
 
 
 def own_entries(f: Any) -> list[Entry]:
-    """What native tables have of `f`, and its tag."""
+    """Returns the entries of `f` in native tables, and in its tag."""
     return [
         Entry(signature, Flags(flags), address, place, keep_alive)
         for signature, flags, address, place, keep_alive in _native.entries(f)
     ]
 
 
-# The rows of tags that tag() has given, and what they keep unless `f` has that itself; None for the rows where that
-# is not all.
+# The rows of each tag set by tag(), and the objects that they keep alive unless `f` holds them itself; None for the
+# rows if there are others.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
@@ -57,15 +58,15 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
     is_new = _native.tag(f, rows, kept)
     if _native.kept_by(f) is not None:
-        kept = None  # what is in this table is never collected
+        kept = None  # this table never frees anything
     if not is_new:
-        # An equal one is there, and keeps this, too.
+        # An equal tag exists, and keeps this alive, too.
         known = _tags.get(f)
         if known is not None and kept is not None:
             _tags.put(f, (None, known[1]))
         return
     try:
-        weakref.ref(f)  # what has none the table would keep
+        weakref.ref(f)  # the table would keep an object without weak references alive
         _tags.put(f, (rows, kept))
     except (TypeError, MemoryError):
         pass  # kept_with() does without
@@ -78,8 +79,8 @@ def untag(f: Any) -> bool:
 
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
-    """What a tag is to keep that has these entries of the last tag, too. An entry's own reference has the
-    callable, which would never go."""
+    """Returns the objects that a new tag must keep alive if it has these entries of the old tag. An
+    entry's own reference holds the callable, which would then never be freed."""
     known = _tags.get(f)
     if known is not None and known[0] == list(map(row_of, present)):
         return [known[1] or (), _native.kept_by(f) or ()]
@@ -87,17 +88,17 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
 
 
 def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
-    """The function of the one of own_entries() that answers best. ValueError for a faulty
-    question."""
+    """Returns a function for the entry of own_entries() that answers best. Raises ValueError for a
+    faulty signature."""
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    # Without an Entry, which takes half as long to make as all the rest.
+    # Without an Entry, which costs half as much as all the rest.
     return _make_function(f, row, asked, can, casting)
 
 
 def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
-    """The function of the one of `found` that answers best."""
+    """Returns a function for the entry of `found` that answers best."""
     at = _native.select(list(map(row_of, found)), asked, can, casting)
     if at is None:
         return None
@@ -107,17 +108,17 @@ def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str
 
 def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> TypedFunction:
     signature, flags, address, place, keep_alive = row
-    # None are those of a call from Python, in any version.
+    # None stands for the flags of a call from Python, in any version.
     capabilities = None if can == CAPABILITIES else int(can)
     return _native.make_function(f, signature, Flags(flags), address, place, keep_alive, asked, casting,
                                  has_keyword_only(f), capabilities)
 
 
 def obstacle(entry: Entry, can: int) -> str:
-    """Why an entry cannot be called, whatever its signature; often nothing."""
+    """Explains why an entry cannot be called, whatever its signature; often empty."""
     return entry.flags.asks(can)
 
 
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:
-    """Raises the TypeError that says why resolve_own() gives None, unless own_entries() says it."""
+    """Raises the TypeError that explains why resolve_own() returned None, unless own_entries() does."""
     _native.refuse(f, asked, can, casting)

@@ -1,5 +1,5 @@
 """Pickles of TypedFunctions and ufuncs: they name the provider's module and the callable in it, which the
-process that reads the pickle imports and asks again. An address means nothing there."""
+reading process imports and resolves again. An address means nothing in another process."""
 from __future__ import annotations
 
 import functools
@@ -17,15 +17,15 @@ __all__ = ["Provider", "Unavailable", "ask_again", "in_pickle", "read", "reduce_
 
 
 class Provider(NamedTuple):
-    """Where a callable can be imported. Part of the pickle format: do not rename it or its fields."""
+    """The place that a callable is imported from. Part of the pickle format: do not rename it or its fields."""
 
     module: str
     path: str
-    #: What pip installs, "noise==1.2.2"; empty where no distribution is known to have the module.
+    #: The argument of pip install, "noise==1.2.2"; empty if no distribution is known to have the module.
     requirement: str
 
     def find(self) -> Any:
-        """The callable, in this process. ImportError in one line where it is not to be had."""
+        """Returns the callable in this process. Raises a one-line ImportError if it is not available."""
         try:
             found: Any = sys.modules.get(self.module) or importlib.import_module(self.module)
         except ImportError as error:
@@ -57,8 +57,8 @@ class Provider(NamedTuple):
 
 
 def is_for_us(error: BaseException) -> bool:
-    """Does it go on as it is? What is no Exception, sys.exit() in a module, ends a worker process wherever
-    it comes out, and who waits for its result waits for ever. An interrupt is the user's."""
+    """True if the exception must propagate unchanged. One that is not an Exception, such as that of sys.exit()
+    in a module, would end a worker process, and its caller would hang. An interrupt comes from the user."""
     return isinstance(error, (Exception, KeyboardInterrupt))
 
 
@@ -68,7 +68,7 @@ def _one_line(error: BaseException) -> str:
 
 @functools.cache
 def _requirement(module: str) -> str:
-    """Of a top-level module. It may take a while, once."""
+    """Returns the requirement for a top-level module. The first call may take a while."""
     try:
         names = [module]
         try:
@@ -81,14 +81,14 @@ def _requirement(module: str) -> str:
             return f"{names[0]}=={importlib.metadata.version(names[0])}"
     except MemoryError:
         raise
-    except Exception:  # somebody's metadata is broken
+    except Exception:  # the metadata may be broken
         pass
     return ""
 
 
 def in_pickle(function: Any) -> Any:
-    """What a pickle has for a callable: where it can be imported; else the callable itself, which may
-    know better."""
+    """Returns what a pickle stores for a callable: its import path, or else the callable itself,
+    which may know how to pickle itself."""
     place = import_path(function)
     if place is None:
         return function
@@ -97,8 +97,8 @@ def in_pickle(function: Any) -> Any:
 
 
 def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
-    """The answer to `question(callable)` for what in_pickle() gave. Tags that a package brings are
-    loaded before."""
+    """Returns `question(callable)` for the result of in_pickle(). Loads the tags that packages
+    provide first."""
     function = pickled.find() if isinstance(pickled, Provider) else pickled
     if not entries(function):
         load_tags_of(function)
@@ -109,7 +109,7 @@ def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
 
 
 def _difference(pickled: Any, function: Any) -> str:
-    """Between this process and the one that has pickled it."""
+    """Explains how this process differs from the one that wrote the pickle."""
     if not entries(function):
         return ("where it was pickled it was tagged: this process must import what tags it, or have it "
                 "from an entry point (typedcall.load_tags)")
@@ -118,10 +118,10 @@ def _difference(pickled: Any, function: Any) -> str:
 
 
 class Unavailable:
-    """What a pickle gives where the function is not to be had. A call looks for it once more, and
-    raises what is wrong: an exception while a pickle is read would end a worker of Dask or
-    multiprocessing, and who waits for it would not hear of it. Pickled it is the same pickle: who passes
-    it on need not have the function."""
+    """Replaces a pickled function that is not available. Each call looks for it again, and raises the
+    error: an exception while a pickle is read would end a worker of Dask or multiprocessing, and its
+    caller would not hear of it. It pickles unchanged, so that a process can pass it on without having
+    the function."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception
@@ -137,7 +137,7 @@ class Unavailable:
         return self._found(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        # Pickle and copy ask an object for names that nobody has made yet.
+        # Pickle and copy look up names before __init__ has run.
         said = self.__dict__.get("_said")
         raise AttributeError(name if said is None else f"{name!r} of what is not there: {said}")
 
@@ -149,7 +149,7 @@ class Unavailable:
 
 
 def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
-    """The answer. ImportError for what is no Exception, whatever code of others raised it."""
+    """Returns the answer. Raises ImportError in place of an exception that is not an Exception."""
     try:
         return make(*question)
     except BaseException as error:
@@ -174,7 +174,7 @@ def read(make: Callable[..., Any], *question: Any) -> Any:
 def reduce_function(
     function: Any, asked: str, capabilities: int | None, casting: str
 ) -> tuple[Any, ...]:
-    """`__reduce__` of a TypedFunction: the question of its resolve(), which is asked again."""
+    """Returns `__reduce__` of a TypedFunction: the arguments of its resolve(), which runs again."""
     return read, (_resolve_again, in_pickle(function), asked, capabilities, casting)
 
 

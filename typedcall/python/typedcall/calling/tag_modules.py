@@ -1,5 +1,5 @@
-"""Tags for functions of a whole module: from a table or a C header's text, and those that installed
-packages bring for the modules of others."""
+"""Tags the functions of a whole module: from a table, from the text of a C header, or by functions
+that installed packages provide for other modules."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from typedcall.tools.foreign import (
 
 __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
-#: What a package says in its metadata: the module that the tags are for, and a function that tags.
+#: The group of entry points: the module that the tags are for, and a function that tags.
 _GROUP = "typedcall_tags"
-# What has been run, or runs, by the module's name, with the module itself: one that is imported again is
-# another one.
+# Tag functions that have run or are running, by the module's name, with the module itself: a module that
+# is imported again is another object.
 _loaded: dict[tuple[str, str], ModuleType] = {}
-# Of these what has failed: load_tags() runs it again, nobody else does.
+# The keys of _loaded whose functions failed: only load_tags() runs them again.
 _failed: set[tuple[str, str]] = set()
 
 
@@ -50,20 +50,20 @@ def tag_module(
 ) -> list[str]:
     """Tags functions of a module with the C functions of the same names, and returns the names.
 
-    `signatures` says for each Python name which signature its C function has: "ii->i", or as in C,
-    "int(int, int)". A name in the C text is the C function's, "int gcd_of_ints(int a, int b)";
-    otherwise that is `prefix` and the Python name. Overloads are a list. Or `signatures` is the text
-    of a C header: every function in it whose name, less `prefix`, the module has is tagged. Of the
-    preprocessor's lines only conditions are looked at that constants, __cplusplus, which is not defined,
-    and macros of the header decide; of others both branches are read.
+    `signatures` gives the signature of each Python name's C function: "ii->i", or as in C, "int(int,
+    int)". If the C text has a name, the C function is called that, "int gcd_of_ints(int a, int b)";
+    otherwise it is called `prefix` plus the Python name. Overloads are a list. Or `signatures` is the
+    text of a C header: every function in it whose name without `prefix` is in the module is tagged.
+    Preprocessor conditions are evaluated if constants, __cplusplus, which is not defined, and macros of
+    the header decide them; of any others, both branches are read.
 
-    `library`: the path of the shared library, or what ctypes or cffi opened; usually
-    the module's own file. `flags` are those of all of them, as for tag(): a promise, like the signatures.
+    `library` is the path of the shared library, or an object that ctypes or cffi opened; by default it is the
+    module's own file. `flags` apply to all functions, as for tag(): they are a promise, like the signatures.
 
-    All are tagged or none. TypeError for what is no function of the module, a module that is no
-    shared library, and what the C text says of no type code; ValueError for a faulty signature, a
-    name that the library does not have, and another tag that is there already; OSError for a
-    library that cannot be opened."""
+    Tags all functions or none. Raises TypeError if a name is not a function of the module, the
+    module is not a shared library, or a C type has no type code; ValueError for a faulty signature,
+    a name that the library does not have, or if another tag exists; OSError if the library cannot
+    be opened."""
     module = read_module(module)
     table: Any = signatures
     if is_a(table, str):
@@ -101,7 +101,7 @@ def _function(module: ModuleType, name: Any) -> Any:
 def _overloads(
     name: str, given: Any, prefix: str, symbol: Callable[[str], Any]
 ) -> tuple[list[str], list[Any]]:
-    """Signatures in letters, and what holds the address of each."""
+    """Returns the signatures in letters, and the objects that hold their addresses."""
     texts, pointers = [], []
     for text in [given] if is_a(given, str) or not isinstance(given, Iterable) else given:
         symbol_name = prefix + name
@@ -115,7 +115,7 @@ def _overloads(
 
 
 def _path(module: ModuleType) -> str:
-    """The shared library's file."""
+    """Returns the shared library's file."""
     path = text_attribute(module, "__file__") or ""
     if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
         raise TypeError(
@@ -125,13 +125,13 @@ def _path(module: ModuleType) -> str:
 
 
 def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
-    """What finds a C function by its name."""
+    """Returns a function that finds a C function by its name."""
     import ctypes
 
     opened = library
     if library is None or isinstance(library, (str, os.PathLike)):
         opened = ctypes.CDLL(_path(module) if library is None else str(os.fspath(library)))
-    # As an item it is a function object of its own, whose types nobody has changed.
+    # Indexing makes a new function object, whose types have not been changed.
     find = opened.__getitem__ if is_a(opened, ctypes.CDLL) else lambda name: getattr(opened, name)
 
     def symbol(name: str) -> Any:
@@ -144,7 +144,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
 
 
 def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
-    """Python's names for what a C header declares, with the signatures."""
+    """Returns the signatures of the functions that a C header declares, by their names in Python."""
     known = {name for name, value in members(module) if callable(value)}
     try:
         found = functions_of(
@@ -156,10 +156,10 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 
 
 def load_tags_of(function: Any) -> bool:
-    """The same for the module that `function` says it is of, and the packages that this is in. Was
-    anything run? Costs next to nothing where no package brings tags for them; what packages there
-    are is looked up once. What fails is a RuntimeWarning, once: who asks about a function has not
-    asked for these packages."""
+    """Loads tags like load_tags(), for the module that `function` names and the packages that
+    contain it. True if anything was run. It costs almost nothing if no package provides tags for
+    them; the installed packages are read once. A failure is a RuntimeWarning, once: the caller has
+    not asked for these packages."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:
@@ -182,17 +182,17 @@ def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
 
 
 def load_tags() -> list[str]:
-    """Runs what installed packages bring for modules of others that are imported by now, each once, and
-    returns the modules' names.
+    """Runs the tag functions of installed packages for the modules that are imported by now, each once,
+    and returns the modules' names.
 
-    A package says in its metadata which module, and what to call with it:
+    A package's metadata name the module and the function to call with it:
 
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler asks for the tags of a function that offers nothing by itself, and so does what reads a
-    pickle; there a function that fails is a RuntimeWarning, and is not run again. Here it is a RuntimeError,
-    from the first one's exception, when all have been called; and the next call runs it again."""
+    Numba's compiler loads the tags of a function that offers nothing by itself, and so does reading a
+    pickle; a failure there is a RuntimeWarning, and is not repeated. Here it raises RuntimeError from the
+    first exception after all functions have been called; the next call runs the failed ones again."""
     ran, failures = _load(_entry_points(), again=True)
     if failures:
         point, cause = failures[0]
@@ -208,7 +208,7 @@ def _failure(point: importlib.metadata.EntryPoint, cause: BaseException) -> str:
 def _load(
     points: Iterable[importlib.metadata.EntryPoint], again: bool = False
 ) -> tuple[list[str], list[tuple[importlib.metadata.EntryPoint, BaseException]]]:
-    """The modules whose tags were made, and what has failed. `again`: also what has failed before."""
+    """Returns the modules that were tagged, and the failures. `again` repeats earlier failures."""
     ran: list[str] = []
     failures: list[tuple[importlib.metadata.EntryPoint, BaseException]] = []
     for point in points:
@@ -217,15 +217,15 @@ def _load(
         if not is_a(module, ModuleType) or _loaded.get(key) is module and not (again and key in _failed):
             continue
         assert module is not None
-        # Before it runs: it may use Numba, which asks for tags.
+        # Set before it runs: it may use Numba, which loads tags.
         _loaded[key] = module
         _failed.discard(key)
         try:
             point.load()(module)
-        except KeyboardInterrupt:  # of who sits there: it comes out, and the tags are made another time
+        except KeyboardInterrupt:  # the user's: it propagates, and the tags are loaded another time
             del _loaded[key]
             raise
-        except BaseException as error:  # exit() in others' code is no reason to end a compilation
+        except BaseException as error:  # exit() in a package must not end a compilation
             _failed.add(key)
             failures.append((point, error))
             continue

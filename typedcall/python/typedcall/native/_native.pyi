@@ -1,4 +1,4 @@
-# The extension module, as _native.cc makes it for CPython and _native_pypy.cc for PyPy. Private: the
+# The extension module, built from _native.cc for CPython and _native_pypy.cc for PyPy. Private: the
 # public names are in typedcall itself.
 from collections.abc import Callable, Sequence
 from enum import IntFlag
@@ -23,16 +23,16 @@ def in_order(ranks: bytes, rows: int, /) -> list[int]: ...
 def are_equivalent(one: str, other: str, /) -> bool: ...
 def answers(offered: str, asked: str, /) -> bool: ...
 
-# PyPy's only.
+# PyPy only.
 
-#: The types of objects that have entries. Others are better not handed over: some of PyPy's own (the
-#: getset_descriptors of internal types) crash whatever extension they are passed to.
+#: The types of objects that have entries. Do not pass it others: some of PyPy's own (the
+#: getset_descriptors of internal types) crash any extension.
 TYPES: tuple[type, type]
 
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
 def make_call(signature: str, flags: int, address: int, /) -> Callable[..., Any]: ...
 
-# CPython's only.
+# CPython only.
 
 ROW_FLAGS: int
 REGISTER_IMAGE: int
@@ -46,7 +46,7 @@ DETACH: int
 REATTACH: int
 Capsule: type
 
-# Of one argument, and of the result.
+# The type of an argument, and of the result.
 _Given = TypeVar("_Given", contravariant=True, default=Any)
 _Result = TypeVar("_Result", covariant=True, default=Any)
 
@@ -57,7 +57,7 @@ class TypedFunction(Generic[_Given, _Result]):
     @property
     def signature(self) -> str: ...
     @property
-    # It is typedcall.Flags, which is made of FLAGS: mypy fails on a circle of imports.
+    # It is typedcall.Flags, which is built from FLAGS: mypy fails on circular imports.
     def flags(self) -> IntFlag: ...
     @property
     def address(self) -> int: ...
@@ -65,10 +65,10 @@ class TypedFunction(Generic[_Given, _Result]):
     def place(self) -> str: ...
     @property
     def __name__(self) -> str: ...
-    # Names and defaults are the callable's, which no signature shows.
+    # Names and defaults come from the callable, not from the signature.
     def __call__(self, *args: _Given, **keywords: _Given) -> _Result: ...
 
-#: What a TypedFunction calls for keywords, defaults and pickles. The rooms above set them.
+#: A TypedFunction calls these for keywords, defaults and pickles. The other subpackages set them.
 arrangement_of: Callable[..., Any]
 refuse_arguments: Callable[..., Any]
 reduce_function: Callable[..., Any]

@@ -1,6 +1,6 @@
-"""What the extension module tells Python code, for installations that have none: on platforms without tags
-(core/compiler.h) the package imports, reads signatures, and says why nothing is offered. What is tagged is checked
-and left out, so that packages which tag their functions work. A test holds it against the extension module."""
+"""Replaces the extension module in installations that have none: on platforms without tags (core/compiler.h) the
+package imports, reads signatures, and explains why nothing is offered. Tags are checked and dropped, so that
+packages which tag their functions work. A test compares it with the extension module."""
 from __future__ import annotations
 
 import ctypes
@@ -72,7 +72,7 @@ _MOST = 127  # arguments in C
 
 
 class _Fault(Exception):
-    """Where, and why: what a signature cannot be."""
+    """The position of a fault in a signature, and the reason."""
 
 
 def _unexpected(byte: int, otherwise: str) -> str:
@@ -82,7 +82,7 @@ def _unexpected(byte: int, otherwise: str) -> str:
 
 
 def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
-    """The marks in front of a code, and where that is."""
+    """Returns the marks before a code, and the position of the code."""
     mark = text[at:at + 1].decode("latin-1")
     if mark == "k":
         raise _Fault(at, "'k' must follow '&' or '*'")
@@ -104,7 +104,7 @@ def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
 
 
 def _read_type(text: bytes, at: int) -> tuple[str, int]:
-    """One type, or "v", and where it ends."""
+    """Returns one type, or "v", and the position after it."""
     marks, at = _read_pointer(text, at)
     if at >= len(text):
         raise _Fault(at, "unexpected end")
@@ -170,7 +170,7 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
 
 
 def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
-    """See typedcall/entry_view.h: here is nothing to call."""
+    """See typedcall/entry_view.h: there is nothing to call here."""
     arguments, result = parse_signature(signature)
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
@@ -179,7 +179,7 @@ def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, i
 
 
 class TypedFunction:
-    """What resolve() returns elsewhere. There is none."""
+    """The class of the results of resolve() elsewhere. It has no instances here."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> TypedFunction:
         raise TypeError(f"cannot create 'typedcall.TypedFunction' instances: {WHY_NOTHING}")
@@ -194,7 +194,7 @@ def find(callable: Any, signature: str, capabilities: int, casting: str, /) -> N
 
 
 def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> None:
-    """Chooses none of no rows."""
+    """Chooses none: there are no rows."""
 
 
 def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
@@ -213,12 +213,12 @@ def kept_by(callable: Any, /) -> None:
 
 
 def rank(kind: str, letters: str, /) -> int | None:
-    """See typedcall/overload_choice.h: here is nothing to choose among."""
+    """See typedcall/overload_choice.h: there is nothing to choose among here."""
     raise TypeError(WHY_NOTHING)
 
 
 def in_order(ranks: bytes, rows: int, /) -> list[int]:
-    """See typedcall/calling/choose.h: here is nothing to choose among."""
+    """See typedcall/calling/choose.h: there is nothing to choose among here."""
     raise TypeError(WHY_NOTHING)
 
 
@@ -240,7 +240,7 @@ def _compare(one: str, other: str, is_ordered: bool) -> bool:
         return False
     if len(arguments) != len(others):
         return False
-    # A value goes from the first to the second: arguments to what is offered, the result from it.
+    # A value goes from the first to the second: arguments to the offered function, the result from it.
     for given, taken in [*zip(others, arguments), (result, its_result)]:
         if not _same_besides_const(given, taken):
             return False
@@ -250,10 +250,10 @@ def _compare(one: str, other: str, is_ordered: bool) -> bool:
 
 
 def are_equivalent(one: str, other: str, /) -> bool:
-    """Are two signatures the same but for names of integers?"""
+    """True if two signatures differ only in the names of integers."""
     return _compare(one, other, False)
 
 
 def answers(offered: str, asked: str, /) -> bool:
-    """Can a function that is offered be called as what is asked for?"""
+    """True if a function of signature `offered` can be called as `asked`."""
     return _compare(offered, asked, True)
