@@ -1,5 +1,5 @@
-"""The command line: which command does what, and errors as one line and a status. Tables
-are rich's where it is installed, which only the commands import."""
+"""The command line: runs the commands, and turns errors into one line and a status. Tables use rich
+if it is installed; only the commands import it."""
 from __future__ import annotations
 
 import argparse
@@ -15,13 +15,13 @@ from typedcall.tools.foreign import printable
 
 __all__ = ["CommandError", "main"]
 
-#: Exit statuses: verify has found differences, doctor a fault; what was asked for is wrong; a function
-#: has crashed; no function offers anything that could be shown or verified.
+#: Exit statuses: verify found differences or doctor a fault; a wrong request; a function crashed; no
+#: function could be shown or verified.
 FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
 
 class CommandError(Exception):
-    """What the user can do something about, in one line."""
+    """An error that the user can correct, in one line."""
 
     def __init__(self, text: str, status: int = ERROR) -> None:
         super().__init__(text)
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _print_path(options: argparse.Namespace) -> bool:
-    """The options that stand without a command: what was asked for is printed."""
+    """Handles the options that need no command: prints the requested value."""
     from typedcall import includes
 
     if options.includes:
@@ -136,7 +136,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command is None:
         raise CommandError("say what to do: show, verify, bench, cinderx or doctor (see --help)")
-    # As `python -m` does, for the installed script too.
+    # `python -m` does this; the installed script must, too.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     module: Any = importlib.import_module("typedcall.cli." + options.command)
@@ -153,11 +153,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         streams.say("typedcall: interrupted")
         return 130
-    except BrokenPipeError:  # whoever read our output has enough of it
+    except BrokenPipeError:  # the reader of our output has closed it
         return 141
     except (CommandError, OSError) as error:
         streams.say(f"typedcall: {printable(str(error), 10000)}")
         return error.status if isinstance(error, CommandError) else ERROR
-    except BaseException:  # Python's own status would be that of differences
+    except BaseException:  # Python's own status would mean differences
         streams.say("typedcall: an error of its own\n" + traceback.format_exc())
         return ERROR

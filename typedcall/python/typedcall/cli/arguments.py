@@ -1,5 +1,5 @@
 """Arguments for `verify`: edges of every native type, random values of all magnitudes, values that
-do not fit and values of the wrong type."""
+do not fit, and values of the wrong type."""
 from __future__ import annotations
 
 import ast
@@ -18,14 +18,14 @@ from typedcall.record.codes import CODES, Code, is_buffer, pointee, range_of
 
 __all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 
-#: (lowest, highest) for each parameter, None where there is no limit; one is for all parameters.
+#: (lowest, highest) for each parameter, None if there is no limit; one pair applies to all parameters.
 Ranges = tuple[tuple[Any, Any], ...]
 
 _MOST_EDGES = 4096
 
 
 def why_not(letters: Sequence[str]) -> str | None:
-    """Why no arguments of these types can be made up, or None."""
+    """Explains why no arguments of these types can be made, or returns None."""
     for each in letters:
         if is_buffer(each):
             reason = why_no_buffer(each)
@@ -37,7 +37,7 @@ def why_not(letters: Sequence[str]) -> str | None:
 
 
 def read_arguments(text: str) -> tuple[Any, ...]:
-    """`1.5, "a"` as Python reads it. CommandError for what are no literals."""
+    """Reads `1.5, "a"` as Python does. Raises CommandError unless they are literals."""
     try:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
@@ -45,8 +45,8 @@ def read_arguments(text: str) -> tuple[Any, ...]:
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Lists and tuples, which literals can be, as buffers where these are wanted. CommandError for
-    elements that are none."""
+    """Converts lists and tuples from literals to buffers for buffer parameters. Raises CommandError
+    for elements that do not fit."""
     made = []
     for value, each in itertools.zip_longest(arguments, letters[: len(arguments)], fillvalue=""):
         if type(value) in (list, tuple) and each and is_buffer(each) and each != "*s":
@@ -59,7 +59,7 @@ def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any,
 
 
 def read_ranges(text: str) -> Ranges:
-    """`0:1, :, -5:` as three ranges. CommandError for anything else."""
+    """Reads `0:1, :, -5:` as three ranges. Raises CommandError for anything else."""
     found = []
     for each in text.split(","):
         low, colon, high = (part.strip() for part in each.partition(":"))
@@ -67,7 +67,7 @@ def read_ranges(text: str) -> Ranges:
             ends: list[Any] = [ast.literal_eval(end) if end else None for end in (low, high)]
             is_range = bool(colon) and (None in ends or ends[0] <= ends[1])
             is_range = is_range and all(type(end) in (int, float, type(None)) for end in ends)
-            # No limit is one that every number keeps.
+            # An infinite end is no limit.
             ends = [None if end == no_end else end for end, no_end in zip(ends, (-math.inf, math.inf))]
             is_range = is_range and not {-math.inf, math.inf} & set(ends)
         except (ValueError, SyntaxError, TypeError):
@@ -79,7 +79,7 @@ def read_ranges(text: str) -> Ranges:
 
 
 def fits(letters: str, value: Any) -> bool:
-    """Is this a Python value of the very C type? What is not the wrapper converts or refuses."""
+    """True if this Python value has the exact C type. The wrapper converts or refuses any others."""
     if is_buffer(letters):
         return fits_buffer(letters, value)
     code = CODES[letters]
@@ -92,13 +92,13 @@ def fits(letters: str, value: Any) -> bool:
 
 
 class _Parameter(NamedTuple):
-    """A code, and between what its values are; whether infinities and nan are among them, too."""
+    """A code and the range of its values; whether infinities and nan are included, too."""
 
     code: Code
     low: Any = None
     high: Any = None
     has_others: bool = True
-    #: The letters of a buffer of such values; empty: it is one value.
+    #: The code of a buffer of such values; empty for a single value.
     buffer: str = ""
 
     def of_element(self) -> _Parameter:
@@ -132,7 +132,7 @@ _FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math
            -5e-324, 1 + sys.float_info.epsilon, 1 - sys.float_info.epsilon / 2, 9007199254740993.0,
            1e22, 1e-300, 710.0, -750.0, 171.7, math.pi]
 _TEXTS = ["", "a", "text", "\xe4\xf6\xfc", "\u20ac", "\U0001f600", " ", "x" * 1000]
-# Of the wrong type for some codes, and to be converted for others.
+# Some codes refuse these, others convert them.
 _STRANGERS: list[Any] = [
     None, "text", 1.5, 2j, 3, -1, True, 10**400, 10**30, -(10**30), [], b"bytes"]
 _OBJECTS: list[Callable[[], Any]] = [
@@ -148,7 +148,7 @@ def _float_edges(code: Code) -> list[float]:
 
 
 class ArgumentMaker:
-    """Tuples of arguments for one signature. The same seed makes the same ones."""
+    """Makes tuples of arguments for one signature. The same seed makes the same tuples."""
 
     def __init__(
         self,
@@ -169,9 +169,9 @@ class ArgumentMaker:
         self._only_fitting = only_fitting
 
     def all(self, count: int) -> Iterator[tuple[Any, ...]]:
-        """`count` tuples: edges with edges first, then what does not fit, together at most half of
-        them, then random ones. One argument at most does not fit: which of two is reported is the
-        wrapper's own affair."""
+        """Yields `count` tuples: combinations of edges, then values that do not fit, together at
+        most half of them, then random ones. At most one argument does not fit: if two do not, each
+        wrapper may report either."""
         if not self._parameters:
             yield from ((),) * count
             return
@@ -192,7 +192,7 @@ class ArgumentMaker:
         edges = [self._edges(each) for each in self._parameters]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
-        # Too many to combine: each edge of each argument with others at random.
+        # Too many to combine: use each edge of each argument once, with random edges for the others.
         return self._each_with_others(edges)
 
     def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
@@ -201,7 +201,7 @@ class ArgumentMaker:
         return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Every value in its place, the others edges."""
+        """Yields every value in its place, with edges for the others."""
         edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:
@@ -212,10 +212,10 @@ class ArgumentMaker:
         code = parameter.code
         if parameter.buffer:
             return self._buffer_misfits(parameter)
-        # What fits after all is kept to the range.
+        # Values that fit after all must be in the range.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
-        # On PyPy the C API itself knows no __index__ where a float is wanted.
+        # PyPy's C API does not use __index__ for a float.
         if sys.implementation.name != "pypy":
             misfits.append(_Index(5))
         if code.kind in ("signed", "unsigned"):
@@ -228,13 +228,13 @@ class ArgumentMaker:
         other = "f" if parameter.code.letters != "f" else "d"
         strangers = [*_STRANGERS, make_buffer(f"*k{other}", [1.0, 2.0]), memoryview(bytes(8))]
         if parameter.code.kind not in ("complex", "bool") and parameter.code.size <= 8:
-            # PyPy's C API gives C code such memory as if it had no gaps.
+            # PyPy's C API passes such memory to C code as if it had no gaps.
             if sys.implementation.name != "pypy":
                 strangers.append(memoryview(make_buffer(letters, [1, 2, 3]))[::2])
         return [each for each in strangers if not fits_buffer(letters, each)]
 
     def _buffer_edges(self, parameter: _Parameter) -> list[Any]:
-        """Of no elements, of one, of some, of all the edges."""
+        """Returns buffers of no elements, of one, of some, and of all the edges."""
         elements = self._edges(parameter.of_element())
         few = elements[:: max(len(elements) // 8, 1)]
         lists = [[], *([each] for each in few), elements[:2], elements[:3], elements, few * 5]
@@ -310,7 +310,7 @@ class ArgumentMaker:
         if which == 1:
             middle = 10.0 if high is None else min(10.0, high)
             return self._random.uniform(-middle, middle)
-        of_part = parameter._replace(code=CODES[code.letters[-1]])  # of a complex number
+        of_part = parameter._replace(code=CODES[code.letters[-1]])  # for one part of a complex number
         return float(self._random.choice(self._edges(of_part)))
 
     def _is_allowed(self, value: float, parameter: _Parameter) -> bool:

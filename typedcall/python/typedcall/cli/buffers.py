@@ -1,5 +1,5 @@
-"""Buffers as arguments of `verify` and `bench`: made of values, copied for each call, and looked at
-behind it."""
+"""Buffers as arguments of `verify` and `bench`: made from values, copied for each call, and read
+after it."""
 from __future__ import annotations
 
 import array
@@ -12,7 +12,7 @@ __all__ = ["contents", "copied", "make_buffer", "show", "why_no_buffer"]
 
 
 def why_no_buffer(letters: str) -> str:
-    """Why none can be made here; often nothing."""
+    """Explains why no such buffer can be made here; often empty."""
     code = CODES[pointee(letters)]
     if code.kind == "complex" or code.size > 8:
         try:
@@ -23,7 +23,7 @@ def why_no_buffer(letters: str) -> str:
 
 
 def make_buffer(letters: str, values: list[Any]) -> Any:
-    """One with these elements: bytes for const bytes, a str for a text."""
+    """Makes a buffer with these elements: bytes for const bytes, a str for a text."""
     code = CODES[pointee(letters)]
     if code.kind == "bool":
         return memoryview(bytearray(values)).cast("?")
@@ -32,15 +32,15 @@ def make_buffer(letters: str, values: list[Any]) -> Any:
     if code.kind == "complex" or code.size > 8:
         numpy = importlib.import_module("numpy")
         kind = "c" if code.kind == "complex" else "f"
-        with numpy.errstate(all="ignore"):  # of a double too large for a float
+        with numpy.errstate(all="ignore"):  # for a double too large for a float
             return numpy.array(values, f"{kind}{code.size}")
-    # "n" and "N" are those of their width there.
+    # memoryview writes "n" and "N" as the codes of their widths.
     of_width = (each for each in "bBhHiIlLqQfd" if CODES[each].kind == code.kind)
     return array.array(next(each for each in of_width if CODES[each].size == code.size), values)
 
 
 def copied(letters: list[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same arguments with buffers of their own, for a call that may write to them."""
+    """Returns the arguments with copies of the buffers, for a call that may write to them."""
     return tuple(_copy(value) if is_buffer(each) else value
                  for each, value in zip(letters, arguments)) + arguments[len(letters):]
 
@@ -55,12 +55,12 @@ def _copy(value: Any) -> Any:
 
 
 def contents(letters: list[str], arguments: tuple[Any, ...]) -> list[Any]:
-    """What is in the buffers now, which is compared as results are."""
+    """Returns the contents of the buffers, which are compared as results are."""
     return [value.tolist() for each, value in zip(letters, arguments) if is_buffer(each) and hasattr(value, "tolist")]
 
 
 def show(arguments: tuple[Any, ...]) -> str:
-    """As repr(), which does not say what is in a memoryview."""
+    """Like repr(), but shows the contents of a memoryview."""
     parts = [f"memoryview of {each.tolist()}" if type(each) is memoryview else repr(each)
              for each in arguments]
     return "({})".format(", ".join(parts) + ("," if len(parts) == 1 else ""))

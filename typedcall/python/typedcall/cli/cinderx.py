@@ -1,5 +1,5 @@
-"""`cinderx`: the declarations by which CinderX's Static Python calls a module's C functions, of primitive
-ints, without Python."""
+"""`cinderx`: writes the declarations by which CinderX's Static Python calls a module's C functions of
+primitive ints without entering Python."""
 from __future__ import annotations
 
 import argparse
@@ -26,7 +26,7 @@ from __static__ import {names}, native
 
 
 def _static_type(letters: str) -> str:
-    """What Static Python calls an int; empty for what it takes from no C function."""
+    """Returns Static Python's name of an int; empty for types that it cannot pass to C."""
     code = CODES.get(letters)
     if code is None or code.kind not in ("signed", "unsigned"):
         return ""
@@ -34,12 +34,12 @@ def _static_type(letters: str) -> str:
 
 
 def _obstacle(entry: Entry) -> str:
-    """Why Static Python cannot call it; empty where it can."""
+    """Explains why Static Python cannot call it; empty if it can."""
     asked = entry.flags.asks()
     if asked:
         return asked
     arguments, result = entry.python_types()
-    # As CinderX 2026.11 says it: the compiler of arguments but cbool, the JIT of the rest.
+    # The errors of CinderX 2026.11: from the compiler about arguments except cbool, from the JIT about the rest.
     for letters in arguments:
         if letters == "?":
             return '"Native function argument must be a primitive int, got CBool"'
@@ -71,7 +71,7 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
     library_of: dict[str, str] = {}
     for target in targets:
         for entry in target.entries:
-            # A module's dict may have any text for a name, and this goes into a program.
+            # A module's dict may have any text as a name, and this goes into a program.
             row: dict[str, Any] = {"name": printable(target.name), "signature": entry.signature}
             obstacle = _obstacle(entry)
             found = None if obstacle else symbol_of(entry.address)
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     if not usable:
         reasons = "; ".join(f"{row['name']} '{row['signature']}' {row['obstacle']}" for row in rows)
         raise CommandError(f"Static Python can call nothing of '{options.target}': {reasons}", NOTHING)
-    # One function may stand behind several names.
+    # One function may have several names.
     by_symbol: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for row in usable:
         by_symbol.setdefault(row["symbol"], (row, []))[1].append(f"{row['name']} '{row['signature']}'")

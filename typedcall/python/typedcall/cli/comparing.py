@@ -1,5 +1,5 @@
-"""What `verify` does with one entry: calls it boxed and unboxed with the same arguments, and compares
-down to the sign of a zero. What is declared or explained is told apart from what is not."""
+"""Compares the boxed and unboxed calls of one entry with the same arguments, down to the sign of a
+zero. Differences that are declared or can be explained are counted apart from the others."""
 from __future__ import annotations
 
 import itertools
@@ -29,36 +29,36 @@ Example = tuple[str, str, str, str]
 
 @dataclass
 class Verdict:
-    """What came of the calls of one entry."""
+    """The results of the calls of one entry."""
 
     name: str
     signature: str
     calls: int = 0
     equal: int = 0
-    #: Of an entry with DIFFERS.
+    #: Differences of an entry with DIFFERS.
     declared: int = 0
-    #: By reason.
+    #: Differences by reason.
     explained: dict[str, int] = field(default_factory=dict)
-    #: Where an argument does not fit its C type: what a wrapper converts is its own affair.
+    #: Differences for arguments that do not fit their C types: wrappers may convert them differently.
     conversions: int = 0
     unexplained: int = 0
     #: The first few differences of any kind: arguments, boxed, unboxed, reason.
     examples: list[Example] = field(default_factory=list)
     #: Why nothing was called; empty if something was.
     skipped: str = ""
-    #: How many unboxed calls have ended their process; they count as unexplained.
+    #: How many unboxed calls ended their process; they count as unexplained.
     crashes: int = 0
-    #: Why it was not gone on with before the end, if so.
+    #: Why the calls stopped early; empty if they did not.
     stopped: str = ""
 
     def show(self, example: Example) -> None:
-        """Unexplained ones come before anything else, and none but the first few."""
+        """Keeps the first few examples, unexplained ones first."""
         at = sum(1 for each in self.examples if not each[3]) if not example[3] else MOST_SHOWN
         self.examples.insert(at, example)
         del self.examples[MOST_SHOWN:]
 
     def add(self, part: Verdict) -> None:
-        """Other calls of the same entry."""
+        """Adds the results of other calls of the same entry."""
         for name in ("calls", "equal", "declared", "conversions", "unexplained"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for reason, count in part.explained.items():
@@ -74,24 +74,25 @@ _Outcome = tuple[str, Any, list[Any]]
 def _outcome(
     call: Callable[..., Any], arguments: tuple[Any, ...], letters: list[str]
 ) -> _Outcome:
-    """What a call does: ("returns", value) or ("raises", exception), and what is in buffers then."""
+    """Returns the effect of a call: ("returns", value) or ("raises", exception), and the contents of
+    the buffers after it."""
     arguments = copied(letters, arguments)
     try:
         outcome, value = "returns", call(*arguments)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit, too, is what the function does
+    except BaseException as error:  # SystemExit, too, is an outcome
         outcome, value = "raises", error
     return outcome, value, contents(letters, arguments)
 
 
 def _bits(value: float) -> tuple[bool, bytes]:
-    """Equal for the same float; all nans are one."""
+    """Equal for the same float; all nans are equal."""
     return (True, b"") if value != value else (False, struct.pack("d", value))
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's scalars are the Python numbers that they hold."""
+    """Converts NumPy's scalars to Python numbers."""
     return value.item() if _is_numpys(value, "generic") else value
 
 
@@ -111,19 +112,19 @@ def _same_value(a: Any, b: Any) -> bool:
         return a is b or _same_object(a, b)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # of its `__eq__`, or of a container in itself
+    except BaseException:  # from its `__eq__`, or for a container that contains itself
         return repr(a) == repr(b)
 
 
 def _same_object(a: Any, b: Any) -> bool:
-    """Of the same type. Inside of containers 0.0 is not -0.0 either, and 1 is not 1.0."""
+    """True if both have the same type and value. In containers, too, 0.0 is not -0.0, and 1 is not 1.0."""
     if type(a) in (tuple, list):
         return len(a) == len(b) and all(map(_same_value, a, b))
     if type(a) is dict:
         return a.keys() == b.keys() and all(_same_value(a[key], b[key]) for key in a)
     if _is_numpys(a, "ndarray"):
         return (a.dtype, a.shape) == (b.dtype, b.shape) and _same_value(a.tolist(), b.tolist())
-    if _is_numpys(a, "generic"):  # a long double: == takes a zero for the other one
+    if _is_numpys(a, "generic"):  # a long double: == ignores the sign of a zero
         return repr(a) == repr(b)
     return bool(a == b) or repr(a) == repr(b)
 
@@ -131,7 +132,7 @@ def _same_object(a: Any, b: Any) -> bool:
 def _same(a: _Outcome, b: _Outcome) -> bool:
     if a[0] != b[0] or not _same_value(a[2], b[2]):
         return False
-    # The wording is the wrapper's own affair.
+    # The texts of exceptions may differ.
     return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
 
 
@@ -146,7 +147,7 @@ def _show(outcome: _Outcome) -> str:
 
 
 def _function_of(target: Target, entry: Entry) -> Any:
-    """The very entry as a function: two of one signature may have different addresses."""
+    """Returns this entry as a function: two entries of one signature may have different addresses."""
     found = backend.resolve_among(target.function, [entry], entry.signature, EVERYTHING, "exact")
     return by_position(target.function, found)
 
@@ -168,7 +169,7 @@ class _Comparison:
         ]
 
     def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
-        """Why the two may differ, or None."""
+        """Explains why the two may differ, or returns None."""
         for other in self._others:
             if _same(boxed, _outcome(other, arguments, self._letters)):
                 return f"Python chooses the overload '{other.signature}'"
@@ -180,7 +181,7 @@ class _Comparison:
         shown = show_arguments(arguments)
         self._marker.set(call, "boxed call with " + shown)
         boxed = _outcome(self._boxed, arguments, self._letters)
-        # What it did stands in the marker: where the other call ends the process nobody else knows.
+        # The marker records the outcome, in case the other call ends the process.
         self._marker.set(call, "comparison")
         did = _show(boxed)
         self._marker.set(call, f"unboxed call with {shorten(shown)}\n{did}")
@@ -225,14 +226,14 @@ def _obstacle_on_pypy(entry: Entry) -> str | None:
 
 @dataclass(frozen=True)
 class Calls:
-    """Which arguments: given ones, or made up with a seed."""
+    """The arguments to call with: given ones, or ones made from a seed."""
 
     count: int
     seed: int = 0
     largest: int | None = None
     ranges: Ranges = ()
     given: tuple[tuple[Any, ...], ...] = ()
-    #: Do arguments that do not fit decide, too?
+    #: True if differences for arguments that do not fit count, too.
     strict: bool = False
 
     @property
@@ -242,13 +243,13 @@ class Calls:
     def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
         if self.given:
             return [as_buffers(entry.python_types()[0], each) for each in self.given]
-        # With one signature only, what does not fit must be refused in the same way both times.
+        # With a single signature, both calls must refuse a misfit in the same way.
         letters = entry.python_types()[0]
         return ArgumentMaker(letters, self.seed, has_overloads, self.largest,
                              self.ranges).all(self.count)
 
     def why_not(self, entry: Entry) -> str | None:
-        """Why these are none for this entry, or None."""
+        """Explains why these arguments do not suit the entry, or returns None."""
         letters = entry.python_types()[0]
         if not self.given:
             if len(self.ranges) > 1 and len(self.ranges) != len(letters):
@@ -268,7 +269,7 @@ def verify_entry(
     first: int = 0,
     end: int | None = None,
 ) -> Verdict:
-    """Calls one entry beside its Python callable, with all of these arguments, or with those from
+    """Calls one entry and its Python callable with all of these arguments, or with those from
     `first` to before `end`."""
     verdict = Verdict(target.name, entry.signature)
     verdict.skipped = _obstacle(target) or calls.why_not(entry) or _obstacle_on_pypy(entry) or ""

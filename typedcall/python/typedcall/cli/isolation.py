@@ -1,5 +1,5 @@
-"""Work in a process of its own, so that a function that crashes or never returns takes only itself
-along; and what it was doing then."""
+"""Runs work in its own process, so that a function that crashes or never returns ends only that
+process, and reports what it was doing then."""
 from __future__ import annotations
 
 import contextlib
@@ -22,8 +22,8 @@ _ROOM = 4096
 
 
 class Marker:
-    """What the work does at the moment, readable after its process has died: the number of a call,
-    and what of it."""
+    """Records what the work is doing, readable after its process has died: the number of a call and
+    a text."""
 
     _HEAD = struct.Struct("qq")
 
@@ -53,14 +53,14 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Has this process end when its parent does, however that is ended; and by itself a while after
+    """Makes this process end when its parent does, even by SIGKILL; and by itself, a while after
     the parent should have ended it."""
-    with contextlib.suppress(AttributeError):  # Linux has it
+    with contextlib.suppress(AttributeError):  # exists on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
         os._exit(1)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    if seconds < 1e7:  # a timer may not have more
+    if seconds < 1e7:  # the longest time of a timer
         marker.limit = 1.5 * seconds + 5
         marker.set(*marker.get())
 
@@ -69,18 +69,18 @@ def _send(work: Callable[[], Any], to: Any, parent: int, seconds: float, marker:
     _end_with(parent, seconds, marker)
     try:
         to.send((True, work(), ""))
-    except Exception as error:  # it is the parent who says so
+    except Exception as error:  # the parent reports it
         to.send((False, None, repr(error)))
-    except BaseException as error:  # the function's, or that of its result's repr()
+    except BaseException as error:  # from the function, or from its result's repr()
         to.send((True, None, f"raised {type_name(error)}"))
 
 
 def _wait(
     child: Any, receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> bool:
-    """For the end, telling of the calls; False when one takes longer than that."""
+    """Waits for the end and reports the calls; False if one takes longer than `seconds`."""
     steps, since = marker.steps, time.monotonic()
-    # The pipe's end alone does not tell: the child's own children may have it open.
+    # The pipe's end is not enough: the child's own children may hold it open.
     while not receiver.poll(min(seconds, 0.2)) and child.is_alive():
         tick(marker.get()[0])
         if marker.steps != steps:
@@ -93,17 +93,17 @@ def _wait(
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # most of those for real-time have no names
+    except ValueError:  # most real-time signals have no names
         return f"signal {number}"
 
 
 def isolated(
     work: Callable[[], Any], seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> tuple[Any, str | None]:
-    """(what `work` returns, None), or (None, how its process ended instead).
+    """Returns (the result of `work`, None), or (None, how its process ended instead).
 
-    `work` runs in a copy of this process and must return what can be pickled. It sets the marker:
-    what is one step of it may take `seconds`."""
+    `work` runs in a copy of this process, and its result must be picklable. It sets the marker at
+    each step, which may take `seconds`."""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
     child = fork.Process(target=_send, args=(work, sender, os.getpid(), seconds, marker))
@@ -123,10 +123,10 @@ def isolated(
             code = child.exitcode or 0
             if code >= 0:
                 return None, f"ended its process with exit code {code}"
-            if code == -signal.SIGALRM:  # it was quicker than this process, which had been stopped
+            if code == -signal.SIGALRM:  # its timer was faster than this process, which had been stopped
                 return None, f"did not end within {seconds:g} s"
             return None, "died of " + _signal_name(-code)
-    # Threads that the work has started may keep it from ending.
+    # Threads that the work started may keep it alive.
     child.join(1)
     child.kill()
     child.join()

@@ -1,4 +1,4 @@
-"""What the commands print: for people tables, by rich where it is installed, and JSON for programs."""
+"""Prints the reports of the commands: tables for people, by rich if it is installed, and JSON for programs."""
 from __future__ import annotations
 
 import contextlib
@@ -19,8 +19,8 @@ def print_json(value: Any) -> None:
 
 
 def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]]) -> None:
-    """The file that CI systems read, of (name, kind, message, text): `kind` is "skipped", "failure",
-    "error", or empty for what has passed."""
+    """Writes a JUnit file for CI systems from (name, kind, message, text): `kind` is "skipped",
+    "failure", "error", or empty for a case that passed."""
     made = ElementTree.Element("testsuite", name=printable(suite), tests=str(len(cases)))
     for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         made.set(plural, str(sum(case[1] == kind for case in cases)))
@@ -34,20 +34,20 @@ def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]
 
 
 def _console(**options: Any) -> Any:
-    """rich's console, or None without rich."""
+    """Returns rich's console, or None without rich."""
     try:
         from rich.console import Console
     except ImportError:
         return None
     console = Console(**options)
-    # Into a file or a pipe nothing is cut off or wrapped.
+    # Output to a file or a pipe is not cut or wrapped.
     return console if console.is_terminal else Console(width=200, soft_wrap=True, **options)
 
 
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
-    """A table; the columns named in `right` are numbers."""
+    """Prints a table; the columns named in `right` hold numbers."""
     title, lines = printable(title), [[printable(cell) for cell in row] for row in rows]
     console = _console(file=report())
     if console is None:
@@ -65,7 +65,7 @@ def print_table(
             no_wrap=column in right,
         )
     for line in lines:
-        # Signatures such as "[d]" are no markup.
+        # Text: signatures such as "[d]" are not markup.
         table.add_row(*(Text(cell) for cell in line))
     console.print(table)
 
@@ -85,8 +85,8 @@ def _print_plain(
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar on stderr while it is a terminal: call what this gives with the work done.
-    Without rich there is none."""
+    """Shows a progress bar on stderr if that is a terminal: call the yielded function with the work
+    done. Without rich there is no bar."""
     console = _console(stderr=True) if sys.stderr.isatty() else None
     if console is None:
         yield lambda done: None

@@ -1,4 +1,4 @@
-"""`show`: a table of the native signatures that functions offer."""
+"""`show`: prints a table of the native signatures that functions offer."""
 from __future__ import annotations
 
 import argparse

@@ -1,5 +1,5 @@
-"""The standard streams of a command: stdout is for its report alone, what others print there, also in C,
-goes to stderr; and what was closed when the process began leads nowhere."""
+"""The standard streams of a command: stdout is for its report alone; anything else printed there, even
+by C code, goes to stderr; streams that were closed at the start discard what is written."""
 from __future__ import annotations
 
 import contextlib
@@ -11,17 +11,17 @@ from typing import Any, TextIO
 __all__ = ["open_closed", "report", "report_apart", "say"]
 
 _reports: list[TextIO] = []
-# The descriptors among them that are this command's own.
+# Those descriptors among them that belong to this command.
 _own: list[int] = []
 
 
 def report() -> TextIO:
-    """Where a command's report goes."""
+    """Returns the stream of the command's report."""
     return _reports[-1] if _reports else sys.stdout
 
 
 def open_closed() -> None:
-    """Opens the standard streams that are closed: whatever file came next would take their place."""
+    """Opens the standard streams that are closed: otherwise the next file would take their place."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -36,8 +36,8 @@ def open_closed() -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a child: who reads the report waits until the last copy of its descriptor is closed, and a
-    function's own processes may outlive the command."""
+    """Replaces the report's descriptor by /dev/null in a child: its reader waits until the last
+    copy is closed, and a function's own processes may outlive the command."""
     null = os.open(os.devnull, os.O_WRONLY)
     for own in _own:
         os.dup2(null, own, inheritable=False)
@@ -56,10 +56,10 @@ def _is_stdout(stream: Any) -> bool:
 
 @contextlib.contextmanager
 def report_apart(to_the_end: bool) -> Iterator[None]:
-    """Has report() for itself, and stdout lead to stderr. `to_the_end`: of the process, for a module may
-    print when that ends, too."""
+    """Reserves report() for the command, and redirects stdout to stderr. `to_the_end` does so until the
+    process ends, for a module may print then, too."""
     stdout = sys.stdout
-    if not _is_stdout(stdout):  # a program's own, which has called us
+    if not _is_stdout(stdout):  # a stream of the program that called us
         with contextlib.redirect_stdout(sys.stderr):
             _reports.append(stdout)
             try:
@@ -69,7 +69,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
         return
     stdout.flush()
     own = os.dup(1)
-    # A name that the terminal's encoding lacks is shown by its number.
+    # A character that the terminal's encoding lacks is shown by its number.
     _reports.append(open(own, "w", encoding=stdout.encoding, errors="backslashreplace"))
     _own.append(own)
     os.dup2(2, 1)
@@ -87,7 +87,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
 
 
 def _flush(stream: TextIO) -> None:
-    """Also where that fails: it would do so once more at the end, and decide the status."""
+    """Flushes, and ignores errors: one would come again at the end and decide the status."""
     try:
         stream.flush()
     except (OSError, ValueError):
@@ -104,7 +104,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def say(text: str) -> None:
-    """On stderr, if that takes it."""
+    """Writes to stderr, if possible."""
     try:
         print(text, file=sys.stderr, flush=True)
     except (AttributeError, OSError, ValueError):

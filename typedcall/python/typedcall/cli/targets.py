@@ -1,4 +1,4 @@
-"""MODULE and MODULE:NAME of the command line: imported, and the typed functions in it."""
+"""MODULE and MODULE:NAME of the command line: imports the module and finds the typed functions in it."""
 from __future__ import annotations
 
 import importlib
@@ -16,7 +16,7 @@ __all__ = ["Target", "describe", "find_targets", "refusal"]
 
 
 class Target(NamedTuple):
-    """A function with its name in the module and what it offers."""
+    """A function, its name in the module, and its entries."""
 
     name: str
     function: Any
@@ -24,7 +24,7 @@ class Target(NamedTuple):
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line, also one that has no text or does not want to show it."""
+    """Describes an exception in one line, even if it has no text or its __str__ raises."""
     try:
         text = printable(" ".join(str(error).split()), 1000)
     except KeyboardInterrupt:
@@ -36,16 +36,15 @@ def describe(error: BaseException) -> str:
 
 
 def refusal(what: str, error: BaseException, instead: str = "") -> BaseException:
-    """What a command raises where code of others has raised: an interrupt is the user's."""
+    """Returns the error to raise after foreign code has raised: an interrupt propagates unchanged."""
     return error if isinstance(error, KeyboardInterrupt) else CommandError(f"{what}: {describe(error)}{instead}")
 
 
 def find_targets(
     text: str, modules: Sequence[str] = (), *, only_one: bool = False, exports: bool = False
 ) -> list[Target]:
-    """What `text` names, when `modules` are imported; of a module also what it `exports` to Cython, if
-    that is asked for. CommandError if that cannot be done, or what
-    it names offers nothing."""
+    """Imports `modules` and returns what `text` names; for a module also what it exports to Cython, if
+    `exports` is true. Raises CommandError if that fails, or if what it names offers nothing."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
@@ -67,12 +66,12 @@ def find_targets(
     function = module
     for part in name.split("."):
         try:
-            # What __pyx_capi__ has is in a dict.
+            # __pyx_capi__ is a dict.
             is_key = is_a(function, dict) and part in function
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
             raise CommandError(f"'{module_name}' has no '{name}'") from None
-        except BaseException as error:  # a property's
+        except BaseException as error:  # from a property
             raise refusal(f"cannot get '{text}'", error) from None
     inside = None if only_one or is_a(function, type) else _inside(name, function)
     found = _targets(inside or [])
@@ -80,7 +79,7 @@ def find_targets(
         return found
     try:
         entries = typedcall.entries(function)
-    except BaseException as error:  # of a protocol that is written in Python
+    except BaseException as error:  # from a protocol written in Python
         raise refusal(f"cannot ask '{text}'", error) from None
     if not entries:
         reasons = "; ".join(why_not(function))
@@ -91,12 +90,12 @@ def find_targets(
 def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    except BaseException as error:  # whatever a module does when it is executed, sys.exit() too
+    except BaseException as error:  # anything that a module may raise at import, sys.exit() too
         raise refusal(f"cannot import '{name}'", error) from None
 
 
 def _all_in(module: Any, exports: bool) -> list[Target]:
-    """Functions of the module, and methods of the classes that it has made itself."""
+    """Returns the functions of the module, and the methods of classes that it defines."""
     found = []
     own_name = text_attribute(module, "__name__")
     for name, value in _sorted(members(module)):
@@ -117,15 +116,15 @@ def _sorted(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _targets(named: list[tuple[str, Any]]) -> list[Target]:
-    """Those that offer anything."""
+    """Returns the targets that offer anything."""
     made = [Target(name, value, typedcall.entries(value)) for name, value in named]
     return [target for target in made if target.entries]
 
 
 def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
-    """The methods of a class, if the module has made it itself, what a Cython module exports to others, and the functions of
-    what cffi makes of a library, which has no entries of its own; None for anything else."""
-    # Of compiled modules, and what dlopen() of others returns.
+    """Returns the methods of a class that the module defines, the functions that a Cython module exports, or those of a
+    library that cffi opened, which has no entries of its own; None for anything else."""
+    # For compiled modules, and for the results of dlopen().
     of = text_attribute(type(value), "__module__")
     if is_a(value, type):
         is_own = text_attribute(value, "__module__") == own_name
@@ -134,7 +133,7 @@ def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[st
     elif name == "__pyx_capi__":
         found = _sorted(members(value))
     elif of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib":
-        # A name that the library does not have after all.
+        # The library may lack a name.
         found = [(each, attribute(value, each)) for each in sorted(dir(value))]
     else:
         return None

@@ -1,5 +1,5 @@
-"""`verify`: calls functions boxed and unboxed with the same arguments, each in a process of its own,
-and reports every difference."""
+"""`verify`: calls functions boxed and unboxed with the same arguments, each function in its own
+process, and reports every difference."""
 from __future__ import annotations
 
 import argparse
@@ -24,8 +24,8 @@ _MOST_CRASHES = 3
 def _verify_isolated(
     target: Target, entry: Entry, calls: Calls, time_limit: float, done: Callable[[int], None]
 ) -> Verdict:
-    """verify_entry() in a process of its own; after a crash of an unboxed call in another, from the
-    next call on. What the boxed call does there is no difference, but the end."""
+    """Runs verify_entry() in its own process; after a crash of an unboxed call, in another one, from
+    the next call on. A boxed call that ends the process is not a difference, but ends the test."""
     verdict = Verdict(target.name, entry.signature)
     first = reported = 0
 
@@ -46,7 +46,7 @@ def _verify_isolated(
             break
         crash, doing = marker.get()
         if crash > first:
-            # What went well before, once more: the process took its results along.
+            # Repeats the calls before the crash: their results were lost with the process.
             made, again = part(crash)
             if again is None:
                 verdict.add(made)
@@ -112,7 +112,7 @@ def _case(verdict: Verdict) -> tuple[str, str, str, str]:
     differ = f"{verdict.unexplained} of {verdict.calls} calls differ"
     if verdict.unexplained:
         return name, "failure", differ, text
-    # The boxed call is at fault, so this is no difference; but nobody knows of the rest.
+    # The boxed call failed, so this is not a difference; the rest was not tested.
     return name, "skipped" if verdict.stopped else "", verdict.stopped, text
 
 
@@ -123,11 +123,11 @@ def _calls(options: argparse.Namespace) -> Calls:
 
 
 def _try_import(options: argparse.Namespace) -> None:
-    """What ends the process when it is imported would end this one, with a status of its own: that of
-    "all is well", perhaps. CommandError says so."""
+    """Imports the target in a trial process: a module that exits at import would end this one,
+    perhaps with the status of success. Raises CommandError instead."""
 
     def look() -> None:
-        with contextlib.suppress(BaseException):  # that comes once more
+        with contextlib.suppress(BaseException):  # the import below raises it again
             find_targets(options.target, options.modules)
 
     fault = isolated(look, math.inf, Marker(), lambda call: None)[1]

@@ -1,5 +1,5 @@
-"""The ways to call one typed function that `bench` compares: each is a function that makes so many
-calls and returns the seconds they took, or a reason why there is none here."""
+"""The ways to call one typed function that `bench` compares: each makes a number of calls and
+returns the seconds that they took, or explains why it is not available."""
 from __future__ import annotations
 
 import array
@@ -15,7 +15,7 @@ from typedcall.record.records import EVERYTHING, Entry, has_buffers
 
 __all__ = ["WAYS", "Way", "all_ways"]
 
-#: Makes about that many calls: how many it made, and in how many seconds.
+#: Makes about that many calls; returns how many it made, and in how many seconds.
 Timer = Callable[[int], tuple[int, float]]
 
 
@@ -31,7 +31,7 @@ class _Unavailable(Exception):
 
 
 def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
-    """A loop as people write it, with the arguments in local variables, and garbage collection, which timeit turns off."""
+    """Times a loop as people write it: arguments in local variables, garbage collection on, which timeit turns off."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     given = {"given": (function, arguments)}
     timer = timeit.Timer(
@@ -51,7 +51,7 @@ def _elements(numpy: Any, value: Any) -> Any:
 
 
 class _Ways:
-    """Everything for one entry of one function."""
+    """All ways to call one entry of one function."""
 
     def __init__(self, function: Any, entry: Entry, arguments: tuple[Any, ...]) -> None:
         self.function = function
@@ -105,7 +105,7 @@ class _Ways:
         for at, each in enumerate(given):
             if isinstance(each, ctypes.Array):
                 types = (*types[:at], ctypes.c_void_p, *types[at + 1:])
-        # All of them: ctypes counts the arguments of a call, of which a status has one too few.
+        # All of them: ctypes counts the arguments of a call, and a status function's call has one too few.
         made.argtypes = types
         return _python_loop(made, tuple(given))
 
@@ -170,7 +170,7 @@ class _Ways:
         integrate = _import("scipy.integrate")
         if self.entry.signature != "d->d":
             raise _Unavailable("quad takes 'd->d' only")
-        # So many pieces that the function is called far more often than quad is.
+        # So many pieces that the function is called far more often than quad.
         points = [i / 256 for i in range(1, 256)]
 
         def timer(count: int) -> tuple[int, float]:
@@ -186,7 +186,7 @@ class _Ways:
         return timer
 
     def _c_arguments(self) -> list[Any]:
-        """As C gets them: of a buffer its memory, and the number of elements."""
+        """Returns the arguments as C receives them: a buffer is its memory and the number of elements."""
         made: list[Any] = []
         for letters, value in zip(self.entry.python_types()[0], self.arguments):
             if letters == "*s":
@@ -226,15 +226,15 @@ WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
 def all_ways(
     function: Any, entry: Entry, arguments: tuple[Any, ...], done: Callable[[int], None]
 ) -> list[Way]:
-    """Every way, the boxed call first. `done` is told of each: some have to be compiled."""
+    """Returns every way, the boxed call first. Calls `done` after each: some have to be compiled."""
     ways = _Ways(function, entry, arguments)
     made = []
     for label, make in WAYS:
         try:
             timer = make(ways)
-            timer(1)  # what cannot be called with these arguments says so here
+            timer(1)  # arguments that it cannot pass raise here
             made.append(Way(label, timer))
-        except Exception as error:  # whatever a library raises for what it cannot take
+        except Exception as error:  # libraries raise different exceptions for what they cannot pass
             note = str(error) if isinstance(error, _Unavailable) else describe(error)
             made.append(Way(label, None, note))
         done(1)
