@@ -1,5 +1,5 @@
-"""Calls in Numba's nopython code with keywords, or without arguments that have defaults: which parameter
-each argument is for, what stands for the others, and how the Python function is called for them."""
+"""Calls in Numba's nopython code with keywords, or without arguments that have defaults: finds the
+parameter of each argument and the values of the others, and types the call of the Python function."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -17,20 +17,20 @@ __all__ = ["Typed", "given_of", "names_of", "type_call"]
 
 
 class Typed(NamedTuple):
-    """A call whose types are known."""
+    """A call with known types."""
 
     choice: Choice
-    #: For Numba, which puts arguments by name into their places; None where there are none.
+    #: The signature by which Numba orders keyword arguments; None if there are none.
     pysig: Any
 
 
 def given_of(arguments: tuple[Any, ...]) -> list[int]:
-    """Which of the arguments the call has."""
+    """Returns the indices of the parameters that the call passes."""
     return [i for i, each in enumerate(arguments) if not isinstance(each, Omitted)]
 
 
 def names_of(function: Any, given: list[int]) -> list[str]:
-    """Of these parameters those that the Python function gets by name, which are the last."""
+    """Returns the names of those parameters that the Python function receives by name; they are the last ones."""
     parameters = parameters_of(function)
     if parameters is None:
         return []
@@ -41,8 +41,8 @@ def names_of(function: Any, given: list[int]) -> list[str]:
 
 
 def _signature_of(names: tuple[str, ...], default: Any) -> Any:
-    """So that Numba puts each argument into its place; which arguments there may be was asked before.
-    `default` stands for what is left out, of which the compiled call knows the value."""
+    """Returns a signature by which Numba puts each argument into its place; the arguments were
+    checked before. `default` stands for omitted arguments, whose values the compiled call knows."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 
@@ -50,14 +50,15 @@ def _signature_of(names: tuple[str, ...], default: Any) -> Any:
 def type_call(
     context: Any, function: Any, overloads: list[Overload], args: tuple[Any, ...], kws: dict[str, Any]
 ) -> tuple[Typed | None, str]:
-    """What the boxed call would do with arguments of these types, or why compiled code cannot."""
+    """Returns the types of the boxed call with arguments of these types, or explains why compiled
+    code cannot make it."""
     if not overloads:
         return None, ""
     known = parameters_of(function)
     counts = {len(overload.letters) for overload in overloads}
     is_consistent = known is not None and len(known.names) in counts
     reason = ""
-    # A signature that says something else is of no use, but not in the way either.
+    # A contradictory signature is not used, but is no obstacle either.
     if not kws and (not is_consistent or known is not None and len(args) <= known.positional):
         choice, reason = select(context, overloads, args)
         if choice is not None:
@@ -79,7 +80,7 @@ def type_call(
     types = dict(zip(places, [*args, *kws.values()]))
     count = len(types)
     if kws and set(types) == set(range(count)):
-        # Also one that is offered without its last parameters.
+        # The overload may omit the last parameter.
         choice, reason = select(context, overloads, tuple(types[i] for i in range(count)))
         if choice is not None:
             return Typed(choice, _signature_of(known.names[:count], inspect.Parameter.empty)), ""

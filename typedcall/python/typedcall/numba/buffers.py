@@ -1,5 +1,5 @@
-"""Buffers of typed functions in Numba's nopython code: which arrays suit a parameter, and the pointer
-and the number of elements that C gets."""
+"""Buffers of typed functions in Numba's nopython code: which arrays fit a parameter, and the pointer
+and element count that C receives."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -15,24 +15,24 @@ __all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_arra
 
 
 def takes_array(letters: str) -> bool:
-    """Does nopython code pass an array for it? For a buffer; and for a pointer to bools, whose bytes are
-    looked at: nobody knows how many there are behind `.ctypes`."""
+    """True if nopython code passes an array for it: for a buffer, and for a pointer to bools, whose
+    bytes are checked; the length behind `.ctypes` is unknown."""
     return is_buffer(letters) or letters in ("&?", "&k?")
 
 
 def check_elements(letters: str) -> None:
-    """ValueError for a buffer whose elements no array of Numba's has."""
+    """Raises ValueError for a buffer whose elements no Numba array has."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
-        # A str of Numba's is no UTF-8 unless all of it is ASCII, which its type does not say.
+        # A Numba str is UTF-8 only if it is all ASCII, which its type does not say.
         raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
     if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
 
 
 def why_not_array(given: Any, letters: str) -> str:
-    """Why a value of a Numba type does not suit what takes an array; empty: it does. Arrays are one-dimensional
-    and contiguous by their types; bytes, bytearrays and memoryviews are arrays to Numba, too."""
+    """Explains why a value of a Numba type does not suit an array parameter; empty if it does. The array types
+    must be one-dimensional and contiguous; bytes, bytearrays and memoryviews are arrays to Numba, too."""
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
         return "pass the array itself, of which is known how long it is"
@@ -55,7 +55,7 @@ def why_not_array(given: Any, letters: str) -> str:
         return f"its elements are {element}, not '{code.letters}' ({code.c_type})"
     if given.ndim != 1:
         return f"it has {given.ndim} dimensions, not one"
-    # An array of one dimension is called "C" where it is contiguous either way.
+    # A one-dimensional array has layout "C" if it is contiguous in either order.
     if given.layout != "C":
         return "its type does not say that it is contiguous"
     if not is_const(letters) and not given.mutable:
@@ -64,12 +64,12 @@ def why_not_array(given: Any, letters: str) -> str:
 
 
 def is_copied(letters: str) -> bool:
-    """Can the Python function get a copy of such a buffer, where compiled code calls it?"""
+    """True if the Python function can receive a copy of such a buffer from compiled code."""
     return is_buffer(letters) and letters != "*s"
 
 
 def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, Any]:
-    """The pointer and the number of elements, in the code that is being written."""
+    """Returns the pointer and the number of elements, in the code that is being written."""
     from numba.np.arrayobj import make_array
 
     array = make_array(given)(context, builder, value)
@@ -77,8 +77,8 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 
 
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
-    """Numba's types do not say it, and compilers take it for granted: ValueError as in the wrapper where
-    items are not aligned, or a bool is a byte other than 0 and 1 and may not become 1."""
+    """Raises ValueError, as the wrapper does, if items are not aligned, or if a bool has a byte other
+    than 0 and 1 that may not become 1. Numba's types do not guarantee this, and compilers rely on it."""
     if CODES[pointee(letters)].kind == "bool":
         (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)
         return
@@ -87,7 +87,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
         return
     word = ir.IntType(64)
     low = builder.and_(builder.ptrtoint(pointer, word), ir.Constant(word, alignment - 1))
-    # Where nothing is, nothing is misaligned: array.array gives an odd address then.
+    # An empty buffer is never misaligned: array.array may give an odd address for it.
     bad = builder.and_(builder.icmp_unsigned("!=", low, ir.Constant(word, 0)),
                        builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0)))
     with builder.if_then(bad, likely=False):
@@ -96,7 +96,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
 
 
 def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """Where C code may write, other bytes than 0 and 1 become 1."""
+    """Changes bytes other than 0 and 1 to 1, if C code may write."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     with cgutils.for_range(builder, count) as loop:
@@ -106,11 +106,12 @@ def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
 
 
 def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """A view of other bytes is an array of bools to Numba, and C code may do anything with 2."""
+    """Refuses bytes other than 0 and 1. Numba accepts a view of them as an array of bools, but C
+    code may do anything with a 2."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
-    # In the entry block the place is made; what an earlier turn of a loop has left is not of this array.
+    # The slot is in the entry block: clear what an earlier turn of a loop left there.
     builder.store(ir.Constant(byte, 0), together)
     with cgutils.for_range(builder, count) as loop:
         each = builder.load(builder.gep(bytes_, [loop.index]))

@@ -1,5 +1,5 @@
-"""What lets Numba keep code that calls typed functions in its disk cache: addresses stand in it as
-symbols, which the next process binds again, or has compiled anew where the function is another one."""
+"""Lets Numba keep code that calls typed functions in its disk cache: the code refers to addresses by
+symbols. The next process binds them again, or recompiles the code if the function has changed."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -33,33 +33,33 @@ from typedcall.tools.parameters import parameters_of
 
 __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
 
-#: Of symbols: what they are is spelt in front of a digest of all that code with them depends on.
+#: Symbols: a readable name before a digest of everything that the code depends on.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
-# By its name what a symbol is bound to in this process, for ever: the symbol, the address, and what
-# keeps that valid. Code that was compiled before may be linked into other code.
+# The binding of each symbol name in this process, never removed: the symbol, the address, and the
+# object that keeps it valid. Code that was compiled before may be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
-# Of functions that have no symbol, by the number in compiled code and their id: they and what keeps the
-# number valid.
+# Functions without a symbol, by the number in compiled code and their id: the function and the object
+# that keeps the number valid.
 _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
-# Plans of functions that fall back, by the function's id and what Python passes and gets.
+# Plans of functions that fall back, by the function's id and the types that Python sees.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 
 class Stale(Exception):
-    """What code in the cache calls is not there, or not what it was compiled for."""
+    """Cached code calls a function that is missing or has changed."""
 
 
 class Symbol(NamedTuple):
-    """An address in compiled code. Cache files have these, and Numba calls each of them before it loads the
-    code. Part of the format of the cache: do not rename it or its fields."""
+    """An address in compiled code. Numba stores these in cache files and calls each of them before it loads
+    the code. Part of the cache format: do not rename it or its fields."""
 
-    #: Where the function can be imported; both empty for what belongs to this package.
+    #: The import path of the function; both are empty for an address in this package.
     module: str
     path: str
     #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for one that passes y by name, or the name of a helper.
     what: str
-    #: Of all that the code depends on: overloads with their flags, and what writes the code.
+    #: A digest of all that the code depends on: overloads with their flags, and the code generator.
     digest: str
 
     @property
@@ -68,7 +68,7 @@ class Symbol(NamedTuple):
         return f"typedcall.{spelt.strip('.')}.{self.digest}"
 
     def __call__(self) -> None:
-        """Binds it; Stale where the code must be compiled anew."""
+        """Binds the symbol. Raises Stale if the code must be recompiled."""
         if not self.path:
             now, target = _helper(self.what)
         else:
@@ -98,13 +98,14 @@ class Symbol(NamedTuple):
 
 
 def offered(function: Any) -> list[Entry]:
-    """What a function offers, or does once the tags are loaded that a package brings for its module."""
+    """Returns what a function offers, after loading the tags that a package provides for its module if
+    it offers nothing yet."""
     found = entries_of(function)
     return found if found or not load_tags_of(function) else entries_of(function)
 
 
 def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
-    """False: in this process it is something else."""
+    """Binds the symbol. Returns False if it is bound to something else in this process."""
     with _binding.lock:
         known = _bound.get(symbol.name)
         if known is None:
@@ -115,12 +116,12 @@ def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
 
 @functools.cache
 def _package() -> str:
-    """A digest of what writes the code, and of the helpers that it calls."""
+    """Returns a digest of the code generator and of the helpers that the code calls."""
     from typedcall.native import _native
 
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    # All rooms: ranges, constants and the order of overloads come from modules of other names.
+    # All subpackages: ranges, constants and the order of overloads come from other modules.
     for path in [*sorted(package.glob("*/*.py")), Path(attribute(_native, "__file__", ""))]:
         try:
             digest.update(path.read_bytes())
@@ -135,13 +136,14 @@ def _digest(*parts: Any) -> str:
 
 
 def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
-    """None of a function that another process could not find, or might mistake another one for."""
+    """Returns the symbol; None for a function that another process could not find, or might confuse
+    with another one."""
     place = import_path(function)
     if place is None:
         return None
     module, path = place
     script = ""
-    if module == "__main__":  # another script's may have a function of this name, too
+    if module == "__main__":  # another script may have a function of this name
         script = text_attribute(sys.modules["__main__"], "__file__") or ""
         if not script:
             return None
@@ -153,8 +155,8 @@ def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
 
 
 def _parameters(function: Any) -> Any:
-    """Names and defaults, which compiled code has as constants. What is no constant may be spelt
-    otherwise in each process."""
+    """Returns names and defaults, which compiled code contains as constants. Other objects may have
+    a different repr in each process."""
     known = parameters_of(function)
     if known is None:
         return None
@@ -164,7 +166,7 @@ def _parameters(function: Any) -> Any:
 
 
 def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
-    """An address, and what keeps it valid."""
+    """Returns an address, and the object that keeps it valid."""
     kind, _, which = what.partition(" ")
     if kind == "entry":
         entry = entries[int(which)]
@@ -183,7 +185,7 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
 
 
 def _called_by_name(function: Any, names: list[str]) -> Any:
-    """What passes the last arguments by these names, as the call does that was compiled."""
+    """Returns a callable that passes the last arguments by these names, as the compiled call does."""
     if not names:
         return function
 
@@ -203,20 +205,20 @@ def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:
 def address(
     context: Any, builder: Any, function: Any, entries: list[Entry], what: str, of: Any = None
 ) -> Any:
-    """Of what belongs to a function, as a value in compiled code: a pointer to an LLVM function of the
-    type `of`, else to bytes. Code that has the number itself, because no other process could find it,
-    Numba does not keep."""
+    """Returns an address that belongs to a function as a value in compiled code: a pointer to an LLVM
+    function of type `of`, or to bytes. If no other process could find the function, the code contains
+    the number itself, and Numba does not cache it."""
     symbol = _symbol(function, entries, what)
     target = _target(function, entries, what)
     if symbol is not None and _bind(symbol, *target):
         return _reference(builder, symbol, of)
-    # Compiled code may last for ever, and has the address alone.
+    # Compiled code holds only the address, and may never be freed.
     _numbers.setdefault((target[0], id(function)), (function, target[1]))
     return _number(context, builder, target[0], what, of)
 
 
 def helper(context: Any, builder: Any, what: str, of: Any) -> Any:
-    """Of a C function of `_native`."""
+    """Returns a pointer to a C function of `_native`."""
     symbol, target = _helper(what)
     if not _bind(symbol, *target):  # the module was imported twice
         return _number(context, builder, target[0], what, of)
@@ -229,19 +231,19 @@ def _number(context: Any, builder: Any, number: int, what: str, of: Any) -> Any:
 
 
 def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
-    # What is no function is declared as one, too: code can be anywhere, so its address has all bits.
+    # Data are declared as functions, too: code can be anywhere, so the address has all its bits.
     plain = of or ir.FunctionType(ir.VoidType(), [])
     declared = cgutils.get_or_insert_function(builder.module, plain, symbol.name)
     return declared if of is not None else builder.bitcast(declared, ir.IntType(8).as_pointer())
 
 
 def reduce_type(function: Any, entries: list[Entry]) -> tuple[Any, ...]:
-    """The type of a function that is passed to compiled code, in keys of the cache."""
+    """Returns the type of a function that is passed to compiled code, for the cache's keys."""
     return type_again, (_symbol(function, entries, "type"),)
 
 
 class _UnknownType:
-    """In a key that nothing is equal to."""
+    """A type in a key that equals no other."""
 
     def __init__(self, symbol: Symbol | None) -> None:
         self._symbol = symbol
@@ -251,8 +253,8 @@ class _UnknownType:
 
 
 def type_again(symbol: Symbol | None) -> Any:
-    """The type that reduce_type() was asked for, if the function still has it. Numba's index files have
-    this, and one that cannot be read would end the program."""
+    """Returns the type that reduce_type() stored, if the function still has it. Numba's index files
+    contain this, and an exception while one is read would end the program."""
     from numba import typeof
 
     if symbol is not None:
@@ -264,20 +266,20 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
-# Part of the format of the cache: its files name the module at the top of the package.
+# Part of the cache format: its files name the module at the top of the package.
 for _pickled in (Symbol, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 
 
 def _nameless(library: Any) -> list[str]:
-    """Functions of whose addresses compiled code has the numbers."""
+    """Returns the functions whose addresses are numbers in compiled code."""
     variables = {each.name for each in library._final_module.global_variables}
     return [name_of(row[0]) for (number, _), row in list(_numbers.items())
             if f"numba.dynamic.globals.{number:x}" in variables]
 
 
 def _named(library: Any) -> list[str]:
-    """Functions for whose addresses it has symbols."""
+    """Returns the functions whose addresses are symbols in compiled code."""
     rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
     return [row[0]._owner() for row in rows if row is not None]
 
@@ -287,8 +289,8 @@ def _called(library: Any, *kinds: Any) -> str:
 
 
 def install() -> None:
-    """Has Numba compile anew what is stale, and say what it cannot keep. Numba asks nothing but the file
-    in which a compiled function stands."""
+    """Makes Numba recompile stale code, and warn about code that it cannot cache. Numba itself checks
+    only the source file of a compiled function."""
     from numba.core import caching, codegen, errors
 
     of_functions: Any = caching.CompileResultCacheImpl
@@ -299,7 +301,7 @@ def install() -> None:
 
     @functools.wraps(keep_function)
     def reduce(self: Any, result: Any) -> Any:
-        # What was linked in brings its own symbols, from the cache or not.
+        # Linked code brings its own symbols, whether it was cached or not.
         functions = result.library._final_module.functions
         rows = [_bound.get(each.name) for each in functions if each.is_declaration]
         symbols = [row[0] for row in rows if row is not None]
@@ -314,7 +316,7 @@ def install() -> None:
 
     @functools.wraps(load_library)
     def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
-        """Of a wrapper around a function, which has been loaded or compiled by now, so the symbols
+        """Rebuilds a wrapper around a function, which is loaded or compiled by now, so the symbols
         are known if they are the same."""
         _, kind, data = payload
         for name in set(_NAME.findall(data[0] if kind == "object" else data)):

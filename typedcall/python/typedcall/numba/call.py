@@ -1,5 +1,5 @@
-"""The call of a typed function, as it is written into Numba's compiled code: arguments converted and
-checked as the wrapper does, the C function, its result."""
+"""Writes the call of a typed function into Numba's compiled code: converts and checks the arguments
+as the wrapper does, calls the C function, and converts its result."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = ["Call"]
 
 
 class Call:
-    """Of one function, for all types of arguments."""
+    """The calls of one function, for all types of arguments."""
 
     def __init__(self, function: Any, entries: list[Entry]) -> None:
-        """Both are kept by others, for ever."""
+        """The caller keeps both alive until the process ends."""
         self._function = function
         self._entries = entries
-        #: By the types of the arguments, before code is made for them.
+        #: The choice for each tuple of argument types, made before their code.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[Any, ...], FallBack] = {}
         self._has_warned = False
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """What Numba calls to have the call written."""
+        """Writes the call; Numba calls this."""
         choice = self.choices[signature.args]
         result = None
         if choice.letters_of_result != "v":
@@ -61,14 +61,14 @@ class Call:
         return context.get_dummy_value() if result is None else builder.load(result)
 
     def _steps(self, site: _Site, at: int, in_range: dict[int, Any]) -> None:
-        """The overloads from step `at` on. `in_range`: which ints, so far, have fit all overloads that
-        were tried."""
+        """Writes the overloads from step `at` on. `in_range` records for each int whether it has
+        fitted all overloads so far."""
         builder = site.builder
         if at == len(site.choice.steps):
             self._boxed(site)
             return
         overload, fits = site.choice.steps[at]
-        # An int that one overload was too narrow for is not made floating.
+        # An int that was too large for one overload is not converted to a float.
         allowed, checks = [], {}
         for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
             if makes_floating(letters):
@@ -99,7 +99,7 @@ class Call:
         return together
 
     def _fits(self, site: _Site, i: int, letters: str) -> Any:
-        """Is the int in the parameter's range? One comparison."""
+        """Tests whether the int is in the parameter's range, by one comparison."""
         builder, value, given = site.builder, site.values[i], site.signature.args[i]
         if kind_of_type(given) == "bool":
             return ir.Constant(ir.IntType(1), 1)
@@ -112,8 +112,8 @@ class Call:
         return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
 
     def _call_back(self, site: _Site, result: str, place: Any) -> None:
-        """Writes the call of the Python function with the arguments that there are. One function for each
-        signature that Python sees."""
+        """Writes the call of the Python function with the given arguments. There is one LLVM function for
+        each signature that Python sees."""
         given = given_of(site.signature.args)
         letters = [site.letters(i) for i in given]
         key = (tuple(given), *letters, result)
@@ -125,7 +125,7 @@ class Call:
         self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
-        """Calls the Python function: it raises OverflowError, or knows more."""
+        """Calls the Python function: it raises OverflowError, or finds another way."""
         place = place_of(site.context, site.builder, site.signature)
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
@@ -190,7 +190,7 @@ class Call:
             builder.store(result, site.result)
 
     def _warn_of_threads(self, case: Case) -> None:
-        """Once for a function that says nothing of threads, in code without the GIL."""
+        """Warns once about a function without THREAD_SAFE in code without the GIL."""
         if self._has_warned or not is_slow_without_gil(case) or not is_without_gil():
             return
         self._has_warned = True
@@ -198,7 +198,7 @@ class Call:
                       "around each call, one thread at a time; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
-        """The result that is in `place`, as data."""
+        """Stores the result that is in `place`, as data."""
         if site.result is not None:
             value = site.context.unpack_value(site.builder, site.signature.return_type, place)
             site.builder.store(value, site.result)
@@ -212,11 +212,11 @@ class _Site(NamedTuple):
     signature: Any
     values: Any
     choice: Choice
-    #: Where the result goes; None for void.
+    #: The slot for the result; None for void.
     result: Any
 
     def letters(self, i: int) -> str:
-        """Of an argument, as Python gets it; a buffer as the overloads have it."""
+        """Returns the code of an argument as Python sees it; for a buffer, that of the overloads."""
         if kind_of_type(self.signature.args[i]):
             return letters_of_type(self.signature.args[i])
         asked: list[str] = [step.overload.letters[i] for step in self.choice.steps]
@@ -224,7 +224,7 @@ class _Site(NamedTuple):
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
-    # Narrow ones extended, as C's calling conventions ask.
+    # Narrow integers are extended, as C's calling conventions require.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
     return context.get_value_type(own)
@@ -233,7 +233,7 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
 def _converted(
     context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
 ) -> Any:
-    """As the wrapper converts what is in range: by way of a double what becomes a float."""
+    """Converts a value in range as the wrapper does: to a float by way of a double."""
     if is_omitted(given):
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
@@ -247,7 +247,7 @@ def _converted(
 
 
 def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
-    """What bool() gives in compiled code."""
-    if isinstance(given, types.NoneType):  # Numba finds that while it types, and has no code for it
+    """Returns bool() of the value in compiled code."""
+    if isinstance(given, types.NoneType):  # Numba evaluates that while it types, and has no code for it
         return ir.Constant(ir.IntType(1), 0)
     return context.is_true(builder, given, value)

@@ -1,6 +1,6 @@
-"""Typed functions in Numba's nopython code, where a call of one compiles to a direct call of its C
-function. Numba loads this by the entry point `numba_extensions`; nobody has to import it, and
-TYPEDCALL_NUMBA=0 in the environment turns it off."""
+"""Typed functions in Numba's nopython code: a call compiles to a direct call of the C function.
+Numba loads this by the entry point `numba_extensions`; TYPEDCALL_NUMBA=0 in the environment turns
+it off."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typedcall.tools.foreign import is_a, name_of
 
 __all__ = ["register", "unregister"]
 
-# By id of the function, which the type keeps alive. Signatures of compiled code keep a type that they have.
+# By id of the function, which the type keeps alive. Signatures of compiled code keep the types in them alive.
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 def _make_template(
     function: Any, overloads: list[Overload], reasons: list[str], call: Call
 ) -> Any:
-    """A template: what tells Numba the types of a call."""
+    """Makes the template that tells Numba the types of a call."""
     name = name_of(function)
     cases = [overload.case for overload in overloads if overload.case is not None]
 
@@ -64,14 +64,14 @@ def _make_template(
 
 
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
-    """The Numba type of a callable that offers something, the same object as long as it offers the
-    same; whatever Numba itself knows comes first."""
+    """Returns the Numba type of a callable that offers something, the same object while it offers
+    the same; Numba's own types take precedence."""
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
     from numba.core.registry import cpu_target
 
-    # Before anything else: what others bring for math is not run for a function that Numba has.
+    # First of all: packages' tags for math, say, must not be loaded for a function that Numba knows.
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
     entries = offered(function)
@@ -87,19 +87,20 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # With the type go the definition and all that it keeps. Compiled code has kept the rest: Call, address().
+        # The definition is removed with the type, and with it all that it keeps. Compiled code keeps the rest:
+        # Call, address().
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
 
 
 def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
-    """Such as math.sin, which Numba compiles by itself, tagged or not."""
+    """True for functions such as math.sin, which Numba compiles itself, tagged or not."""
     try:
         return typing_context._lookup_global(function) is not None
     except MemoryError:
         raise
-    except Exception:  # of its own `__hash__` and `__eq__`
+    except Exception:  # from its own `__hash__` or `__eq__`
         return False
 
 
@@ -115,13 +116,13 @@ class TypedFunctionType(types.Function):
         return reduce_type(self.function, self.entries)
 
 
-# What Numba asked before register(), by the type of what it asks about; empty where it does not ask us.
+# Numba's functions before register(), by the type that they dispatch on; empty if Numba does not call ours.
 _before: dict[Any, Any] = {}
 
 
 def register() -> None:
-    """Tells Numba about typed functions, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls it;
-    after unregister() it is for whoever wants them back."""
+    """Registers typed functions with Numba, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls
+    this; call it to undo unregister()."""
     if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
         return
     from numba.extending import typeof_impl
@@ -135,7 +136,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Numba is as it is without typedcall, for what it compiles from now on. Compiled code stays."""
+    """Restores Numba as it is without typedcall, for code compiled from now on. Compiled code stays."""
     if not _before:
         return
     from numba.extending import typeof_impl
@@ -147,7 +148,7 @@ def unregister() -> None:
 
 @functools.cache
 def _define() -> None:
-    """What Numba is told once."""
+    """Registers what Numba needs only once."""
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()

@@ -1,6 +1,6 @@
-"""What compiled code of Numba's does where a typed function falls back, or does not take a value: it
-calls the Python function with the same values, takes its result, and lets its exception out as it was
-set."""
+"""Code for a typed function that falls back, or does not take a value, in Numba's compiled code:
+calls the Python function with the same values, takes its result, and passes its exception on
+unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 
 class Raised(Exception):
-    """What compiled code raises where the Python function has raised. To make one raises that
-    exception, and Numba lets it out. So code of Numba's between here and there can catch it, which
-    knows no exceptions but its own."""
+    """Raised by compiled code if the Python function has raised: creating an instance raises that
+    exception, and Numba passes it on. Numba code in between, which knows no exceptions but its own,
+    can therefore catch it."""
 
     def __new__(cls, *args: Any) -> Raised:
         from typedcall.native import _native
@@ -32,14 +32,13 @@ class Raised(Exception):
 
 
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
-    """Where a result goes, as in an array: a bool is a byte there, as in C. That of no result is not
-    used. With zeros, which are read where there is none."""
+    """Returns the slot for a result, with the layout of an array element: a bool is a byte, as in C.
+    For void it is not used. It is zeroed, because it is read even without a result."""
     return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
 
 
 def let_out(context: Any, builder: Any, in_try: Any) -> None:
-    """Leaves the compiled function for an exception that was put aside; in a `try` goes on, to where
-    that looks."""
+    """Leaves the compiled function with the saved exception; in a `try`, continues at its check."""
     conv = context.call_conv
     conv.set_static_user_exc(builder, Raised, ())
     with builder.if_then(builder.not_(in_try)):
@@ -47,23 +46,23 @@ def let_out(context: Any, builder: Any, in_try: Any) -> None:
 
 
 class FallBack:
-    """What is written into compiled code where a function has no result: the call of the Python
-    function behind it, which takes the GIL."""
+    """Writes the call of the Python function for when the C function has no result; it takes the
+    GIL."""
 
     def __init__(
         self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
     ) -> None:
-        """The letters of what Python passes, and gets; the last arguments are passed by `names`. The
-        function and what it offers are kept by others."""
+        """Takes the codes of what Python passes and receives; the last arguments are passed by
+        `names`. The caller keeps the function and its entries alive."""
         self._letters = letters
         self._function = function
         self._entries = entries
         self._plan = " ".join([f"plan {''.join(letters)}->{result}", *names])
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
-        """Calls the Python function, on what is no usual path. `types` are those of `values`."""
+        """Writes the call of the Python function, a rare path. `types` are those of `values`."""
         word, byte = ir.IntType(64), ir.IntType(8)
-        # In the entry block: a loop must not take more of the stack in each turn.
+        # In the entry block: otherwise a loop would use more of the stack in each turn.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
         at = 0
         for letters, given, value in zip(self._letters, types, values):
@@ -84,7 +83,7 @@ class FallBack:
             context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)
         )
         plan = address(context, builder, self._function, self._entries, self._plan)
-        # Who catches it at once never looks at it.
+        # A `try` that catches the exception at once never reads it.
         in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
             call,
@@ -99,7 +98,7 @@ class FallBack:
             let_out(context, builder, in_try)
 
     def _store(self, builder: Any, code: Any, value: Any, slot: Any) -> None:
-        """As typedcall/invoke/native_value.h has it."""
+        """Like typedcall/invoke/native_value.h."""
         if code.kind in ("bool", "signed", "unsigned"):
             if value.type.width < 64:
                 extend = builder.sext if code.kind == "signed" else builder.zext

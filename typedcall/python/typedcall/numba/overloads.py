@@ -1,5 +1,5 @@
-"""Which overloads a call in Numba's nopython code may mean, as the boxed call would choose: the types
-decide when the code is compiled, and where an int may not fit its value when the code runs."""
+"""Chooses the overloads that a call in Numba's nopython code may mean, as the boxed call would: by
+types at compile time, and by value at run time where an int may not fit."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 
 
 def numba_type(letters: str) -> Any:
-    """The Numba type of a code; None for a buffer, for which there are several. ValueError where there
-    is none, or where Numba would not pass it as C does."""
+    """Returns the Numba type of a code; None for a buffer, which has several. Raises ValueError if
+    there is none, or if Numba would not pass it as C does."""
     if is_buffer(letters):
         check_elements(letters)
         return None
@@ -63,7 +63,7 @@ def numba_type(letters: str) -> Any:
 
 
 class Case:
-    """One overload: how Numba types it and what C gets."""
+    """One overload: its types in Numba, and its arguments in C."""
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
@@ -73,10 +73,10 @@ class Case:
             kinds = {kind_of(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
-        #: Of what Python passes and gets.
+        #: The codes that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: Is what C returns an int that says whether there is a result? That is behind a last argument.
+        #: True if C returns an int that says whether there is a result, which is behind a last argument.
         self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
         #: None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
@@ -84,34 +84,34 @@ class Case:
         self.result_type = numba_type(result)
         registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
-            # C would pass both parts of a complex number on the stack, Numba one of them.
+            # C would pass both parts of a complex number on the stack; Numba passes one of them there.
             raise ValueError("too many arguments for complex numbers among them")
 
 
 class Overload(NamedTuple):
     """An entry as the boxed call sees it."""
 
-    #: Of what Python passes.
+    #: The codes that Python passes.
     letters: list[str]
-    #: None where compiled code cannot call it.
+    #: None if compiled code cannot call it.
     case: Case | None
-    #: There are no others, and a bool's parameter takes the truth of any value.
+    #: True if there are no others, and a bool parameter accepts the truth of any value.
     is_alone: bool
 
 
 class Choice(NamedTuple):
-    """What a call with arguments of some types does: the first step that takes the values, and behind
-    the last one, if that takes not all, the boxed call."""
+    """A call with arguments of some types: the first step that accepts the values is taken; if the
+    last one may not accept them all, the boxed call follows it."""
 
     steps: list[Step]
-    #: Of the arguments as compiled code passes them, and of the result.
+    #: The types of the arguments that compiled code passes, and of the result.
     arguments: tuple[Any, ...]
     result: Any
     letters_of_result: str
 
 
 def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], list[str]]:
-    """All of them, and why compiled code cannot call some."""
+    """Returns all overloads, and why compiled code cannot call some."""
     overloads, reasons = [], []
     alone = is_alone(function, [entry.python_types()[0] for entry in entries])
     for entry in entries:
@@ -129,15 +129,15 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
 
 
 _CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
-# How well a value suits a parameter is in typedcall/overload_choice.h: of the kinds of numbers, and these.
+# Ranks of typedcall/overload_choice.h, which also ranks the kinds of numbers.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
-# Of two floats of C. A narrow float is no type of Python's; it has its own parameter before all others.
+# The kinds of C's narrow floats. Python has no such type; a narrow float prefers its own parameter.
 _NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
 
 
 def kind_of_type(given: Any) -> str:
-    """Which numbers of Python's it holds; empty for anything else."""
+    """Returns the kind of Python number that it holds; empty for any other type."""
     plain = _plain(given)
     for kind, numba_class in _CLASSES.items():
         if isinstance(plain, numba_class):
@@ -146,17 +146,17 @@ def kind_of_type(given: Any) -> str:
 
 
 def _plain(given: Any) -> Any:
-    """The type of a value that is no literal, and of an IntEnum's number."""
+    """Returns the type without a literal's value; for an IntEnum, that of its numbers."""
     return given.dtype if isinstance(given, types.IntEnumMember) else types.unliteral(given)
 
 
 def is_omitted(given: Any) -> bool:
-    """Is it no argument, but the default of one? It suits each overload, which has it in its own type."""
+    """True for the default of an omitted argument. It suits every overload, each in its own type."""
     return isinstance(given, types.Omitted)
 
 
 def letters_of_type(given: Any) -> str:
-    """Of the widest type of the same kind: what a Python object of it holds."""
+    """Returns the code of the widest type of the same kind, which is what a Python object of it holds."""
     kind = kind_of_type(given)
     if kind == "integer":
         return letters_for("signed" if given.signed else "unsigned", 8)
@@ -164,12 +164,12 @@ def letters_of_type(given: Any) -> str:
 
 
 def takes_truth(given: Any, letters: str) -> bool:
-    """Is the argument passed as its truth, for it is no bool?"""
+    """True if the argument is passed as its truth because it is not a bool."""
     return letters == "?" and kind_of_type(given) != "bool" and not is_omitted(given)
 
 
 def _has_truth(context: Any, given: Any) -> bool:
-    """Can compiled code ask bool() of it?"""
+    """True if compiled code can call bool() on it."""
     try:
         return isinstance(given, types.NoneType) or context.resolve_function_type(bool, (given,), {}) is not None
     except TypingError:
@@ -177,8 +177,8 @@ def _has_truth(context: Any, given: Any) -> bool:
 
 
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
-    """None: it does not suit. Python's own rules: an integer for a float is right, a float for an
-    integer is not. An overload that `is_alone` takes the truth of all objects for `?`."""
+    """Returns the rank, or None if it does not suit. Python's rules: an integer suits a float, a float
+    does not suit an integer. An overload that `is_alone` accepts the truth of any object for `?`."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -206,7 +206,7 @@ def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
 
 
 def _bounds(given: Any) -> tuple[int, int]:
-    """The smallest and the largest value of a Numba type of integers."""
+    """Returns the smallest and the largest value of a Numba integer type."""
     if isinstance(given, types.IntegerLiteral):
         return given.literal_value, given.literal_value
     given = _plain(given)
@@ -214,7 +214,7 @@ def _bounds(given: Any) -> tuple[int, int]:
 
 
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
-    """Those that suit by their types, in the order in which the boxed call tries them."""
+    """Returns the overloads that suit by their types, in the order in which the boxed call tries them."""
     letters = [overload.letters for overload in overloads]
     rank_of = functools.partial(_rank, context, overloads[0].is_alone)
     found = steps(letters, list(arguments), list(map(_bounds, arguments)), rank_of)
@@ -224,8 +224,8 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
 def select(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    """What gives what the boxed call would, whatever the values are; or why there is nothing that
-    compiled code can call. A literal int decides where its type leaves it open."""
+    """Returns the choice that gives the boxed call's result for all values; or why compiled code
+    can call nothing. A literal int decides if its type does not."""
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:
@@ -242,7 +242,7 @@ def select(
 
 
 def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
-    """Why none suits by the types."""
+    """Explains why no overload suits by the types."""
     counts = sorted({len(overload.letters) for overload in overloads})
     if len(arguments) not in counts:
         plural = "" if counts == [1] else "s"
@@ -259,7 +259,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
 
 
 def _is_no_double(given: Any) -> bool:
-    """A literal int that becomes another number as a double; the wrapper makes one of it first."""
+    """True for a literal int that changes when converted to a double; the wrapper converts it first."""
     value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
     return int(float(value)) != value
 
@@ -278,7 +278,7 @@ def _choose(
     if None in cases:
         return None, ""
     results = {case.result_type for case in cases if case is not None}
-    # What the boxed call can be made with in compiled code.
+    # The arguments that compiled code can pass to the boxed call.
     numbers = all(kind_of_type(given) or is_omitted(given)
                   or all(is_copied(step.overload.letters[i]) for step in tried)
                   for i, given in enumerate(arguments))

@@ -1,5 +1,5 @@
-"""The call of a function that needs a thread state, or raises, or takes the GIL itself, in Numba's compiled
-code: attaches the thread where it is not, or lets go of the GIL, and lets the exception out as it was set."""
+"""Writes the call of a function that needs a thread state, raises, or takes the GIL itself, into Numba's
+compiled code: attaches the thread if necessary, or releases the GIL, and passes the exception on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_without_gil() -> bool:
 
 
 def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
-    """The call of such a function, without the GIL also where the compiled code has it."""
+    """Calls such a function without the GIL, even if the compiled code holds it."""
     state = ir.IntType(8).as_pointer()
     detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
     reattach = helper(context, builder, "REATTACH", ir.FunctionType(ir.VoidType(), [state]))
@@ -50,25 +50,25 @@ def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) 
 
 
 def is_suspect(builder: Any, view: View, result: Any) -> Any:
-    """True where the C result does not say by itself that there is one."""
+    """True if the C result alone does not prove that the call succeeded."""
     if not view.mask:
         return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
     bits = ir.IntType(view.mask.bit_length())
     if result.type == ir.DoubleType() and view.expected << 1 & view.mask:
-        # As floats both are the same where they have the same bits, but for zeros; it takes an instruction less.
+        # Compared as floats: equal bits mean equal floats, except for zeros, and it takes one instruction less.
         number, = struct.unpack("=d", struct.pack("=Q", view.expected))
         return builder.fcmp_ordered("==", result, ir.Constant(result.type, number))
     if isinstance(result.type, ir.PointerType):
         result = builder.ptrtoint(result, bits)
     elif not isinstance(result.type, ir.IntType):
         result = builder.bitcast(result, bits)
-    elif result.type != bits:  # what is above a narrow result's own bits is not defined
+    elif result.type != bits:  # bits above a narrow result's own are undefined
         result = builder.trunc(result, bits)
     return builder.icmp_unsigned("!=" if view.is_value_if_equal else "==", result, ir.Constant(bits, view.expected))
 
 
 class AttachedCall(NamedTuple):
-    """Writes calls of a function that runs attached, and lets out the exceptions that it sets."""
+    """Writes calls of a function that runs attached, and passes on the exceptions that it sets."""
 
     context: Any
     builder: Any
@@ -77,8 +77,8 @@ class AttachedCall(NamedTuple):
     entries: list[Entry]
 
     def write(self, function: Any, passed: list[Any]) -> Any:
-        """Returns what the C function returns, as C returns it. There are two calls of it, so that one test
-        tells whether the thread is attached, which LLVM can take out of a loop."""
+        """Returns what the C function returns, as C returns it. The call is written twice, so that a single
+        test tells whether the thread is attached, which LLVM can move out of a loop."""
         builder = self.builder
         of = function.function_type.return_type
         is_void = isinstance(of, ir.VoidType)
@@ -115,8 +115,8 @@ class AttachedCall(NamedTuple):
         return self.builder.call(helper(self.context, self.builder, name, of), values, attrs=attributes)
 
     def _is_attached(self) -> Any:
-        """Is this thread attached? Asked once, where the compiled function begins, since what the function calls
-        leaves that as it was. So it is `readnone`: a loop that this function is inlined into asks once, too."""
+        """True if this thread is attached. Tested once, at the start of the compiled function, since the functions it
+        calls do not change that. Therefore it is `readnone`: a loop that inlines this function also tests once."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):
@@ -126,7 +126,7 @@ class AttachedCall(NamedTuple):
         return owner.typedcall_attached
 
     def _check(self, result: Any, entered: Any, in_try: Any, failed: Any) -> None:
-        """Stores in `failed` whether an exception was set, which is taken then."""
+        """Stores in `failed` whether an exception was set, which is then fetched."""
         builder = self.builder
         with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
             how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))

@@ -1,4 +1,4 @@
-"""Why an argument in Numba's nopython code does not suit a parameter, and what to write instead."""
+"""Explains why an argument in Numba's nopython code does not suit a parameter, and what to write instead."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,misc"
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typedcall.tools.parameters import constant_of
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 
-# By what the parameter is; of an argument that is another number.
+# By the parameter's kind, for an argument that is another kind of number.
 _INSTEAD = {
     "bool": "bool(...) makes one of it",
     "signed": "int(...) makes one of a float",
@@ -25,7 +25,7 @@ _INSTEAD = {
 
 
 def why_not(given: Any, letters: str) -> str:
-    """Of an argument whose Numba type does not suit."""
+    """Explains why an argument of this Numba type does not suit."""
     if isinstance(given, types.Omitted):
         try:
             constant_of(letters, given.value)
@@ -47,14 +47,14 @@ def why_not(given: Any, letters: str) -> str:
 
 
 def narrower(letters: str) -> str:
-    """What makes an integer suit that may be too wide."""
+    """Returns the conversion that makes an integer suit that may be too wide."""
     code = CODES[letters]
     return f"numpy.{'' if code.kind == 'signed' else 'u'}int{8 * code.size}(...)"
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Of a callable that offers nothing, if somebody knows: Numba itself says "Unknown attribute", or
-    "Untyped global name"."""
+    """Explains why a callable offers nothing, if that is known: Numba itself says only "Unknown
+    attribute" or "Untyped global name"."""
     if is_a(function, imported_class("numpy", "ufunc")) and function.nout != 1:
         return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
     return why_not_offered(function)
