@@ -1,4 +1,4 @@
-# The extension module of _numpy_bridge.cc: ufuncs from native functions, and what they were made of.
+# The extension module of _numpy_bridge.cc: makes ufuncs from native functions, and remembers their origins.
 from typing import Any
 
 def make_ufunc(

@@ -1,4 +1,4 @@
-"""Functions that take buffers as generalised ufuncs of NumPy: which arrays their arguments are, and
+"""Functions that take buffers as generalised ufuncs of NumPy: the arrays of their arguments, and
 the loops over them."""
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: What NumPy casts other numbers to that stand for a bool: their truth stays.
+#: NumPy casts other numbers to these for a bool, which keeps their truth.
 TRUTHS = ["d", "Zd"]
 
-#: The names of the dimensions inside each input and output, "" for a number.
+#: The names of the core dimensions of each input and output, "" for a number.
 Core = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def read_core(signature: Any) -> Core:
-    """`(n),()->(n)` as (("n", ""), ("n",)). TypeError for what is no str, ValueError for what is no
-    signature of a ufunc, or has arrays of more dimensions than one."""
+    """Returns `(n),()->(n)` as (("n", ""), ("n",)). Raises TypeError unless it is a str, and
+    ValueError if it is not a ufunc signature, or has arrays of more than one dimension."""
     if not isinstance(signature, str):
         raise TypeError(f"signature must be a str, not '{type(signature).__name__}'")
     sides = signature.split("->")
@@ -41,7 +41,7 @@ def read_core(signature: Any) -> Core:
 
 
 def core_of(entry: Entry) -> Core:
-    """Where nobody has said anything: each buffer has a length of its own."""
+    """Returns the default: each buffer has its own length."""
     arguments, _ = entry.python_types()
     names = itertools.chain(_NAMES, map("n{}".format, itertools.count()))
     return tuple(next(names) if is_buffer(each) else "" for each in arguments), ("",)
@@ -52,7 +52,7 @@ def _spell(core: Core) -> str:
 
 
 def why_no_rows(entry: Entry, core: Core | None) -> str:
-    """Why an entry with buffers has no loop over such arrays; often nothing."""
+    """Explains why an entry with buffers has no loop over such arrays; often empty."""
     arguments, result = entry.python_types()
     written = [each for each in arguments if is_buffer(each) and not is_const(each)]
     try:
@@ -102,7 +102,7 @@ class RowLoop(NamedTuple):
         return _spell(self.core)
 
     def row(self, function: Any) -> tuple[Any, ...]:
-        """As the bridge takes it."""
+        """Returns the row that the bridge expects."""
         entry = self.entry
         operands = tuple(self._operands())
         return entry.signature, int(entry.flags), entry.address, entry.keep_alive, function, operands
@@ -130,7 +130,7 @@ class RowLoop(NamedTuple):
 
 
 def _row_maker(letters: str) -> Callable[[Any], Any]:
-    """From the bytes of a row to the array that the Python function gets where it is called."""
+    """Returns a function that makes the array for the Python function from the bytes of a row."""
     import numpy
 
     dtype = dtype_of(pointee(letters))
@@ -138,8 +138,8 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
 
 
 def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
-    """Of all of these, which have a loop over the arrays of the first; `may_raise`: also over wider
-    numbers, whose check may raise. `is_alone`: the function has no overloads."""
+    """Returns the loops of all entries that have one over the arrays of the first; `may_raise` adds
+    loops over wider numbers, whose check may raise. `is_alone`: the function has no overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:
@@ -160,7 +160,7 @@ def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone
 
 
 def _options(letters: str, is_alone: bool) -> list[str]:
-    """The numbers that a number of the arguments is made of: a buffer has those of its own type."""
+    """Returns the codes of numbers that the argument can be made from: a buffer has only its own type."""
     if is_buffer(letters) or CODES[letters].size > 8:
         return [pointee(letters)]
     by_kind = {"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": ["d"],

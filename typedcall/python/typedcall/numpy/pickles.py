@@ -1,5 +1,5 @@
-"""How ufuncs of typed functions are pickled: by the function that they were made of, and the types of their
-loops. NumPy pickles by name alone, of which a process that has no such module says nothing."""
+"""Pickles ufuncs of typed functions by the function that they were made from and the types of their loops.
+NumPy pickles by name alone, and gives no reason if a process has no such module."""
 from __future__ import annotations
 
 import copyreg
@@ -11,14 +11,14 @@ from typedcall.tools.locks import RenewedLock
 
 __all__ = ["pickle_by_origin", "show_loops"]
 
-# What makes ours again, and what pickles the others, which NumPy has registered.
+# Our function to recreate ufuncs, and the function that NumPy registered to pickle the others.
 _registering = RenewedLock()
 _registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
 
 
 def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
-    """Has ufuncs that have an origin pickled as a call of `again`, an importable function. `kind` is the
-    type of all ufuncs."""
+    """Makes ufuncs that have an origin pickle as a call of `again`, an importable function. `kind` is
+    the type of all ufuncs."""
     with _registering.lock:
         if not _registered:
             others: Any = copyreg.dispatch_table.get(kind)
@@ -38,5 +38,5 @@ def _reduce(ufunc: Any) -> Any:
 
 
 def show_loops(ufunc: Any) -> str:
-    """All that decides the types and shapes of what a ufunc gives."""
+    """Returns all that decides the types and shapes of a ufunc's results."""
     return " ".join([*ufunc.types, *([ufunc.signature] if ufunc.signature else [])])

@@ -1,4 +1,4 @@
-"""A typed function as a ufunc of NumPy: broadcasting, `out`, `where`, reductions, one loop for each
+"""A typed function as a NumPy ufunc: broadcasting, `out`, `where`, reductions, one loop for each
 overload. The loops call the C function directly."""
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-# A ufunc's `__name__` is the path to it below this module.
-# By function and signature; written with the lock, by whoever comes first.
+# By function and signature; written under the lock. A ufunc's `__name__` is the path to it below
+# this module.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
-    """The letters of the elements of each array, the output's last; none for what has no output."""
+    """Returns the codes of the elements of each array, the output's last; none without an output."""
     arguments, result = entry.python_types()
     return [] if result == "v" or not arguments else arguments + [result]
 
 
 def _written_to(arguments: list[str]) -> str:
-    """What to offer instead of a function of places that it writes to."""
+    """Suggests what to offer instead of a function that writes through pointers."""
     places = [each for each in arguments if is_place(each)]
     if not places:
         return ""
@@ -58,7 +58,7 @@ def _written_to(arguments: list[str]) -> str:
 
 
 def _no_numbers(entry: Entry) -> str:
-    # Short: without any memory CPython 3.11 does not come out of a `try` that is far behind the beginning.
+    # Short: CPython 3.11 cannot leave a `try` far from the start of a function when no memory is left.
     written_to = _written_to(entry.python_types()[0])
     if written_to:
         return written_to
@@ -76,11 +76,11 @@ def _no_numbers(entry: Entry) -> str:
 class _Loop(NamedTuple):
     """One loop of a ufunc."""
 
-    #: What values of the arrays' types choose first.
+    #: The first choice for values of the arrays' types.
     entry: Entry
     #: The types of the arrays, the output's last: the entry's own, or others.
     letters: tuple[str, ...]
-    #: All among which they choose, as rows_to_rank() has them, and those that NumPy can call; none where the entry's own
+    #: The overloads to choose among, as from rows_to_rank(), and those that NumPy can call; empty if the entry's own
     #: types leave no choice.
     among: tuple[tuple[str, int, int], ...] = ()
     called: tuple[Entry, ...] = ()
@@ -90,7 +90,7 @@ class _Loop(NamedTuple):
         return tuple(dtype_of(letters) for letters in self.letters[:-1])
 
     def row(self, function: Any) -> tuple[Any, ...]:
-        """As the bridge takes it."""
+        """Returns the row that the bridge expects."""
         entry = self.entry
         flags = int(entry.flags)
         if not self.among:
@@ -104,7 +104,7 @@ _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
 
 
 def _kind(letters: str) -> Kind:
-    """What the elements of an array are to Python."""
+    """Returns the Python kind of an array's elements."""
     kind = kind_of(letters)
     if kind in ("signed", "unsigned"):
         return Kind("INT", range_of(letters))
@@ -115,15 +115,15 @@ def _kind(letters: str) -> Kind:
 
 
 def _leads_to(given: str, wanted: str) -> bool:
-    """Is it converted here, where it suits? NumPy casts what is complex, or wider than a double."""
+    """True if the loop converts the one to the other. NumPy itself casts complex numbers and long doubles."""
     return given == wanted or kind_of(wanted) == "bool" and given in TRUTHS or (
         max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
 
 
 def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
-    """The arrays that stand for what Python passes: of 64-bit ints and of doubles. Of an int for a
-    floating parameter NumPy makes a double, and of a bool an int; with others among several overloads they must not
-    become one on the way to another, so they have loops of their own there."""
+    """Returns the arrays for values from Python: of 64-bit ints and of doubles. NumPy makes a double of an int for
+    a floating parameter, and an int of a bool; among several overloads they must not be converted on the way to
+    another one, so they have their own loops."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []
@@ -145,7 +145,7 @@ def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]
 
 
 def _wide_result(entry: Entry) -> str:
-    """What NumPy makes of the number that Python gets."""
+    """Returns the type that NumPy gives the number that Python receives."""
     letters = _arrays(entry)[-1]
     kind, size = kind_of(letters), CODES[letters].size
     if kind in ("signed", "unsigned"):
@@ -154,8 +154,8 @@ def _wide_result(entry: Entry) -> str:
 
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
-    """The type of the array for the results of all of these: that of the loop's own, if these have no wider one, else what
-    NumPy makes of them. A loop finds out itself that a result is none of these."""
+    """Returns the type of the result array for all of these: that of the loop's own entry unless another is wider, else
+    the type that NumPy gives them. The loop itself detects results of another type."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:
@@ -167,9 +167,9 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
 
 
 def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
-    """Loops over the numbers that the overloads take, and over wider ones, each of what Python chooses for such
-    numbers. Where their values decide, or an int may not fit, the loop looks at each. `found` has all overloads,
-    `own_loops` those that NumPy can call."""
+    """Returns loops over the numbers that the overloads take, and over wider ones, each with Python's choice for
+    such numbers. If values decide, or an int may not fit, the loop checks each element. `found` has all
+    overloads, `own_loops` those that NumPy can call."""
     entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
     overloads = [describe(*row[:2])[0] for row in among]
@@ -192,10 +192,10 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
-    """In the table's order, as Python tries them, except that a loop goes behind all whose types
-    can be cast safely to its own, or are ints where its own are floating; loops with fewer floats come
-    first, of those without any the ones with most bools. NumPy takes the first loop that it can cast to, so what is
-    wide would hide what is narrow, a float an int that Python prefers for an int8, and an int a bool."""
+    """Sorts loops in the table's order, as Python tries them, except that a loop comes after all whose types can be
+    cast safely to its own, or are ints where its own are floating; loops with fewer floats come first, and of those
+    without any, the ones with most bools. NumPy takes the first loop that it can cast to, so wide types would hide
+    narrow ones, a float would hide an int that Python prefers for an int8, and an int a bool."""
     import numpy
 
     def order(loop: _AnyLoop) -> tuple[int, int]:
@@ -207,12 +207,12 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
 
     ordered: list[_AnyLoop] = []
-    # Types may be equal to NumPy where letters differ; then the first counts.
+    # Different codes may be equal types to NumPy; the first one counts.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
     for loop in sorted(loops, key=order):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
-        # There is one: of different types no two lead to each other.
+        # One exists: no two different types lead to each other.
         types = next(
             wide
             for wide in waiting
@@ -225,10 +225,10 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
 
 
 def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
-    """Of the entries that NumPy can use, and have as many arguments as the first of them."""
+    """Returns the loops of the entries that NumPy can use and that have as many arguments as the first of them."""
     import numpy
 
-    # Behind a loop that took the GIL NumPy looks for an exception, but not before 1.22.
+    # NumPy checks for an exception after a loop that took the GIL only since 1.22.
     may_raise = tuple(map(int, numpy.__version__.split(".")[:2])) >= (1, 22)
 
     def unusable(entry: Entry) -> str:
@@ -246,7 +246,7 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     entries = usable(function, "NumPy", unusable, found)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
-    # Those with fewer arguments leave out defaults.
+    # Those with fewer arguments omit defaults.
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
@@ -261,31 +261,31 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
 
 
 def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
-    """A numpy.ufunc with one loop for each overload of `function` whose types are numbers, the same
-    object for the same function if that can be imported by its name. It keeps `function` alive.
+    """Returns a numpy.ufunc with one loop for each overload of `function` whose types are numbers; the
+    same object for the same function if that can be imported by its name. It keeps `function` alive.
 
     A ufunc is pickled as the names of the function's module and of the function, which may be a static
-    method or one of the script itself; whoever reads the pickle makes it again. Where the module is missing
-    there, or the loops have other types, a call says so: ImportError, TypeError.
+    method or a function of the script itself; the reading process makes it again. If the module is missing
+    there, or the loops have other types, a call raises ImportError or TypeError.
 
-    The loops are in the order of the overloads, as Python tries them, but narrow types before those that
-    they can be cast to, and ints before floats. There are also loops over 64-bit ints for narrower ones, over doubles for
-    floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as `function` does, call it for an int that does not fit, which raises its
-    OverflowError, and give int64 and float64, as NumPy makes of Python's numbers. A ufunc has one number
-    of arguments: that of the first overload, or of `signature`, `(),()->()`.
+    The loops are in the order of the overloads, as Python tries them, but narrow types come before those that they can
+    be cast to, and ints before floats. There are also loops over 64-bit ints for narrower ones, over doubles for
+    floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as
+    `function` does, call it for an int that does not fit, which raises its OverflowError, and return int64 and float64,
+    as NumPy does for Python's numbers. A ufunc has one number of arguments: that of the first overload, or of
+    `signature`, `(),()->()`.
 
-    Of a function that takes buffers it is a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
-    row of an array, copied where that has gaps. `signature` says it in NumPy's way where the lengths
-    are the same ones, `(n),(n)->()`, else each buffer has its own; and which outputs are buffers that
-    the function writes to, in the order of its arguments and before its result. `(n)->(n)` of `*kd*d->v`
-    writes to an output; of `*d->v` it changes a copy of the input.
+    A function that takes buffers becomes a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
+    row of an array, copied if that has gaps. `signature`, in NumPy's notation, says which lengths are
+    equal, `(n),(n)->()` (by default each buffer has its own), and which outputs are buffers that the
+    function writes to, in the order of its arguments and before its result. `(n)->(n)` for `*kd*d->v`
+    writes to an output; `*d->v` with it changes a copy of the input.
 
-    NumPy calls loops without the GIL: around the loop of an overload that may raise, or has not
-    said that it may run in several threads at once, the GIL is taken. For elements for which an
-    overload falls back `function` is called. After an exception the rest
-    of the output is as it was, unless NumPy casts it or it is converted: then it is undefined. NumPy before 1.22 does
-    not look for exceptions; with it, overloads
-    that may raise are left out. TypeError as typedcall.resolve(); ImportError on PyPy."""
+    NumPy calls loops without the GIL; the loop of an overload that may raise, or is not known to be thread-safe,
+    takes it. `function` is called for elements for which an overload falls back. After an exception the rest of the
+    output is unchanged, but undefined if NumPy casts it or it is converted. NumPy before 1.22 does not check for
+    exceptions, so overloads that may raise are omitted there. Raises TypeError like typedcall.resolve(), and
+    ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     with extension_of("ufunc()"):
@@ -317,13 +317,13 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     with _keeping.lock:
         existing = _made.get((id(function), signature))
         if existing is None or existing[1] != loops:
-            # For ever, as the module of that name has the function.
+            # Kept until the process ends, like the function in the module of that name.
             existing = _made[id(function), signature] = (function, loops, made)
     return existing[2]
 
 
 def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:
-    """A pickled ufunc. TypeError where it would give something else than the one that was pickled."""
+    """Recreates a pickled ufunc. Raises TypeError if its results would differ from those of the pickled one."""
 
     def make(function: Any) -> Any:
         made = ufunc(function, name, signature=signature)
@@ -339,7 +339,7 @@ _ufunc_again.__module__ = "typedcall.to_numpy"
 
 
 def _path(function: Any) -> str:
-    """`module.name` or `module.Class.name` where that leads to `function`, else its name alone."""
+    """Returns `module.name` or `module.Class.name` if that leads to `function`, else its name alone."""
     place = import_path(function)
     if place is not None and _c_string(".".join(place)) == ".".join(place):
         return ".".join(place)
@@ -347,18 +347,18 @@ def _path(function: Any) -> str:
 
 
 def _c_string(text: str | None) -> str:
-    """Without what no C string has: null characters and lone surrogates."""
+    """Removes null characters and lone surrogates, which no C string can hold."""
     return (text or "").replace("\0", "").encode(errors="replace").decode()
 
 
 def _is_special(name: str) -> bool:
-    """Is `name` one that Python asks of any object, rather than of a module's or function's?"""
+    """True if `name` is one that Python looks up on any object, not only on modules or functions."""
     return name.startswith("__") and name.endswith("__")
 
 
 class _Names:
-    """What a path to a ufunc leads through: the ufuncs of one module or class, the module's
-    submodules and the classes in it."""
+    """A step on the path to a ufunc: the ufuncs of one module or class, the module's submodules,
+    and its classes."""
 
     def __init__(self, path: str, inside: type | None = None) -> None:
         self._path = path
@@ -366,7 +366,7 @@ class _Names:
 
     def __getattr__(self, name: str) -> Any:
         if _is_special(name):
-            # Also asked of an object that pickle is about to make, which has no path yet.
+            # Also called for an object that pickle is creating, which has no path yet.
             if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
                 raise AttributeError(name)
         path = f"{self._path}.{name}"

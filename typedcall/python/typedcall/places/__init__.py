@@ -1,1 +1,1 @@
-"""Where entries come from and go to: pointers of other libraries, and tags."""
+"""Pointers of other libraries, and tags."""

@@ -1,5 +1,5 @@
-"""What holds the address of a C function: ints, ctypes, cffi, capsules, and whatever offers entries
-of its own. No library is imported for it: who has an object of one has imported it already."""
+"""Reads the address of a C function from ints, ctypes, cffi, capsules, and any object that offers
+entries. Imports no library: an object of a library shows that it is imported already."""
 from __future__ import annotations
 
 import sys
@@ -21,16 +21,16 @@ _KINDS = (
 )
 
 
-#: An address, what is known of its flags, and what keeps it valid.
+#: An address, the flags that are known, and the object that keeps it valid.
 _Read = tuple[int, Flags, Any]
 
 
 def read_pointer(
     pointer: Any, signature: str, entries: Callable[[Any], list[Entry]], told: int
 ) -> _Read:
-    """The address in `pointer`, what is known of its flags, and what keeps it valid, if anything
-    does. `entries` asks an object for its own; `told` is what the caller says of it. TypeError for what holds none or is of another
-    signature, ValueError for an address that cannot be one."""
+    """Returns the address in `pointer`, the flags that are known, and the object that keeps the address valid, if any.
+    `entries` returns an object's own entries; `told` holds the flags that the caller gave. Raises TypeError for an
+    object without an address or with another signature, and ValueError for an impossible address."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
@@ -49,12 +49,12 @@ def _checked(address: int, pointer: Any) -> int:
     raise ValueError(f"{show(pointer)} is not the address of a C function")
 
 
-# What tells nothing of const.
+# Sources that do not record const.
 _WITHOUT_CONST = ("cffi", "ctypes", "Numba")
 
 
 def is_of(entry: Entry, signature: str) -> bool:
-    """Is the entry's C function one of this signature, as far as its source can tell?"""
+    """True if the entry's C function has this signature, as far as its source can tell."""
     if are_equivalent(entry.signature, signature):
         return True
     if entry.place not in _WITHOUT_CONST:
@@ -82,14 +82,14 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
 
 def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
-        # Not None either where they raise.
+        # Not None if they raise, either.
         if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
                 f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure"
             )
         address, keep_alive = address_of(pointer)
-        # Without argtypes nothing is known but what the prototype does about exceptions.
+        # Without argtypes, only the prototype's handling of exceptions is known.
         bits = attribute(type(pointer), "_flags_")
         if not is_a(bits, int):
             raise TypeError(f"{show(pointer)} has a prototype without flags")
@@ -119,7 +119,7 @@ def _of_cffi(pointer: Any, signature: str) -> _Read | None:
 def _of_capsule(pointer: Any, signature: str) -> _Read | None:
     capsule = pointer
     if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
-        # Of a declaration that no signature is; what has one offers an entry.
+        # Its declaration is not a signature; any other offers an entry.
         capsule = next(tuple.__iter__(pointer), None)
     if not is_capsule(capsule):
         return None

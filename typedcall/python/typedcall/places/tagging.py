@@ -1,5 +1,5 @@
-"""What tag() is given, checked and read: the rows of a table, the same for CPython's side table and
-for the tags that Python code keeps on PyPy."""
+"""Checks and reads the arguments of tag(): the rows of a table, the same for CPython's side table
+and for the tags that Python code keeps on PyPy."""
 from __future__ import annotations
 
 import operator
@@ -15,15 +15,15 @@ from typedcall.tools.foreign import exact_text, is_a, show
 
 __all__ = ["OF_TAGS", "Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
-#: Where entries are that tag() has given, or a provider in C.
+#: The places of entries from tag() or from a provider in C.
 OF_TAGS = ("def row", "object row")
 #: Signature, flags, address.
 Row = tuple[str, int, int]
 
 
 def read_flags(flags: int, what: str = "flags") -> int:
-    """Flags as they were given, under the name `what`. TypeError for what is no int, ValueError for
-    bits that no flags have."""
+    """Returns the flags as an int; `what` is their name in messages. Raises TypeError unless they
+    are an int, and ValueError for undefined bits."""
     if not hasattr(type(flags), "__index__"):
         raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
     flags = operator.index(flags)
@@ -33,7 +33,7 @@ def read_flags(flags: int, what: str = "flags") -> int:
 
 
 def read_texts(signature: str, casting: str) -> tuple[str, str]:
-    """Both as texts of the exact type. TypeError for what is no str, ValueError for what is no casting."""
+    """Returns both as exact strs. Raises TypeError unless both are strs, and ValueError for an unknown casting."""
     if not is_a(signature, str):
         parse_signature(signature)
     if not is_a(casting, str):
@@ -45,7 +45,7 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
 
 
 def _letters(text: Any) -> str:
-    """`double(double, int)` as "di->d", and what is spelt by letters as it is."""
+    """Returns `double(double, int)` as "di->d", and a signature in letters unchanged."""
     if is_a(text, str):
         text = exact_text(text)
         if "(" in text:
@@ -70,11 +70,11 @@ def bound_method_error(f: Any) -> TypeError:
 
 
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
-    """What a tag of `f` keeps alive of that. Not `f`: the tag goes with it, and nobody sees that the
-    interpreter's table has it."""
-    found = {id(None): None, id(f): f}  # the two that are not
+    """Returns the objects of `kept` that a tag of `f` keeps alive. Not `f`: the tag goes with it,
+    and the garbage collector cannot see the reference in the interpreter's table."""
+    found = {id(None): None, id(f): f}  # the two that are not kept
     for each in kept:
-        # Entries of what shares its memory keep several things.
+        # Entries of pointers that share their memory keep several objects.
         for part in each if type(each) is tuple else (each,):
             found.setdefault(id(part), part)
     return tuple(found.values())[2:] or None
@@ -87,8 +87,8 @@ def read_rows(
     flags: int | Sequence[int],
     entries: Callable[[Any], list[Entry]],
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
-    """The rows that `f` is to have, and what they keep alive, if anything. TypeError and ValueError
-    as tag() has them. `entries`: what asks an object for its own."""
+    """Returns the rows for `f`, and the objects that they keep alive, if any. Raises TypeError and
+    ValueError like tag(). `entries` returns an object's own entries."""
     given: Any = signature
     if not is_a(given, str) and (is_a(address, str) or (is_a(f, str) and callable(given))):
         raise TypeError(
@@ -101,7 +101,7 @@ def read_rows(
         raise bound_method_error(f)
     several: Any = flags
     of_each = None
-    # Flags is an int, over which one can go from 3.11 on.
+    # Flags is an int, and iterable from Python 3.11 on.
     if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
         of_each = [read_flags(each) for each in several]
     of_all = 0 if of_each is not None else read_flags(several)
@@ -128,7 +128,7 @@ def read_rows(
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
-        # What `f` itself offers its own row has, or `f`, unless that shares its memory with others.
+        # The row of `f` keeps what `f` itself offers, or `f` does, unless that shares its memory with others.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)
