@@ -1,4 +1,4 @@
-"""Direct calls of typed functions on PyPy: typedcall.accelerate and what it returns."""
+"""Direct calls of typed functions on PyPy: typedcall.accelerate and its results."""
 from typedcall.pypy.acceleration import Acceleration, accelerate, restore
 from typedcall.pypy.originals import wrapper_of
 

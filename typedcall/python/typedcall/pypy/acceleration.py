@@ -1,5 +1,5 @@
-"""typedcall.accelerate: on PyPy, calls of a module's typed functions go straight to the C
-functions. On CPython, where that would make them slower, it does nothing and says so."""
+"""typedcall.accelerate: on PyPy, makes calls of a module's typed functions go straight to the C
+functions. On CPython, where that would be slower, it does nothing and says so."""
 from __future__ import annotations
 
 import sys
@@ -21,26 +21,26 @@ _NOT_PYPY = (
     f"nothing is installed: this is {sys.implementation.name}, "
     "where the boxed call is the quickest from Python"
 )
-#: The one reason that trust takes away.
+#: The only reason that `trust` overrides.
 _UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
 
-#: What was promised of a function, until restore().
+#: The promises about each function, until restore().
 _promised: IdentityTable[Flags] = IdentityTable()
 
 
 @dataclass(frozen=True)
 class Acceleration:
-    """What accelerate() has done. True if anything is accelerated."""
+    """The result of accelerate(). True if anything is accelerated."""
 
     module: str
-    #: Names that lead to an accelerated function now, "Class.method" for static methods.
+    #: Names that now lead to an accelerated function, "Class.method" for static methods.
     accelerated: list[str] = field(default_factory=list)
     #: Typed functions that stay as they are, and why.
     refused: dict[str, str] = field(default_factory=dict)
-    #: Those that stay, and those of which an overload does, because nobody has said that they need no
-    #: GIL: what `trust=` takes, if you know.
+    #: Functions with an overload that stays boxed because it is not known to run without the GIL:
+    #: pass these to `trust=` if you know that it does.
     untrusted: list[str] = field(default_factory=list)
-    #: Accelerated because accelerate() was told so by `trust=`.
+    #: Accelerated because of `trust=`.
     trusted: list[str] = field(default_factory=list)
     #: Why nothing was tried; empty on PyPy.
     reason: str = ""
@@ -61,8 +61,8 @@ class Acceleration:
 
 
 def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
-    """(namespace, attribute, name to show, function) of what may be typed: functions of the module,
-    and the static methods of its classes."""
+    """Yields (namespace, attribute, name to show, function) for functions that may be typed: those
+    of the module, and the static methods of its classes."""
     own_name = text_attribute(module, "__name__")
     for name, value in members(module):
         if not is_a(value, type):
@@ -74,8 +74,8 @@ def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
 
 
 def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
-    """Where to put a function's substitute: where it was found, and, if it was imported there, also
-    where it was defined. Pickle looks there, and the two stay the same object."""
+    """Yields the places for a function's substitute: where it was found and, if it was imported,
+    also where it was defined. Pickle looks there, and both names must lead to the same object."""
     yield namespace, attribute
     home = module_of(function)
     name = text_attribute(function, "__name__")
@@ -99,12 +99,12 @@ def _check_module(module: Any) -> None:
 
 
 def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
-    """The module that has defined a function, as far as its names say."""
+    """Returns the module that defined a function, as far as its names say."""
     return module_of(namespace if is_a(namespace, type) else function) or module
 
 
 def _why_boxed(entry: Entry) -> str:
-    """Why a shim does not call it; nothing if it does."""
+    """Explains why a shim does not call it; empty if it does."""
     from typedcall.pypy.pointers import says_threads, why_not
 
     if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
@@ -113,29 +113,29 @@ def _why_boxed(entry: Entry) -> str:
 
 
 def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
-    """On PyPy, replaces the typed functions of `module`, and the typed static methods of its
-    classes, by functions that call the C function through cffi when the arguments' types are the
-    very ones of the signature (an int that fits, a float, a bool), and the original in every other
-    case. Results and exceptions, names, documentation, signature and pickling by name stay as they
-    are; `__wrapped__` is the original. Done twice it changes nothing. restore() takes it back.
+    """Replaces the typed functions of `module`, and the typed static methods of its classes, on
+    PyPy by functions that call the C function through cffi if the arguments have exactly the
+    signature's types (an int that fits, a float, a bool), and the original otherwise. Results,
+    exceptions, names, documentation, signature and pickling by name stay the same; `__wrapped__` is
+    the original. Repeating it changes nothing. restore() undoes it.
 
-    Only entries are used that need neither the GIL nor self, set no exception and have no objects
-    or pointers; where one falls back, the original is called. PyPy lets the GIL go around a cffi
-    call, so somebody must have said that several threads may be in the function at once: its entry by
-    PURE or THREAD_SAFE, its module by `__typedcall_effects__ = "thread_safe"`, or you by `trust`.
+    Only entries without the GIL, self, exceptions, objects or pointers are used; if one falls back,
+    the original is called. PyPy releases the GIL around a cffi call, so a function must be known to
+    allow several threads at once: its entry has PURE or THREAD_SAFE, its module has
+    `__typedcall_effects__ = "thread_safe"`, or you pass `trust`.
 
-    `trust` is "thread_safe" or "pure", for all functions of the module, or a list of their names as the
-    result has them. It is your promise that these C functions use nothing of Python and are safe in several threads, as
-    a tag's is: where it is wrong, results are, or the process crashes. It lasts until restore(), in this process.
-    What an entry itself says stands, that it may raise or needs the GIL; but METH_TYPED rows in PyPy's
-    own layout or the seed post's have no word for the GIL, and are let in. What stays boxed for want of such
-    a word is in the result's `untrusted`.
+    `trust` is "thread_safe" or "pure", for all functions of the module, or a list of names as the result has them. It
+    is a promise, like a tag, that these C functions do not use Python and are safe in several threads: if it is wrong,
+    results are wrong or the process crashes. It lasts until restore(), in this process. It does not override an entry
+    that says that it may raise or needs the GIL; but METH_TYPED rows in PyPy's own layout or the seed post's, which
+    cannot say whether they need the GIL, are accepted. Functions that stay boxed for lack of a promise are in the
+    result's `untrusted`.
 
-    What other modules imported from `module` before (`from module import f`) stays the original,
-    unless `module` itself had it from there; such an original cannot be pickled meanwhile, because
-    its name leads to another object. On CPython nothing is installed, and the result says so.
-    TypeError if `module` is none, or `trust` neither; ValueError for a word that is no effect and for names
-    that no typed function of the module has, before anything is changed."""
+    Names that other modules imported before (`from module import f`) keep the original, unless `module`
+    itself imported it from there; such an original cannot be pickled meanwhile, because its name leads to
+    another object. On CPython nothing is installed, and the result says so. Before any change, raises
+    TypeError if `module` is not a module or `trust` has the wrong type, and ValueError for an unknown
+    effect, or for a name that no typed function of the module has."""
     _check_module(module)
     promise = read_trust(trust)
     if not IS_PYPY:
@@ -178,8 +178,8 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
 
 
 def restore(module: ModuleType) -> list[str]:
-    """Puts the original functions back where accelerate(module) has replaced them, and forgets what was
-    promised of them. Returns their names. TypeError if `module` is none."""
+    """Restores the original functions that accelerate(module) replaced, and drops the promises about
+    them. Returns their names. Raises TypeError if `module` is not a module."""
     _check_module(module)
     restored = []
     for namespace, attribute, shown, function in _places(module):

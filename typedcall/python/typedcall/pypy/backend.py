@@ -1,5 +1,5 @@
-"""What typedcall/calling/api.py needs of PyPy: entries from METH_TYPED metadata, and tags from outside in a table of
-this module's. typedcall/calling/cpython_backend.py says what each function is for; function.py calls."""
+"""PyPy's half of typedcall/calling/api.py: entries from METH_TYPED metadata, and a table of tags in this module.
+typedcall/calling/cpython_backend.py documents each function; function.py calls."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -28,12 +28,12 @@ __all__ = [
 
 HAS_SIDE_TABLE = False
 
-#: What why_not() allows a call through cffi, which is no question of flags alone.
+#: None stands for what why_not() allows through cffi, which depends on more than flags.
 CAPABILITIES = None
 
 
 class _Tag(NamedTuple):
-    """What tag() was told of one callable: (signature, flags, address), and what it was given."""
+    """The arguments of tag() for one callable: (signature, flags, address), and the object to keep alive."""
 
     rows: list[Row]
     keep_alive: Any
@@ -57,15 +57,15 @@ def pickle_by(reduce: Callable[..., Any]) -> None:
 
 def own_entries(f: Any) -> list[Entry]:
     function = _wrapper(f)
-    # Not handed over without a look at its type: some of PyPy's own objects crash every extension.
+    # Only passed on if its type is known: some of PyPy's own objects crash every extension.
     read = attribute(function, "__func__") if _is_bound_builtin(function) else function
-    # Not `in`, which would ask a metaclass for its `__eq__`.
+    # Not `in`, which would call a metaclass's `__eq__`.
     is_readable = any(type(read) is each for each in _native.TYPES)
     rows = _native.entries(read) if is_readable else []
     existing = _tags.get(function)
     if existing is not None:
         keep = (function, existing.keep_alive)
-        # What the layout cannot say, a tag of the same C function does.
+        # A tag of the same C function gives the flags that the layout cannot.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
         rows += [(*row, "object row", keep) for row in existing.rows]
@@ -89,7 +89,7 @@ def obstacle(entry: Entry, can: int | None) -> str:
 
 
 def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
-    # Where there is something to list, the caller does.
+    # If there are entries to list, the caller lists them.
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
@@ -97,8 +97,8 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
-    """Does one of these rows say of a function in a layout without flags what that cannot, and nothing
-    else?"""
+    """True if one of these rows tags the same function with flags that its layout lacks, and changes
+    nothing else."""
     for text, told, address in rows:
         promised = Flags(told) & PROMISES
         if promised and entry.place == BARE_LAYOUT and (text, address) == (entry.signature, entry.address):
@@ -119,7 +119,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:
-            # A new tuple: who has resolved it keeps the old one. What is there already is not added.
+            # A new tuple: functions resolved before keep the old one. Objects that are in it already are not added.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))
         return
@@ -136,7 +136,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
 
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
-    """What a tag is to keep that has these entries of the last tag, too."""
+    """Returns the objects that a new tag must keep alive if it has these entries of the old tag."""
     return [entry.keep_alive for entry in present]
 
 

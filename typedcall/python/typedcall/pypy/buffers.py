@@ -1,5 +1,5 @@
-"""PyPy: a buffer argument of a C function that is called through cffi: a pointer to the exporter's own
-memory, and how many elements there are."""
+"""PyPy: passes a buffer argument to a C function through cffi, as a pointer to the exporter's own
+memory and the number of elements."""
 from __future__ import annotations
 
 import array
@@ -13,19 +13,19 @@ __all__ = ["buffer_type", "release", "taker"]
 
 
 def buffer_type(letters: str) -> str | None:
-    """The C type of the elements, as cffi reads it; None for those that it has no memory of."""
+    """Returns the C type of the elements for cffi; None if it cannot view such memory."""
     code = CODES[pointee(letters)]
     return "char" if code.kind == "string" else C_TYPES.get((code.kind, code.size))
 
 
 def release(pointer: Any) -> None:
-    """The exporter may change its size again."""
+    """Lets the exporter change its size again."""
     ffi().release(pointer)
 
 
 def taker(letters: str) -> Callable[[Any], Any]:
-    """Makes an array of cffi's of an exporter's elements, which is released behind the call; None for what the
-    wrapper would refuse, or knows more of. What bytes and arrays are is known without a look."""
+    """Returns a function that makes a cffi array of an exporter's elements, to be released after the call; it returns
+    None for exporters that the wrapper would refuse, or that need its checks. bytes and arrays need no checks."""
     from_buffer = ffi().from_buffer
     if letters == "*s":
 
@@ -40,7 +40,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
     of_bytes = is_const(letters) and (code.kind, code.size) == ("unsigned", 1)
     array_of_bytes = ffi().typeof("unsigned char[]")
     elements = ffi().typeof(f"{buffer_type(letters)}[]")
-    # Those of array.array that are of the very width: "l" and "q", say.
+    # The array.array codes of exactly this width: "l" and "q", say.
     formats = {each for each in "bBhHiIlLqQfd" if array.array(each).itemsize == code.size
                and each in formats_of(letters)}
 
@@ -56,7 +56,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
         except (TypeError, ValueError, BufferError):
             return None
         is_aligned = int(ffi().cast("uintptr_t", made)) % code.alignment == 0
-        # A C bool has one of two bytes, a buffer's item any.
+        # A C bool is 0 or 1, a buffer's item can be any byte.
         if len(made) and (not is_aligned or code.kind == "bool" and max(ffi().buffer(made)[:]) > 1):
             release(made)
             return None

@@ -1,5 +1,5 @@
-"""PyPy: what resolve() gives, a C function that is called with what the boxed wrapper would make of the
-arguments: through cffi where several threads may be in it, else in one thread at a time."""
+"""PyPy: the result of resolve(), a C function that converts arguments as the boxed wrapper does. It is
+called through cffi if several threads may be in it, else in one thread at a time."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,12 +15,13 @@ from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_
 
 __all__ = ["TypedFunction"]
 
-#: Held by the one thread that is in a function without the GIL of which nothing says that others may be.
+#: Held by the one thread that is in a function without the GIL that is not known to allow others.
 _alone = RenewedLock()
 
 
 def _no_result(*args: Any) -> Any:
-    """The call of the C function for values that it does not take; Python's callable is for TypedFunction to call."""
+    """Stands for the call of the C function for values that it does not take; TypedFunction then calls the Python
+    callable."""
     return NotImplemented
 
 
@@ -63,10 +64,10 @@ class TypedFunction:
         self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
         #: The function as a cffi function pointer, which is the quickest to call and keeps alive
-        #: what the entry does; None where cffi cannot call it.
+        #: what the entry does; None if cffi cannot call it.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
-        # Whoever has resolved an entry that DIFFERS has asked for it.
+        # The caller of resolve() has asked for an entry that DIFFERS.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
@@ -75,16 +76,16 @@ class TypedFunction:
         self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
-            # The GIL keeps threads apart, those that call the wrapper, too. What a tag names may be a callback of
-            # ctypes, which takes the GIL, also where its thread has it: there a lock does.
+            # The GIL keeps threads apart, including those that call the wrapper. A tag may name a ctypes
+            # callback, which takes the GIL even if its thread holds it: there, a lock is used.
             self._is_alone = not entry.place.endswith(" metadata")
             flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
             self._call = self._convert_and_call
-            if says_threads(entry):  # cffi lets go of the GIL
+            if says_threads(entry):  # cffi releases the GIL
                 self._call = direct_call(entry, _no_result if self._falls_back else self._native)
 
-    #: What pickle_by() was given.
+    #: The argument of pickle_by().
     reduce: ClassVar[Callable[..., Any]]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -94,7 +95,7 @@ class TypedFunction:
         return self._boxed(*args) if result is NotImplemented and self._falls_back else result
 
     def _arrange_and_call(self, args: Any, keywords: dict[str, Any]) -> Any:
-        """With all arguments by position, defaults among them."""
+        """Calls with all arguments by position, including defaults."""
         if self._reason is not None:
             self._refuse()
         try:
@@ -104,7 +105,7 @@ class TypedFunction:
         except TypeError:
             if not self._falls_back:
                 raise
-            return self.callable(*args, **keywords)  # knows better
+            return self.callable(*args, **keywords)  # it decides
         result = self._call(*values)
         return self.callable(*args, **keywords) if result is NotImplemented and self._falls_back else result
 

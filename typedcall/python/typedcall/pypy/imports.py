@@ -1,5 +1,5 @@
-"""The import hook of typedcall.accelerate_imports: modules are accelerated right after they have
-been executed, whoever finds and loads them."""
+"""The import hook of typedcall.accelerate_imports: accelerates modules right after they are
+executed, with any finder and loader."""
 from __future__ import annotations
 
 import importlib.machinery
@@ -16,8 +16,8 @@ __all__ = ["ImportHook", "accelerate_imports"]
 
 
 class _Loader:
-    """In front of a module's loader until the module has been executed; then the module and its
-    spec have the loader that they would have had."""
+    """Replaces a module's loader until the module has been executed; then the module and its spec
+    have the loader that they would have had."""
 
     def __init__(self, loader: Any, hook: ImportHook) -> None:
         self._loader = loader
@@ -36,18 +36,18 @@ class _Loader:
         if getattr(module, "__loader__", None) is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
-        # The module may have put another into its place.
+        # The module may have put another one into its place.
         self._hook.accelerate(sys.modules.get(module.__name__, module))
 
 
 class ImportHook:
     """Accelerates the modules called `modules`, with their submodules, or for "*" all extension
-    modules, when they are imported or reloaded; those that are imported already at once. Other
-    finders and loaders work as before. A context manager; remove() ends it, and what has been
-    accelerated stays so. On CPython nothing is installed.
+    modules, when they are imported or reloaded, or now if they are imported already. Other finders
+    and loaders work as before. A context manager; remove() ends it, and modules stay accelerated.
+    On CPython nothing is installed.
 
-    `trust` is accelerate()'s, for all functions of these modules: "thread_safe" or "pure". Names are one
-    module's, and are for accelerate(). TypeError unless `modules` is a str or an iterable of them."""
+    `trust` is accelerate()'s, for all functions of these modules: "thread_safe" or "pure". A list of names belongs
+    to one module: pass it to accelerate(). Raises TypeError unless `modules` is a str or an iterable of strs."""
 
     def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
@@ -59,7 +59,7 @@ class ImportHook:
             raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
         self._trust = trust
         self._searching = threading.local()
-        #: What was done, by the module's name; for "*" only where something is typed.
+        #: The results by module name; for "*" only for modules with typed functions.
         self.results: dict[str, Acceleration] = {}
         if not IS_PYPY:
             return
@@ -80,7 +80,7 @@ class ImportHook:
             return True
         while isinstance(loader, _Loader):
             loader = loader._loader
-        # Only extensions have typed functions of their own; whoever imports these gets them.
+        # Only extensions define typed functions; modules that import these share the objects.
         is_extension = isinstance(loader, importlib.machinery.ExtensionFileLoader)
         return is_extension and "*" in self._names
 
@@ -94,8 +94,8 @@ class ImportHook:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> Any | None:
-        """A finder's: what the other finders find, with our loader in front of theirs."""
-        if getattr(self._searching, "name", None) == name:  # asked by another finder of this kind
+        """Finds a spec by the other finders, and puts our loader in front of theirs."""
+        if getattr(self._searching, "name", None) == name:  # called by another finder of this kind
             return None
         before = getattr(self._searching, "name", None)
         self._searching.name = name
@@ -121,11 +121,11 @@ class ImportHook:
 
     @property
     def active(self) -> bool:
-        """Is it among the finders?"""
+        """True if it is among the finders."""
         return any(finder is self for finder in sys.meta_path)
 
     def remove(self) -> None:
-        """Takes the hook out. Doing it again changes nothing."""
+        """Removes the hook. Repeating it changes nothing."""
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
     def __enter__(self) -> ImportHook:
@@ -143,6 +143,6 @@ class ImportHook:
 
 
 def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
-    """Accelerates modules as they are imported, or now if they are already; see
-    ImportHook, which is returned."""
+    """Accelerates modules as they are imported, or now if they are imported already. Returns the
+    ImportHook."""
     return ImportHook(modules, trust=trust)

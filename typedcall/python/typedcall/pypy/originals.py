@@ -1,4 +1,4 @@
-"""Which function accelerate() has put into the place of which."""
+"""Records the original of each function that accelerate() replaced."""
 from __future__ import annotations
 
 import weakref
@@ -14,7 +14,7 @@ __all__ = ["find_shim", "wrapper_of"]
 
 
 class _Shim(NamedTuple):
-    """What is known of a function that was put in the place of another."""
+    """A function that replaces another."""
 
     wrapper: Any
     entries: list[Entry]
@@ -23,18 +23,18 @@ class _Shim(NamedTuple):
 
 _shims: IdentityTable[_Shim] = IdentityTable()
 _making = RenewedLock()
-# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own.
+# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own wrapper alive.
 _shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
 
 
 def wrapper_of(function: Any) -> Any:
-    """The boxed function behind one of accelerate()'s, else None."""
+    """Returns the boxed function behind an accelerated one, else None."""
     shim = _shims.get(function)
     return None if shim is None else shim.wrapper
 
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
-    """The one shim of a function, whatever the names it has; None if there can be none."""
+    """Returns the single shim of a function, whatever its names; None if there can be none."""
     from typedcall.pypy.shims import make_shim
 
     with _making.lock:

@@ -1,4 +1,4 @@
-"""PyPy: which entries are called through cffi, and their C functions as cffi pointers."""
+"""PyPy: decides which entries are called through cffi, and makes cffi pointers of their C functions."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -12,9 +12,9 @@ __all__ = ["native_pointer", "new_place", "says_threads", "why_not"]
 
 
 def _c_type(letters: str) -> str | None:
-    """The C type of a number, or void, as cffi reads it. None for what a shim cannot pass:
-    pointers, strings, objects, complex numbers, and long doubles, of which cffi does not make a
-    float."""
+    """Returns the C type of a number, or void, for cffi; None for types that a shim cannot pass:
+    pointers, strings, objects, complex numbers, and long doubles, which cffi does not convert to
+    floats."""
     if letters == "v":
         return "void"
     code = CODES.get(letters)
@@ -22,9 +22,9 @@ def _c_type(letters: str) -> str | None:
 
 
 def why_not(entry: Entry) -> str | None:
-    """Why a call of the entry cannot go through cffi; None if it can. The GIL is not held in such a
-    call, and an exception set there would come out somewhere else. What falls back calls the Python
-    function itself."""
+    """Explains why an entry cannot be called through cffi; None if it can. Such a call does not
+    hold the GIL, and an exception set there would surface elsewhere. A function that falls back
+    calls the Python function itself."""
     asks = entry.flags.asks(Flags.FALLS_BACK)
     if asks:
         return asks
@@ -41,14 +41,14 @@ def why_not(entry: Entry) -> str | None:
 
 
 def says_threads(entry: Entry) -> bool:
-    """Has somebody said that several threads may be in it at once? PyPy lets the GIL go around a cffi
-    call. What is pure has no effect that others could see."""
+    """True if several threads are known to be allowed in it at once: PyPy releases the GIL around a
+    cffi call. A pure function has no effects that others could see."""
     return bool(entry.flags & PROMISES)
 
 
 def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
-    """The C function as a cffi function pointer that keeps `keep_alive`. The caller has asked
-    why_not()."""
+    """Returns the C function as a cffi function pointer that keeps `keep_alive`. The caller has
+    checked why_not()."""
     arguments, result = parse_signature(signature)
     parameters = ", ".join(map(_parameter, arguments)) or "void"
     return pointer_to(f"{_c_type(result)}(*)({parameters})", address, keep_alive)
@@ -61,6 +61,6 @@ def _parameter(letters: str) -> str:
 
 
 def new_place(entry: Entry) -> Callable[[], Any]:
-    """Makes the places where an entry that falls back puts its values."""
+    """Returns a function that makes the slots for the values of an entry that falls back."""
     ctype = ffi().typeof(f"{_c_type(entry.python_types()[1])} *")
     return lambda: ffi().new(ctype)

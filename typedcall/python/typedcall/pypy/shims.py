@@ -1,5 +1,5 @@
-"""PyPy: Python functions that hand their arguments to a C function through cffi when the types are its own, or for
-resolve() can be made so, and to the boxed wrapper otherwise. acceleration.py puts them into modules."""
+"""PyPy: Python functions that call a C function through cffi if the arguments have its types, or for resolve() can
+be converted to them, and the boxed wrapper otherwise. acceleration.py puts them into modules."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +22,15 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# What a Python object's type must be for a parameter of a kind; then cffi converts as the wrapper
-# does, or raises OverflowError.
+# The exact Python type for a parameter of each kind; cffi then converts as the wrapper does, or
+# raises OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
-#: The kinds of values, of typedcall/overload_choice.h, that these types are.
+#: The value kinds of typedcall/overload_choice.h for these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
 #: For a parameter of such a type: the test for objects that are converted, and the value as the wrapper makes it.
-#: cffi asks `__float__` as PyFloat_AsDouble() does, but for a subclass of float, which only old versions ask. For an
-#: int it would ask `__int__`.
+#: cffi calls `__float__` as PyFloat_AsDouble() does, but for a subclass of float only in old versions. For an int it
+#: would call `__int__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -38,29 +38,30 @@ _CONVERSIONS = {
 }
 
 
-#: The exceptions by which conversions refuse an argument, as for the extension modules.
+#: The exceptions by which conversions refuse an argument, as in the extension modules.
 _REFUSALS = TypeError, ValueError, OverflowError, BufferError
 
 
 class _Choice(NamedTuple):
-    """One entry as a branch: the Python types that its arguments have."""
+    """One entry as a branch: the Python types of its arguments."""
 
     types: tuple[str, ...]
     entry: Entry
     usable: bool
-    #: Does it take all arguments that can be converted to its types, or those of the types alone?
+    #: True if it takes all arguments that can be converted to its types, not only exact types.
     converts: bool = False
 
 
 def _types(entry: Entry) -> tuple[str, ...]:
-    """The Python types of its arguments; a shim looks for none of the others (objects, strings), and asks for a buffer."""
+    """Returns the Python types of its arguments; a shim tests for none of the others (objects, strings), and requests a
+    buffer."""
     return tuple("*" + pointee(each) if is_buffer(each) else _PYTHON_TYPES.get(kind_of(each), kind_of(each))
                  for each in entry.python_types()[0])
 
 
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
-    """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that has
-    other types."""
+    """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that
+    has other types."""
     alike = [entry for entry in entries
              if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
     kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
@@ -69,43 +70,43 @@ def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
-    """The entries that arguments of exactly their types lead to, in the table's order: an int that does
-    not fit goes to the wrapper, which knows the others. One that cannot be called here, or comes behind one that
-    has other types, keeps its place: those types are its own."""
+    """Returns the entries that are chosen by arguments of exactly their types, in the table's order: an int that
+    does not fit goes to the wrapper, which knows the others. An entry that cannot be called here, or comes after
+    one with other types, keeps its place: those types belong to it."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
         types = _types(entry)
         if types not in found:
             first = _first(types, entries)
             found[types] = _Choice(types, first, types == _types(first) and why_not(first) is None)
-    # One that takes objects may want any at all: which one wins then is for the wrapper to say.
+    # An entry with objects may accept anything: only the wrapper can tell which one wins.
     any_object = {len(types) for types in found if "object" in types}
-    # As one of pointers may want the same exporters as one of buffers, and a text is a string, too.
+    # Likewise, pointers and buffers may accept the same exporters, and a text is a string, too.
     any_buffer = {len(types) for types in found if {"pointer", "string"} & set(types)}
     return [choice for types, choice in found.items() if len(types) not in any_object
             if len(types) not in any_buffer or not any(each[0] == "*" for each in types)]
 
 
 def _is_own_name(name: str) -> bool:
-    """Can code have it that is none of the names of a shim's own, and stays the same there? Signatures have
-    others: Python code has names in the form NFKC."""
+    """True if generated code can use it as a name: it clashes with none of the shim's own, and stays the
+    same. Signatures may have others: Python code normalises names to NFKC."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
 def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any]:
-    """The defaults of a shim that has the callable's own parameters, as the C types have them; none where
-    it has to take *args and **keywords."""
+    """Returns the defaults of a shim that has the callable's own parameters, as C values; empty if it
+    must take *args and **keywords."""
     if parameters is None or not all(map(_is_own_name, parameters.names)):
         return []
     count = len(parameters.names)
     if parameters.positional_only == count and not any(parameters.optional):
-        return []  # the wrapper knows what to say of keywords
+        return []  # the wrapper raises the right error for keywords
     whole = [choice for choice in choices if len(choice.types) == count]
     if not whole or any(len(choice.types) > count for choice in choices):
         return []
     defaults = []
     for i, (optional, default) in enumerate(zip(parameters.optional, parameters.defaults)):
-        # Overloads have a default each in its own type: which one, the wrapper says.
+        # Each overload has the default in its own type: only the wrapper can choose.
         if optional and len({choice.types[i] for choice in whole}) > 1:
             return []
         try:
@@ -117,8 +118,8 @@ def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list
 
 
 def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Callable[..., Any]:
-    """Calls the wrapper of a shim where arguments are missing, or too many: it says what is wrong. What is
-    the default is as if it had not been passed. It does not show in tracebacks."""
+    """Returns a function that calls a shim's wrapper if arguments are missing, or too many, so that it raises
+    the right error. An argument equal to its default counts as not passed. It is hidden from tracebacks."""
     names, positional = parameters.names, parameters.positional
 
     def refused(values: tuple[Any, ...], rest: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -136,7 +137,7 @@ def _falls_back(choice: _Choice) -> bool:
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """Calls the C function where the types are its own, or can be made so."""
+    """Returns code that calls the C function if the arguments have its types, or can be converted."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
     tests, passed = [], []
     for at, (argument, each) in enumerate(zip(arguments, choice.types)):
@@ -152,8 +153,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
     if _falls_back(choice):
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
-            # Used again, for to make one takes longer than the call. Other threads run
-            # meanwhile, so no other call has it until then.
+            # Reused, because making one takes longer than the call. Other threads run meanwhile, so
+            # no other call may have it until then.
             called = [
                 "try:",
                 f"    _value = _free{i}.pop()",
@@ -164,10 +165,10 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
                 f"    _free{i}.append(_value)",
                 "    return _result",
             ]
-    # What falls back leaves all that it does not take to Python.
+    # A function that falls back leaves all that it does not take to Python.
     refusals = "_refusals" if choice.converts and _falls_back(choice) else "_OverflowError"
     called = ["try:", *("    " + line for line in called), f"except {refusals}:", "    pass"]
-    # From the last one to the first: each is released whatever happens behind it.
+    # From the last one to the first: each is released whatever happens after it.
     for at in reversed(buffers):
         called = [f"_b{at} = _take{i}[{at}]({arguments[at]})", f"if _b{at} is not None:", "    try:",
                   *("        " + line for line in called),
@@ -176,7 +177,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
 
 
 def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None) -> str:
-    """With `parameters` the shim has these, and takes faulty calls, too; else it takes whatever comes."""
+    """Returns the source of a shim. With `parameters` the shim has these, and handles wrong calls, too;
+    otherwise it takes any arguments."""
     if parameters is None:
         lines = [f"def {name}(*_args, **_keywords):", "    if not _keywords:"]
         for i, choice in enumerate(choices):
@@ -206,7 +208,7 @@ def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None
 
 
 def _copy_names(shim: Any, wrapper: Any) -> None:
-    """To be done before it is made a builtin function, whose names are read-only."""
+    """Copies the wrapper's names. Call it before the shim becomes a builtin function, whose names are read-only."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         with contextlib.suppress(AttributeError, TypeError):
             setattr(shim, name, getattr(wrapper, name))
@@ -220,10 +222,10 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
 
 
 def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None) -> Any:
-    """Compiled for each function: the JIT then knows the globals of each piece of code."""
+    """Compiles a shim for each function: the JIT then knows the globals of each piece of code."""
     defaults = _defaults(parameters, choices)
     if parameters is not None and not defaults:
-        # What goes by name only goes to the wrapper, unless the shim has these names.
+        # Keyword-only arguments go to the wrapper, unless the shim has these names.
         choices = [choice for choice in choices if len(choice.types) <= parameters.positional]
         parameters = None
     name = text_attribute(wrapper, "__name__") or ""
@@ -240,8 +242,8 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     if parameters is not None:
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
-        # What leaves out the last parameters does what the whole function does with their defaults, and may
-        # be quicker where that falls back.
+        # An entry without the last parameters does what the whole function does with their defaults, and
+        # may be quicker if that falls back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole
@@ -257,16 +259,16 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that calls an entry, for which why_not() has no reason, with all arguments that Python
-    itself converts to its types, and `otherwise` with others and with ints that do not fit."""
+    """Returns a function that calls an entry that why_not() allows, if Python itself can convert all
+    arguments to its types, and `otherwise` for other arguments and for ints that do not fit."""
     choices = [choice._replace(converts=True) for choice in _choices([entry])]
     return _compile(otherwise, choices, None)  # type: ignore[no-any-return]
 
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
-    """A builtin function (for PyPy: it does not bind as a method, and does not show in tracebacks)
-    that does what `wrapper` does; None when none of the entries can be called through cffi. One of which
-    nobody has said that threads may be in it is not."""
+    """Returns a builtin function (on PyPy it does not bind as a method, and is hidden from tracebacks)
+    that does what `wrapper` does; None if none of the entries can be called through cffi. An entry not
+    known to be thread-safe cannot."""
     choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None

@@ -1,5 +1,5 @@
-"""Who says that a function may be called without the GIL, several threads at once: its entry, its module, or
-whoever calls accelerate(trust=...) and knows better."""
+"""Decides whether a function may be called without the GIL, by several threads at once: its entry, its
+module, or the caller of accelerate(trust=...) says so."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -9,10 +9,10 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The effects that let a function in, by the words that C++ providers have for them.
+#: The effects that let a function in, by the names that C++ providers use.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
-#: The attribute in which a module says one of these words of all its typed functions.
+#: The attribute in which a module names one of these effects for all its typed functions.
 _OF_MODULE = "__typedcall_effects__"
 
 
@@ -20,14 +20,14 @@ class Trust(NamedTuple):
     """What was promised."""
 
     effects: Flags
-    #: Of these functions; None: of all.
+    #: The functions that it applies to; None for all.
     names: frozenset[str] | None
 
     def of(self, name: str) -> Flags:
         return self.effects if self.names is None or name in self.names else Flags(0)
 
     def check(self, module: str, typed: list[str]) -> None:
-        """ValueError for a name that none of these functions has."""
+        """Raises ValueError for a name that none of these functions has."""
         unknown = sorted(self.names - set(typed)) if self.names is not None else []
         if unknown:
             offered = ", ".join(typed) or "it has none"
@@ -35,7 +35,7 @@ class Trust(NamedTuple):
 
 
 def read_trust(trust: Any) -> Trust:
-    """What accelerate() was given. TypeError and ValueError for what makes no sense."""
+    """Reads the `trust` of accelerate(). Raises TypeError or ValueError if it is wrong."""
     if trust is None:
         return Trust(Flags(0), None)
     if is_a(trust, str):
@@ -46,7 +46,7 @@ def read_trust(trust: Any) -> Trust:
         if not trust or trust & ~PROMISES:
             raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
         return Trust(trust, None)
-    # Of a mapping only the keys would count, and of bytes the numbers.
+    # A mapping would count as its keys, and bytes as numbers.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
         raise TypeError(f"trust is {_LISTED}, not a '{type_name(trust)}' object")
     names = list(trust)
@@ -57,5 +57,5 @@ def read_trust(trust: Any) -> Trust:
 
 
 def said_by_module(module: Any) -> Flags:
-    """What a module says of all its typed functions, if anything."""
+    """Returns the flags that a module states for all its typed functions, if any."""
     return _WORDS.get(text_attribute(module, _OF_MODULE) or "", Flags(0))
