@@ -1,4 +1,4 @@
-"""Which exporters of memory (PEP 3118) are buffers of a type, by their formats."""
+"""Matches exporters of memory (PEP 3118) with buffer types, by their formats."""
 from __future__ import annotations
 
 import functools
@@ -11,8 +11,8 @@ __all__ = ["fits_buffer", "formats_of"]
 
 @functools.cache
 def formats_of(letters: str) -> frozenset[str]:
-    """The formats of its elements, whose size counts besides. typedcall/convert/pointer.h does
-    the same: the marks say that the bytes are in this machine's order."""
+    """Returns the formats of its elements, whose size must match, too. typedcall/convert/pointer.h
+    does the same: prefixes must mean this machine's byte order."""
     code = CODES[pointee(letters)]
     same = [each.letters for each in CODES.values() if each.kind == code.kind]
     if code.size == 1 and code.kind in ("signed", "unsigned"):
@@ -21,7 +21,7 @@ def formats_of(letters: str) -> frozenset[str]:
 
 
 def fits_buffer(letters: str, value: Any) -> bool:
-    """Is `value` what a buffer argument takes? Alignment is not looked at."""
+    """True if a buffer argument accepts `value`. Alignment is not checked."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
         return isinstance(value, str)

@@ -1,4 +1,4 @@
-"""The functions that a C header declares: what of it a C compiler sees, and the declarations in that."""
+"""The functions that a C header declares: finds the text that a C compiler sees, and reads the declarations in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typedcall.record.c_text import declaration_of
 
 __all__ = ["functions_of"]
 
-# Each looks at no character twice.
+# Each reads every character only once.
 _COMMENT_OR_TEXT = re.compile(
     r"/\*(?:.*?\*/|(?P<open>.*))|//[^\n]*" r'|"(?:\\.|[^"\\\n])*"?' r"|'(?:\\.|[^'\\\n])*'?", re.DOTALL
 )
@@ -27,9 +27,9 @@ _DEEPEST = 63
 
 
 def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """The signatures of the functions that `is_wanted` by their names in C, by these. Those that are
-    static no library has. ValueError for a text that cannot be read, or that says two things of one
-    name; TypeError for what has no signature."""
+    """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Skips
+    static functions, which no library exports. Raises ValueError if the text cannot be read, or
+    declares a name in two ways; TypeError for a function without a signature."""
     seen, macros = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
@@ -76,15 +76,15 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
 
 
 def _seen_by_c(text: str) -> tuple[str, set[str]]:
-    """Without comments and directives, and what C does not see; and the names of its macros, but of
-    those that stand for themselves. Where nobody knows whether a condition is true, both branches are
-    seen."""
+    """Returns the text without comments, directives and excluded branches; and the names of its
+    macros, except those that stand for themselves. If a condition is unknown, both branches are
+    kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
     kept: list[str] = []
     names: set[str] = set()
-    # None: defined, but nobody knows as what.
+    # None: defined, with an unknown value.
     values: dict[str, str | None] = {"__cplusplus": "0"}
-    # Around the line: is it seen, was it around that, is a branch before it?
+    # Around the line: is it seen, was the surrounding text seen, was an earlier branch taken?
     now: bool | None = True
     guard = ""
     around: list[tuple[bool | None, bool | None]] = []
@@ -113,7 +113,7 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
             if word == "define" and body.strip() != name:
                 names.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            # Where a guard defines it, it is defined, and somebody else may have said as what.
+            # A guard is defined by its header, but another definition may have come before, with another value.
             if name != guard:
                 values[name] = body.strip() if is_known else None
             guard = ""
@@ -129,7 +129,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def _guard(word: str, rest: str, behind: list[str]) -> str:
-    """The macro of a header's first line, which is empty where it has been read before: "" if it is none."""
+    """Returns the include guard that the header's first line tests, or "" if there is none."""
     defined = _DIRECTIVE.match(behind[0]) if behind else None
     if defined is None or defined.group(1) != "define" or not (word == "ifndef" or "!" in rest):
         return ""
@@ -160,7 +160,7 @@ def _truth(value: int | None) -> bool | None:
 
 
 def _value(words: list[str], values: dict[str, str | None], depth: int) -> int | None:
-    """What a condition is, as far as its constants, __cplusplus and the header's own macros tell."""
+    """Evaluates a condition as far as its constants, __cplusplus and the header's own macros allow."""
     if depth > _DEEPEST or "?" in words:
         return None
     for sign, deciding in (("||", True), ("&&", False)):
@@ -192,7 +192,7 @@ def _value(words: list[str], values: dict[str, str | None], depth: int) -> int |
 
 
 def _split(words: list[str], signs: set[str]) -> list[list[str]]:
-    """At these signs, where they are in no parentheses; nothing where these do not match."""
+    """Splits at these signs outside parentheses; returns nothing if parentheses do not match."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:

@@ -1,5 +1,5 @@
-"""C declarations, read token by token in linear time: specifiers in whatever order, pointers, arrays,
-functions. What is not understood is a ValueError: nothing is guessed."""
+"""Parses C declarations, token by token in linear time: specifiers in any order, pointers, arrays,
+functions. Raises ValueError for anything that it does not understand: it never guesses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, Union
 
 __all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
 
-# What is no name of C's own, by one that is. `intptr_t` and `size_t` stand for "n" and "N".
+# Names that are not C's own, by an equivalent that is. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
     "intptr_t": "intptr_t",
     "size_t": "size_t",
@@ -29,7 +29,7 @@ _ALIASES = {
     "_cffi_float_complex_t": "float _Complex",
     "_cffi_double_complex_t": "double _Complex",
 }
-# BLAS and LAPACK in SciPy: `ctypedef double d` and its like, which Cython writes with the module.
+# BLAS and LAPACK in SciPy: `ctypedef double d` and others, which Cython writes with the module's name.
 _BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
 _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
 _FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
@@ -47,7 +47,7 @@ _TAGS = {"struct", "union", "enum"}
 _BASIC = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
 }  # fmt: skip
-# No names either, and nothing that is understood here.
+# Not names either, and not understood here.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
     "__typeof__", "__thread", "__alignof__", "alignas", "alignof", "asm", "auto", "break", "case",
@@ -57,7 +57,7 @@ _OTHERS = {
 
 
 def _spellings() -> dict[tuple[str, ...], str]:
-    """C's types, by their words in alphabetical order."""
+    """Returns C's types, by their words in alphabetical order."""
     made = {}
     for name in ("void", "bool", "char", "float", "double", "long double", "signed char", "unsigned char",
                  "float _Complex", "double _Complex", "long double _Complex"):  # fmt: skip
@@ -73,12 +73,12 @@ def _spellings() -> dict[tuple[str, ...], str]:
 
 
 _SPELLINGS = _spellings()
-# C promises its programs 63 levels of brackets, 12 of declarators.
+# C guarantees 63 levels of brackets, 12 of declarators.
 _DEEPEST = 63
 
 
 def _standard(name: str) -> str | None:
-    """The name in C, or "int32" and the like, of a type that others have named: `Py_ssize_t`, `uint8_t`."""
+    """Returns the name in C, or "int32" and the like, of a type with another name: `Py_ssize_t`, `uint8_t`."""
     fixed = _FIXED_WIDTH.fullmatch(name)
     if fixed is not None:
         return fixed.group(1)
@@ -87,22 +87,22 @@ def _standard(name: str) -> str | None:
 
 
 class Pointer(NamedTuple):
-    """Of a type: it points to what follows."""
+    """A layer of a type: it points to the rest."""
 
     is_const: bool
 
 
 class Array(NamedTuple):
-    """Of a type: an array of what follows."""
+    """A layer of a type: an array of the rest."""
 
-    #: As the text has it, without `static` and qualifiers; "" where there is none.
+    #: As in the text, without `static` and qualifiers; "" if there is none.
     length: str
 
 
 class Function(NamedTuple):
-    """Of a type: a function that returns what follows."""
+    """A layer of a type: a function that returns the rest."""
 
-    #: None where the text does not say: `double f()`.
+    #: None if the text gives none: `double f()`.
     parameters: tuple[Parameter, ...] | None
     is_variadic: bool
 
@@ -113,12 +113,12 @@ Layer = Union[Pointer, Array, Function]
 class Type(NamedTuple):
     """`const double *x[3]` is an array (layers[0]) of pointers (layers[1]) to `double`, which is const."""
 
-    base: str  # "unsigned long", "int32", "struct x", or a name that is not known
+    base: str  # "unsigned long", "int32", "struct x", or an unknown name
     is_const: bool = False
     layers: tuple[Layer, ...] = ()
 
     def qualified(self) -> Type:
-        """The same with `const` in front of its name. An array's elements are what is const."""
+        """Returns the type with `const` before its name. For an array, the elements are const."""
         for at, layer in enumerate(self.layers):
             if isinstance(layer, Pointer):
                 layers = (*self.layers[:at], Pointer(True), *self.layers[at + 1:])
@@ -129,14 +129,14 @@ class Type(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One parameter of a function, or what else is declared."""
+    """One parameter of a function, or another declared name."""
 
     type: Type
     name: str  # or ""
     text: str
 
 
-# Each place of a text matches one of these, and none looks at the same characters again.
+# Each place in a text matches one of these, and none reads the same characters again.
 _TOKEN = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<open>/\*.*)"
     r"|(?:[^\W\d]\w*(?:::\w+)*|\.?\d[\w.]*|\.\.\."
@@ -147,12 +147,12 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def spliced(text: str) -> str:
-    """With the lines together that a backslash continues."""
+    """Joins lines that a backslash continues."""
     return text.replace("\r\n", "\n").replace("\\\n", "")
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    """Without comments and blanks. ValueError for a comment or a literal without an end."""
+    """Returns the tokens, without comments and blanks. Raises ValueError for a comment or a literal without an end."""
     found = []
     for match in _TOKEN.finditer(text):
         if match["open"] or match["quote"]:
@@ -163,7 +163,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
 
 
 def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
-    """Where each bracket is closed."""
+    """Returns the closing position of each bracket."""
     found, opened = {}, []
     for at, token in enumerate(tokens):
         if token[0] in _CLOSING:
@@ -180,8 +180,8 @@ def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
 
 
 class Parser:
-    """Reads a text from its start: `at` is the token that comes next. `types` are names of types and
-    what they stand for, which may grow on the way."""
+    """Reads a text from its start: `at` is the index of the next token. `types` maps names of types
+    to their meanings, and may grow meanwhile."""
 
     def __init__(self, text: str, types: Mapping[str, Type] | None = None) -> None:
         self._text = spliced(text)
@@ -192,7 +192,7 @@ class Parser:
 
     @property
     def next(self) -> str:
-        """The token that comes next; "" at the end."""
+        """The next token; "" at the end."""
         return self._word(self.at)
 
     def _word(self, at: int) -> str:
@@ -200,24 +200,24 @@ class Parser:
         return _SAME.get(text, text)
 
     def take(self, text: str) -> bool:
-        """True, and behind it, if that comes next."""
+        """True if that is the next token, which is then consumed."""
         if self.next != text:
             return False
         self.at += 1
         return True
 
     def skip(self) -> None:
-        """Passes over the next token, with all that it opens."""
+        """Skips the next token, with everything that it opens."""
         self.at = self._end_of.get(self.at, self.at) + 1
 
     def text_from(self, start: int) -> str:
-        """What was read from that token on."""
+        """Returns the text read since that token."""
         if start >= self.at:
             return ""
         return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
 
     def words_from(self, start: int) -> list[str]:
-        """The tokens that were read from there on, but those in braces and square brackets."""
+        """Returns the tokens read since then, except those in braces and square brackets."""
         found, at = [], start
         while at < self.at:
             found.append(self._tokens[at][0])
@@ -225,14 +225,14 @@ class Parser:
         return found
 
     def refuse(self, what: str = "") -> ValueError:
-        """An exception that says where."""
+        """Returns an exception with the position."""
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
         around = self._tokens[max(self.at - 6, 0):self.at + 6]
         near = self._text[around[0].start():around[-1].end()] if around else ""
         return ValueError(f"{what}, in {near!r}")
 
     def specifiers(self) -> tuple[Type, set[str]]:
-        """A type without its stars, and the storage classes in front of it."""
+        """Reads a type without its stars, and the storage classes before it."""
         basic: list[str] = []
         named: Type | None = None
         is_const, storage = False, set()
@@ -264,7 +264,7 @@ class Parser:
         return (named.qualified() if is_const else named), storage
 
     def _named(self) -> Type:
-        """A struct, or what a name stands for."""
+        """Reads a struct, or a type's name."""
         word = self.next
         self.at += 1
         if word in _TAGS:
@@ -275,7 +275,7 @@ class Parser:
             elif not name:
                 raise self.refuse()
             return Type(f"{word} {name}".rstrip())
-        if self.next == "<":  # of C++: what is behind it is part of the name
+        if self.next == "<":  # C++: the template arguments are part of the name
             depth = 0
             while depth or self.next == "<":
                 depth += {"<": 1, ">": -1}.get(self.next, 0)
@@ -287,7 +287,7 @@ class Parser:
         return Type(_standard(word) or word) if known is None else known
 
     def _is_name(self, word: str) -> bool:
-        """Not of what C keeps for itself, like `_Atomic`, but `_Noreturn` is known."""
+        """True if C does not reserve the word, like `_Atomic`; `_Noreturn` is known."""
         is_reserved = word[:1] == "_" and word[1:2].isupper() or word in _OTHERS
         return word[:1].isidentifier() and not is_reserved
 
@@ -296,7 +296,7 @@ class Parser:
         return known or word in self._types or _standard(word) is not None
 
     def _is_group(self, at: int, is_parameter: bool) -> bool:
-        """Is the parenthesis around a part of the declarator, not around parameters?"""
+        """True if the parenthesis encloses a part of the declarator, not parameters."""
         word = self._word(at + 1)
         if word in ("*", "[", "("):
             return word != "(" or self._is_group(at + 1, is_parameter)
@@ -310,7 +310,7 @@ class Parser:
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
-        """Stars, name, and what is behind the name; the type that it makes of that one."""
+        """Reads the stars, the name, and what follows the name; returns the resulting type and the name."""
         layers, name = self._layers(is_parameter)
         layers += of.layers
         for one, other in zip(layers, layers[1:]):

@@ -1,5 +1,5 @@
-"""Signatures as C declarations, and back: what tag() is given, headers, the texts that Cython and SciPy
-give their capsules, the type names of cffi. Letters come from the list of type codes."""
+"""Signatures as C declarations, and back: the arguments of tag(), headers, the texts in Cython's and
+SciPy's capsules, and cffi's type names. The codes come from the list of type codes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values
 
 
 class Declaration(NamedTuple):
-    """A C function's type: letters of its parameters and its result, and the parameters' texts; and
-    its name, if the text has one."""
+    """A C function's type: the codes of its parameters and its result, and the parameters' texts;
+    and its name, if the text has one."""
 
     arguments: list[str]
     result: str
@@ -34,21 +34,21 @@ class Declaration(NamedTuple):
 
 
 def _value_letters(name: str) -> str | None:
-    """The letters of a type without stars, or None if nothing is known of it."""
+    """Returns the code of a type without stars, or None if it is unknown."""
     if name.rstrip("0123456789") in ("int", "uint") and name[-1].isdecimal():
         kind, _, bits = name.rpartition("int")
         return letters_for("unsigned" if kind else "signed", int(bits) // 8)
     if name == "char":
-        # Plain char has a sign on x86 and none on Arm.
+        # Plain char is signed on x86 and unsigned on Arm.
         is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
         return letters_for("signed" if is_signed else "unsigned", 1)
     return _BY_C_TYPE.get(name)
 
 
 def letters_of_type(of: Type, text: str) -> str:
-    """The letters of a parameter or a result. An array is a pointer, which is `const` where its elements
-    are. A pointer to what has no code, another pointer, a function is "P". ValueError, with `text`, for
-    other things without a code."""
+    """Returns the code of a parameter or a result. An array is a pointer, which is `const` if its
+    elements are. A pointer to a type without a code, to a pointer, or to a function is "P". Raises
+    ValueError, with `text`, for other types without a code."""
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
@@ -67,8 +67,8 @@ def letters_of_type(of: Type, text: str) -> str:
 
 
 def letters_of(text: str) -> str:
-    """`unsigned int` -> "I", `const double *` -> "&kd", `char const *` -> "s", `char *` -> "&b" or "&B",
-    `struct x *` -> "P". ValueError for what has no code."""
+    """Converts `unsigned int` -> "I", `const double *` -> "&kd", `char const *` -> "s", `char *` -> "&b"
+    or "&B", `struct x *` -> "P". Raises ValueError for a type without a code."""
     parser = Parser(text)
     of, _ = parser.declarator(parser.specifiers()[0], is_parameter=True)
     if parser.next:
@@ -79,8 +79,8 @@ def letters_of(text: str) -> str:
 def parse_function(
     text: str, types: Mapping[str, Type] | None = None, or_pointer: bool = False
 ) -> tuple[Type, str]:
-    """The type of the C function that `text` declares, or of a pointer to one, and its name or "".
-    ValueError for anything else."""
+    """Returns the type of the C function that `text` declares, or of a pointer to one, and its name
+    or "". Raises ValueError for any other text."""
     try:
         parser = Parser(text, types)
         of, storage = parser.specifiers()
@@ -98,12 +98,12 @@ def parse_function(
 
 
 def parse_declaration(text: str) -> Declaration:
-    """`double (int, double *)`, with names or without. ValueError for anything else."""
+    """Parses `double (int, double *)`, with names or without. Raises ValueError for any other text."""
     return declaration_of(*parse_function(text), text)
 
 
 def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
-    """A function's. ValueError where they are not said, or not how many they are."""
+    """Returns a function's parameters. Raises ValueError if they are not given, or are variable in number."""
     function = of.layers[0]
     assert isinstance(function, Function)
     if function.is_variadic:
@@ -114,7 +114,7 @@ def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
 
 
 def declaration_of(of: Type, name: str, text: str) -> Declaration:
-    """Of a function's type, that of what `text` declares. ValueError for what has no signature."""
+    """Returns the declaration of a function's type, from `text`. Raises ValueError if it has no signature."""
     parameters = parameters_of(of, text)
     texts = [each.text for each in parameters]
     arguments = [letters_of_type(each.type, each.text) for each in parameters]
@@ -126,13 +126,12 @@ def declaration_of(of: Type, name: str, text: str) -> Declaration:
 
 
 def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments: list[str]) -> None:
-    """An array whose length is the next parameter is a buffer, one of const char a text, and the two
-    are one argument of Python's. A pointer in front of a number says nothing of the kind, nor does any
-    other array."""
+    """Joins an array whose length is the next parameter into a buffer, or a text for const char: the
+    two are one argument in Python. A pointer before a number is not joined, nor is any other array."""
     for at in range(len(parameters) - 2, -1, -1):
         array, count = parameters[at], parameters[at + 1]
         first, *rest = array.type.layers or (None,)
-        # Of pointers, structs and what else has no code there is no buffer.
+        # Types without a code, such as pointers and structs, have no buffers.
         if not isinstance(first, Array) or rest or arguments[at] in ("P", "O"):
             continue
         if is_buffer(arguments[at + 1]) and first.length == parameters[at + 2].name != "":
@@ -155,9 +154,9 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
 def c_types(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> tuple[list[str], str]:
-    """`i&d->d` as (['int', 'double *'], 'double'); `names` are other C names, by letters, and `const`
-    how a type is spelt that may only be read. A buffer is two parameters: `*kd->d` has
-    'const double *' and 'intptr_t'."""
+    """Returns `i&d->d` as (['int', 'double *'], 'double'). `names` maps codes to other C names, and
+    `const` is the spelling of a read-only type. A buffer is two parameters: `*kd->d` has 'const
+    double *' and 'intptr_t'."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)
@@ -180,7 +179,7 @@ def c_types(
 def c_text(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> str:
-    """`i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy have."""
+    """Returns `i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy use."""
     arguments, result = c_types(signature, names, const)
     space = "" if result.endswith("*") else " "
     return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

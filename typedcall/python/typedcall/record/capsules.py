@@ -1,5 +1,5 @@
-"""Capsules for Python: their names and addresses, and new ones whose names live for ever. On CPython
-only: PyPy's capsules are its extensions' own, and Python cannot read them."""
+"""Capsules in Python: reads their names and addresses, and makes new ones, whose names are never
+freed. CPython only: PyPy's capsules belong to its extensions, and Python cannot read them."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "nee
 
 _HAS_CAPSULES = not WHY_NOTHING and hasattr(_native, "Capsule")
 
-# A capsule keeps a pointer to its name, so a name may never go. There are few: C declarations.
+# A capsule keeps a pointer to its name, so names are never freed. They are few: C declarations.
 _names: dict[str, bytes] = {}
 
 
 def need_capsules(purpose: str) -> None:
-    """ImportError where there is no way to make one."""
+    """Raises ImportError if capsules cannot be made."""
     if not _HAS_CAPSULES:
         raise ImportError(WHY_NOTHING or f"CPython only: {purpose} needs capsules, which Python cannot read here")
 
 
 def is_capsule(obj: Any) -> bool:
-    """Is it one that can be read? On PyPy nothing is."""
+    """True if it is a capsule that can be read. Always False on PyPy."""
     return _HAS_CAPSULES and type(obj) is _native.Capsule
 
 
 def capsule_name(capsule: Any) -> str | None:
-    """None also where no capsule can be read."""
+    """Returns None also if no capsule can be read."""
     return _native.capsule_name(capsule) if _HAS_CAPSULES else None
 
 
 def capsule_address(capsule: Any) -> int:
-    """Whatever its name is. ImportError where no capsule can be read."""
+    """Returns the address, whatever its name. Raises ImportError if no capsule can be read."""
     need_capsules("the address of a capsule")
     return _native.capsule_address(capsule)
 
 
 def make_capsule(address: int, name: str) -> Any:
-    """A capsule with a name that outlives it. It does not keep alive what the address is of.
-    ImportError where none can be made."""
+    """Makes a capsule with a name that outlives it. It does not keep the owner of the address
+    alive. Raises ImportError if capsules cannot be made."""
     need_capsules("make_capsule()")
     return _native.make_capsule(address, _names.setdefault(name, name.encode()))

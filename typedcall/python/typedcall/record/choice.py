@@ -1,5 +1,5 @@
-"""The walk among overloads where types are known and values are not: which ones the boxed call may take, in its order.
-docs/ABI.md, 8.7 to 8.9, is the rule; typedcall/calling/choose.h has the order, and the walk with values."""
+"""Walks the overloads if types are known and values are not: which ones the boxed call may take, in its order.
+docs/ABI.md, 8.7 to 8.9, has the rules; typedcall/calling/choose.h has the order, and the walk with values."""
 from __future__ import annotations
 
 import functools
@@ -11,7 +11,7 @@ __all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
 
 
 class Kind(NamedTuple):
-    """Values of one type: what they are to Python, as typedcall/overload_choice.h has it, and of ints all that may be."""
+    """Values of one type: their Python kind in typedcall/overload_choice.h, and for ints the possible range."""
 
     name: str
     range: tuple[int, int] = (0, 0)
@@ -20,10 +20,10 @@ class Kind(NamedTuple):
 class Step(NamedTuple):
     """An overload that the boxed call would try, in its turn."""
 
-    #: By steps() its number.
+    #: The overload; from steps(), its index.
     overload: Any
-    #: For each argument: does it fit? None: its value decides. Of one that becomes floating: has it fit all overloads
-    #: that were tried before?
+    #: For each argument: does it fit? None: its value decides. For one that becomes floating: did it fit all
+    #: overloads tried before?
     fits: list[bool | None]
 
     @property
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
-    """Do ints between these limits fit a parameter? None: some do."""
+    """Tells whether ints between these limits fit a parameter. None: some do."""
     if kind_of(letters) not in ("signed", "unsigned"):
         return True
     (low, high), (least, most) = limits, range_of(letters)
@@ -48,14 +48,14 @@ def makes_floating(letters: str) -> bool:
 
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
           rank_of: Callable[[Any, str], int | None]) -> list[Step]:
-    """The overloads, each the letters of its parameters, that suit what is given, of which `ranges` has all ints that may
-    be. They are in the order in which the boxed call tries them, up to one that takes all values; an int that one
-    overload is too narrow for is not made floating by another."""
+    """Returns the overloads (each the codes of its parameters) that suit the given arguments; `ranges` has all possible
+    values of each int. They are in the order in which the boxed call tries them, up to one that takes all values; an
+    int that is too large for one overload is not converted to a float by another."""
     suited, ranks = [], b""
     for at, letters in enumerate(overloads):
         if len(letters) != len(given):
             continue
-        # No generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+        # No generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
         row = [each for each in map(rank_of, given, letters) if each is not None]
         if len(row) == len(given):
             suited.append(at)
@@ -67,7 +67,7 @@ def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, 
         floating = {i for i, letters in enumerate(overloads[at]) if makes_floating(letters)}
         fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], letters)
                 for i, letters in enumerate(overloads[at])]
-        # Who gets here has an int that one of these was too narrow for, and this one makes floating.
+        # Only an int that was too large for one of these gets here, and this overload makes it floating.
         if [step for step in made if False not in step.fits and step.open <= floating]:
             continue
         made.append(Step(at, fits))
@@ -84,5 +84,6 @@ def _rank(is_alone: bool, kind: Kind, letters: str) -> int | None:
 
 
 def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
-    """steps() for values of these kinds. One overload that `is_alone` takes the truth of any number for a bool."""
+    """Like steps(), for values of these kinds. A single overload (`is_alone`) takes the truth of any number for a
+    bool."""
     return steps(overloads, given, [kind.range for kind in given], functools.partial(_rank, is_alone))

@@ -1,14 +1,14 @@
-"""The native type codes of a signature, by their letters, and the list of flags. typedcall/type_codes.h
-and typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: what is here
-comes from the extension module that was compiled with them, or where there is none from no_native.py."""
+"""The type codes of signatures, and the list of flags. typedcall/type_codes.h and
+typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: this module reads them
+from the extension module that was compiled with them, or else from no_native.py."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
 try:
     import typedcall.native._native as _native
-    from typedcall.native._native import parse_signature  # a public name, which the pages look for
-except ModuleNotFoundError as error:  # one that is there and cannot be loaded is an error
+    from typedcall.native._native import parse_signature  # a public name that the docs refer to
+except ModuleNotFoundError as error:  # a module that exists but cannot be loaded is an error
     if error.name != "typedcall.native._native":
         raise
     from typedcall.native import no_native as _native  # type: ignore[no-redef]
@@ -20,7 +20,7 @@ __all__ = [
     "parse_signature", "pointee", "range_of", "rank",
 ]
 
-#: Why nothing is offered: there is no extension module. Empty where there is one.
+#: Why nothing is offered without the extension module. Empty if there is one.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
 FLAGS = _native.FLAGS
@@ -40,17 +40,17 @@ class Code(NamedTuple):
     letters: str
     #: As C writes it: "double", "long double _Complex", "PyObject *".
     c_type: str
-    #: The name of its PyNativeKind in small letters: "void", "signed", "floating".
+    #: The name of its PyNativeKind in lower case: "void", "signed", "floating".
     kind: str
     #: In bytes; 0 for "v".
     size: int
     alignment: int
-    #: Can a result of this type say that there is an exception? docs/ABI.md, section 3, MAY_RAISE.
+    #: True if a result of this type can report an exception: docs/ABI.md, section 3, MAY_RAISE.
     has_error_value: bool
 
 
 def _spell(letters: str, c_type: str, kind: str) -> str:
-    """The list names types of its own where compilers spell C's differently."""
+    """Spells a C type: the list uses its own names where compilers differ."""
     if kind == "COMPLEX":
         return _C_TYPES[letters[1:]] + " _Complex"
     return "PyObject *" if kind == "OBJECT" else c_type
@@ -58,7 +58,7 @@ def _spell(letters: str, c_type: str, kind: str) -> str:
 
 _C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
-#: By letters, in the order of the list.
+#: By code, in the order of the list.
 CODES: dict[str, Code] = {
     letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
@@ -71,8 +71,8 @@ for _code in CODES.values():
 
 
 def letters_for(kind: str, size: int) -> str:
-    """The canonical letters of a native type of that kind and size in bytes, "l" for a signed
-    integer of eight. ValueError where there is none."""
+    """Returns the canonical code of a native type of that kind and size in bytes, "l" for a signed
+    integer of eight. Raises ValueError if there is none."""
     try:
         return _BY_SIZE[kind, size]
     except KeyError:
@@ -80,35 +80,35 @@ def letters_for(kind: str, size: int) -> str:
 
 
 def is_buffer(letters: str) -> bool:
-    """Is it one Python argument that is two in C, a pointer and a count?"""
+    """True if it is one argument in Python and two in C, a pointer and a count."""
     return letters.startswith("*")
 
 
 def is_const(letters: str) -> bool:
-    """Is it a pointer or a buffer that nothing is written through?"""
+    """True if it is a pointer or a buffer to read-only data."""
     return letters[:2] in ("&k", "*k") or letters == "*s"
 
 
 def is_place(letters: str) -> bool:
-    """Can a function that returns a status, or falls back, put its value there?"""
+    """True if a function that returns a status, or falls back, can write its result there."""
     return letters.startswith("&") and not is_const(letters)
 
 
 def pointee(letters: str) -> str:
-    """The letters of what a pointer points to, of a buffer's elements ("s" for a text); others'
-    own."""
+    """Returns the code that a pointer points to, or of a buffer's elements ("s" for a text); any
+    other code unchanged."""
     return letters.lstrip("&*").lstrip("k")
 
 
 def kind_of(letters: str) -> str:
-    """The kind of a type, "pointer" for one with an "&" in front, "buffer" for one with a "*"."""
+    """Returns the kind of a type, "pointer" for one with an "&" in front, "buffer" for one with a "*"."""
     if is_buffer(letters):
         return "buffer"
     return "pointer" if letters.startswith("&") else CODES[letters].kind
 
 
 def c_letters(arguments: list[str]) -> list[str]:
-    """Of the arguments that C gets: a buffer is the pointer to its first element and their number."""
+    """Returns the codes of the arguments in C: a buffer is the pointer to its first element and their number."""
     made = []
     for letters in arguments:
         made.append("s" if letters == "*s" else letters.replace("*", "&"))
@@ -118,12 +118,12 @@ def c_letters(arguments: list[str]) -> list[str]:
 
 
 def has_error_value(result: str) -> bool:
-    """Code.has_error_value of a result, which may be a pointer."""
+    """Returns Code.has_error_value of a result, which may be a pointer."""
     return result.startswith("&") or CODES[result].has_error_value
 
 
 def range_of(letters: str) -> tuple[int, int]:
-    """The smallest and the largest value of an integer type."""
+    """Returns the smallest and the largest value of an integer type."""
     bits = 8 * CODES[letters].size
     least = -1 << (bits - 1) if CODES[letters].kind == "signed" else 0
     return least, least + (1 << bits) - 1

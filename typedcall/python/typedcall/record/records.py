@@ -1,5 +1,5 @@
-"""The record in Python: what an object offers (Entry), and what its flags mean (Flags). In Python,
-because every interpreter and every adapter needs it."""
+"""The record in Python: the entries of an object (Entry) and the meaning of their flags (Flags). In
+Python, because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
@@ -11,19 +11,19 @@ from typedcall.record.codes import parse_signature
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
-#: Handles whatever an entry may ask of its caller.
+#: Handles everything that an entry may ask of its caller.
 EVERYTHING = codes.MANDATORY_MASK
-#: Where an entry comes from PyPy's struct alone or the seed post's, which have no flags: that it needs the
-#: GIL is then taken for granted, and that it may raise is not.
+#: The place of an entry in PyPy's own struct or the seed post's, which have no flags: such an entry is
+#: assumed to need the GIL, and not to raise.
 BARE_LAYOUT = "PyPy metadata"
-#: What a caller must understand, and what no version has given a meaning.
+#: The flags that a caller must understand, and bits without a meaning so far.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in codes.FLAGS}
 _WORDS = {bit: words for _, bit, words in codes.FLAGS if bit & codes.MANDATORY_MASK}
 
 
 class Flags(enum.IntFlag):
-    """What a signature does not say. Meanings: docs/ABI.md, section 3."""
+    """Properties that a signature does not show: docs/ABI.md, section 3."""
 
     NEEDS_THREAD = _BITS["NEEDS_THREAD"]
     ACQUIRES_GIL = _BITS["ACQUIRES_GIL"]
@@ -40,12 +40,12 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """Can the function be called from anywhere, without the GIL, with its arguments alone?"""
+        """True if the function can be called from anywhere, without the GIL, with its arguments alone."""
         return not int(self) & _MANDATORY
 
     @property
     def names(self) -> list[str]:
-        """In the order of the bits."""
+        """The names, in the order of the bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
     @property
@@ -53,8 +53,8 @@ class Flags(enum.IntFlag):
         return "|".join(self.names) or "no flags"
 
     def asks(self, capabilities: int = 0) -> str:
-        """What an entry asks of its caller beyond `capabilities`: "needs the GIL, may raise"; often
-        nothing."""
+        """Names what an entry needs from its caller beyond `capabilities`: "needs the GIL, may
+        raise"; often empty."""
         missing = int(self) & _MANDATORY & ~int(capabilities)
         if not missing:
             return ""
@@ -64,25 +64,25 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-#: What entries ask of a caller that calls them by their view, as the extension modules do: all but self, errno and
-#: results that differ.
+#: The flags handled by a caller that calls entries by their view, as the extension modules do: all but self, errno
+#: and DIFFERS.
 HANDLED = Flags(codes.HANDLED)
-#: What says of a function that it needs no GIL, where nothing says the contrary.
+#: Flags that show that a function needs no GIL, unless another flag says the contrary.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
 class View(NamedTuple):
     """An entry as Python sees it: typedcall/entry_view.h."""
 
-    #: The letters of what Python passes and gets.
+    #: The codes that Python passes and receives.
     arguments: list[str]
     result: str
-    #: How the C function tells its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE" of
-    #: an entry that nobody may call.
+    #: How the C function reports its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE"
+    #: for an entry that must not be called.
     verdict: str
     #: The thread state in which it is called: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
-    #: If ((bits & mask) == expected) is is_value_if_equal, the C result says by itself that there is a result.
+    #: If ((bits & mask) == expected) is is_value_if_equal, the C result alone proves that the call succeeded.
     mask: int
     expected: int
     is_value_if_equal: bool
@@ -90,7 +90,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One native way to call a Python object: three words of the ABI and where they were found."""
+    """One native way to call a Python object: three words of the ABI and their source."""
 
     signature: str
     flags: Flags
@@ -105,14 +105,14 @@ class Entry:
         return View(*codes.describe(self.signature, self.flags))
 
     def python_types(self) -> tuple[list[str], str]:
-        """The letters of what Python passes and gets: the value of a function that returns a status
-        or falls back is behind its last argument, if that is a pointer to write through."""
+        """Returns the codes that Python passes and receives: a function that returns a status or
+        falls back has its result behind the last argument, if that is a pointer to write through."""
         view = self.view()
         return view.arguments, view.result
 
     def with_effects(self, effects: Flags) -> Entry:
-        """The same of which somebody says so, PROMISES. What the entry says itself stands; a layout without
-        flags says nothing of the GIL."""
+        """Returns the entry with these PROMISES added. They do not override its own flags; a layout without
+        flags says nothing about the GIL."""
         if not effects:
             return self
         flags = self.flags | effects
@@ -121,24 +121,24 @@ class Entry:
         return replace(self, flags=flags)
 
 
-#: What an adapter finds, None where the object is not its library's: entries, and for what it leaves out a
-#: text that says why. A name goes in front of it: "its argtypes are not set".
+#: An adapter's result, None if the object is not from its library: entries, and a text for each one that
+#: it omits, which says why. A name goes before the text: "its argtypes are not set".
 Found = Optional[list[Union[Entry, str]]]
 
 
 def row_of(entry: Entry) -> tuple[str, int, int]:
-    """Its three words, as extension modules get them."""
+    """Returns its three words, as extension modules expect them."""
     return entry.signature, int(entry.flags), entry.address
 
 
 def has_buffers(entry: Entry) -> bool:
-    """Does C get two arguments for one of Python's?"""
+    """True if C receives two arguments for one of Python's."""
     return "*" in entry.signature
 
 
 def falling_back(signature: str) -> str | None:
-    """How an entry with FALLS_BACK spells what gives Python the results of this signature; None
-    where none does."""
+    """Returns the signature of an entry with FALLS_BACK that gives Python these results; None if
+    there is none."""
     arguments, result = parse_signature(signature)
     if result == "v" or codes.pointee(result) != result:
         return None
@@ -146,12 +146,12 @@ def falling_back(signature: str) -> str | None:
 
 
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
-    """The entries that answer a signature, place by place, as docs/ABI.md, section 8, has it: with the very text
+    """Returns the entries that answer a signature, grouped by place (docs/ABI.md, section 8): exact matches
     first, then, unless `casting` is "exact", equivalent ones."""
     answering: list[Entry] = []
     equivalent: list[Entry] = []
     place = None
-    # No lambda and no generator: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+    # No lambda and no generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
     for entry in found:
         if entry.place != place:
             answering += equivalent
@@ -164,8 +164,8 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 
 
 def _has_same_place(entry: Entry, signature: str) -> bool:
-    """Does the value of a function that returns a status, or falls back, go where this signature, which the
-    entry's answers, expects it? An argument may be const where it was not asked to be, but not that one."""
+    """True if a function that returns a status, or falls back, writes its result where this signature, which the
+    entry's answers, expects it. Other arguments may be const where that was not requested, but not that one."""
     if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))

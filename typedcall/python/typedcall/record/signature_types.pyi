@@ -1,29 +1,29 @@
-# The signatures of which type checkers know what is passed and what comes back: those of one kind of number.
-# A type checker cannot read a signature, so they are listed; resolve() has an overload for each group.
+# The signatures whose arguments and results type checkers know: those of one kind of number. A type checker
+# cannot parse a signature, so they are listed; resolve() has an overload for each group.
 from typing import Literal, SupportsComplex, SupportsFloat, SupportsIndex
 
 from typing_extensions import TypeAlias
 
-# What Python converts.
+# Types that Python converts.
 FloatLike: TypeAlias = SupportsFloat | SupportsIndex
 ComplexLike: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 
-# These give a float.
+# These return a float.
 OfFloats: TypeAlias = Literal[
     "->d", "d->d", "dd->d", "ddd->d", "dddd->d", "->f", "f->f", "ff->f", "fff->f", "ffff->f", "->g",
     "g->g", "gg->g", "ggg->g", "gggg->g",
 ]
-# An int.
+# These return an int.
 OfInts: TypeAlias = Literal[
     "->b", "b->b", "bb->b", "->B", "B->B", "BB->B", "->h", "h->h", "hh->h", "->H", "H->H", "HH->H",
     "->i", "i->i", "ii->i", "->I", "I->I", "II->I", "->l", "l->l", "ll->l", "->L", "L->L", "LL->L",
     "->q", "q->q", "qq->q", "->Q", "Q->Q", "QQ->Q", "->n", "n->n", "nn->n", "->N", "N->N", "NN->N",
 ]
-# A bool.
+# These return a bool.
 OfBools: TypeAlias = Literal[
     "->?", "?->?", "??->?",
 ]
-# A complex number.
+# These return a complex number.
 OfComplex: TypeAlias = Literal[
     "Zf->Zf", "Zd->Zd", "Zg->Zg", "ZfZf->Zf", "ZdZd->Zd", "ZgZg->Zg",
 ]
