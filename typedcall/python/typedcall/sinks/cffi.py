@@ -1,7 +1,7 @@
-"""A typed function as a cffi function pointer. cffi lets the GIL go around every call, so only
-functions that need no GIL and cannot raise are given to it; and, because without the GIL several
-threads may then be in them at once, only those that say that they may (THREAD_SAFE).
-Whoever calls from one thread only, or has a lock, gets the others by `thread_safe_only=False`."""
+"""A typed function as a cffi function pointer. cffi releases the GIL around every call, so it
+receives only functions that need no GIL and cannot raise; and, because several threads may then be
+in them at once, only those with THREAD_SAFE. If you call from one thread only, or hold a lock,
+`thread_safe_only=False` gives you the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typedcall.tools.cffi import ffi, pointer_to
 
 __all__ = ["cffi_function"]
 
-# cffi's own names, where C's are spelt otherwise.
+# cffi's own names that differ from C's.
 _NAMES = {"?": "_Bool", "s": "char *"}
 
 
@@ -42,13 +42,13 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 def cffi_function(
     function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
-    """A cffi function pointer, which keeps `function` alive. Without a signature the first entry
-    that cffi can call. A buffer is two arguments: the pointer to its first element, and the number
-    of elements. With `thread_safe_only=False` also what has not said that it may run in
-    several threads at once: then it is the caller who sees to it that it does not. ValueError,
-    TypeError as typedcall.resolve(); ImportError without cffi."""
+    """Returns a cffi function pointer, which keeps `function` alive; without a signature, of the
+    first entry that cffi can call. A buffer is two arguments: the pointer to its first element, and
+    the number of elements. `thread_safe_only=False` also accepts functions that are not declared
+    thread-safe: the caller must then keep threads apart. Raises ValueError and TypeError like
+    typedcall.resolve(), and ImportError without cffi."""
     ffi()  # first of all: without cffi nothing else matters
-    # No lambda: CPython 3.12 and 3.13 do not survive making one when memory runs out.
+    # No lambda: CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
     entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)

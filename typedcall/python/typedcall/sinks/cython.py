@@ -1,6 +1,6 @@
 """Typed functions for Cython code, which imports C functions from a module's `__pyx_capi__`; and
-the other way round, tags for the cpdef functions of a Cython module. What a capsule does not say
-about exceptions, the tag's flags do: see tag_pyx_capi()."""
+tags for the cpdef functions of a Cython module. The tag's flags tell how they raise, which a
+capsule does not: see tag_pyx_capi()."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from typedcall.tools.foreign import (
 
 __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
 
-# Cython's names in capsules, and in its source, where C's are spelt otherwise.
+# Cython's names in capsules, and in its source, that differ from C's.
 _IN_CAPSULES = {
     "n": "Py_ssize_t",
     "?": "bool",
@@ -45,7 +45,7 @@ _IN_SOURCE = {
     "Zd": "double complex",
     "Zg": "long double complex",
 }
-# What Cython code has imported it keeps as a bare address, for ever.
+# Cython code keeps a bare address of what it imported, until the process ends.
 _exported: list[Entry] = []
 # The kinds whose types Cython can declare. Its bint is an int, C's bool is not.
 _KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}
@@ -53,7 +53,7 @@ _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except
 
 
 def _is_declarable(entry: Entry) -> bool:
-    """Can a Cython declaration describe it?"""
+    """True if a Cython declaration can describe it."""
     arguments, result = parse_signature(entry.signature)
     kinds = {CODES[pointee(each)].kind for each in [*arguments, result]}
     return (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
@@ -72,11 +72,11 @@ def _functions(module: ModuleType) -> dict[str, Entry]:
 
 def export_to_cython(module: ModuleType | str) -> list[str]:
     """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
-    the declarations that cython_declarations() writes; to be called before such code is imported.
-    Capsules that are there stay. The first entry of a function that Cython has a declaration for
-    is taken, and what its address depends on is kept for ever: Cython code has nothing but the
-    address. Returns the names. TypeError for what is no module nor the name of one; ImportError
-    when it cannot be imported, and on PyPy."""
+    the declarations that cython_declarations() writes. Call it before such code is imported.
+    Existing capsules stay. It exports the first entry of each function that Cython can declare, and
+    keeps its address valid until the process ends: Cython code holds only the address. Returns the
+    names. Raises TypeError unless `module` is a module or its name; ImportError if it cannot be
+    imported, and on PyPy."""
     need_capsules("export_to_cython()")
     module = read_module(module)
     functions = _functions(module)
@@ -96,8 +96,8 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
 
 
 def cython_declarations(module: ModuleType | str) -> str:
-    """The text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
-    whether it needs the GIL and may raise. TypeError and ImportError as export_to_cython()."""
+    """Returns the text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
+    whether it needs the GIL and may raise. Raises TypeError and ImportError like export_to_cython()."""
     lines = []
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
@@ -113,23 +113,23 @@ def cython_declarations(module: ModuleType | str) -> str:
 
 
 def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
-    """Tags every cpdef function of a Cython module with what its `__pyx_capi__` says, and returns
-    their names. (Cython exports there what a .pxd file declares.) To be called at the end of the
+    """Tags every cpdef function of a Cython module with its entry in `__pyx_capi__`, and returns
+    their names. (Cython exports the functions that a .pxd file declares.) Call it at the end of the
     module itself, `tag_pyx_capi(__name__)`, or from outside.
 
-    The capsules do not say `noexcept`, `nogil` and `except VALUE`, so by default the functions
-    count as needing the GIL and raising, by who knows which value: those that return no object get
-    DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is a promise
-    for all of them: `NEEDS_THREAD | MAY_RAISE` that what raises does so by -1 or NULL (in Cython 3
-    everything without an `except` of its own), 0 that nothing raises or needs the GIL. Without the
-    latter, functions are left out whose result cannot report an exception (void, complex). Functions of
-    objects have DIFFERS always: no capsule says of which class, and no C function checks it.
+    The capsules do not record `noexcept`, `nogil` and `except VALUE`, so by default the functions are
+    assumed to need the GIL and to report exceptions by an unknown value: those that do not return an
+    object get DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is
+    a promise for all of them: `NEEDS_THREAD | MAY_RAISE` that a function that raises returns -1 or NULL
+    (the default in Cython 3 without `except`), 0 that none raises or needs the GIL. Without the latter,
+    functions whose result cannot report an exception (void, complex) are left out. Functions with
+    objects always have DIFFERS: no capsule records their class, and no C function checks it.
 
-    A RuntimeWarning names the cpdef functions that are left out, and why: those, and those with types of
-    Cython's (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
+    A RuntimeWarning names the cpdef functions that are left out, and why: these, and those with Cython's
+    own types (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
 
-    ImportError for a name that is no module's, TypeError for what is no module, exports nothing, or
-    nothing that could be tagged, with the reasons."""
+    Raises ImportError if no module has that name, and TypeError if `module` is not a module,
+    exports nothing, or exports nothing that can be tagged, with the reasons."""
     module = read_module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
@@ -140,7 +140,7 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
         if not callable(value) or text_attribute(value, "__module__") != module_name:
             continue
         found = []
-        # A fused function has the entries of all its variants, and each of them has its own.
+        # A fused function has the entries of all its variants, and each variant has its own.
         for variant in cython_.variants_of(value):
             found += _tag(variant, known)
         found += _tag(value, known)
@@ -155,14 +155,14 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
 
 
 def _left_out(module: ModuleType, flags: Flags) -> str:
-    """Which cpdef functions have no entry, and why."""
+    """Lists the cpdef functions without an entry, and why."""
     cpdef = [(name, capsule) for name, capsule in cython_.capsules_of(module).items() if cython_.is_cpdef(capsule)]
     made = [(name, cython_.entry_of_capsule(capsule, flags)) for name, capsule in sorted(cpdef)]
     return "; ".join(f"{name}: {reason}" for name, reason in made if isinstance(reason, str))
 
 
 def _why_nothing(module: ModuleType, flags: Flags) -> str:
-    """Of each exported function why it was not tagged."""
+    """Explains for each exported function why it was not tagged."""
     reasons = []
     for name, capsule in sorted(cython_.capsules_of(module).items()):
         if not callable(attribute(module, name)) or not cython_.is_cpdef(capsule):
@@ -180,7 +180,7 @@ def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
-        # One for all variants: what any of them demands, and only what all of them promise.
+        # One value for all variants: the demands of any, and only the promises of all.
         of_all, by_all = Flags(0), Flags.THREAD_SAFE
         for entry in found:
             of_all |= entry.flags

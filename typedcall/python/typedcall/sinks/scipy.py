@@ -1,5 +1,5 @@
 """A typed function as SciPy's LowLevelCallable, which its integrators and filters call without
-Python: the capsule's name is the C signature, compared byte by byte."""
+Python. The capsule's name is the C signature, compared byte by byte."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["SIGNATURES", "low_level_callable"]
 
 _OF_ARRAYS = "double (int, double *, void *)"
 
-#: What SciPy accepts, as our signature: quad, nquad; ndimage's generic_filter, generic_filter1d and
-#: geometric_transform.
+#: The signatures that SciPy accepts, in our notation: quad, nquad; ndimage's generic_filter,
+#: generic_filter1d and geometric_transform.
 SIGNATURES: dict[str, str] = {
     parse_declaration(text).signature: text
     for text in (
@@ -32,7 +32,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: Of functions of buffers: what SciPy's filters pass, and how it becomes arrays. They ask for a status of 1.
+#: For functions of buffers: the arguments of SciPy's filters, and how they become arrays. The filters expect
+#: a status of 1.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),
@@ -55,7 +56,7 @@ def _text_of(signature: str) -> str | None:
 
 
 def _is_of_doubles(signature: str) -> bool:
-    """Several doubles to a double, which SciPy knows as a function of an array only."""
+    """True for several doubles to a double, which SciPy can only call as a function of an array."""
     arguments, result = parse_signature(signature)
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
 
@@ -72,9 +73,9 @@ def _unknown_to_scipy(entry: Entry) -> str:
 
 @functools.cache
 def _class() -> Any:
-    """A LowLevelCallable that has what its address depends on, and what its C signature does not
-    say, behind SciPy's three items: there nobody changes them, and the garbage collector sees them,
-    as it would not in a capsule. Its `function` is the typed function, not the capsule, which keeps
+    """Returns a class of LowLevelCallables that hold what their address depends on, and their
+    flags, behind SciPy's three items: there they cannot be changed, and the garbage collector sees
+    them, unlike in a capsule. `function` is the typed function, not the capsule, which keeps
     nothing alive."""
     from scipy import LowLevelCallable
 
@@ -85,12 +86,12 @@ def _class() -> Any:
 
         @property
         def typed_function(self) -> Any:
-            """What the address depends on."""
+            """The object that keeps the address valid."""
             return tuple.__getitem__(self, 3)
 
         @property
         def typed_flags(self) -> Flags:
-            """What the C signature does not say."""
+            """The flags, which the C signature does not show."""
             return Flags(tuple.__getitem__(self, 4))
 
     return TypedLowLevelCallable
@@ -99,20 +100,19 @@ def _class() -> Any:
 def low_level_callable(
     function: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
-    """A scipy.LowLevelCallable that keeps `function` alive. `signature` is ours (`d->d`) or SciPy's
-    text (`double (double)`); without one the first entry of a signature of SciPy's is taken.
-    `user_data` is SciPy's: a capsule, a ctypes or a cffi pointer; of a LowLevelCallable its own.
+    """Returns a scipy.LowLevelCallable that keeps `function` alive. `signature` is in our notation (`d->d`)
+    or SciPy's text (`double (double)`); without one, the first entry with a signature that SciPy accepts is
+    used. `user_data` is as in SciPy: a capsule, a ctypes or a cffi pointer; for a LowLevelCallable, its own.
 
-    Functions of several doubles (`ddd->d`), which SciPy does not know, come, where there is nothing
-    else, as functions of an array with user data of our own, for quad with `args` and nquad; they
-    return nan when SciPy has
-    another number of arguments for them. Functions of buffers become ndimage's filters: `*kd->d` for generic_filter,
-    `*kd*d->v` for generic_filter1d.
+    Functions of several doubles (`ddd->d`), which SciPy does not support, become functions of an array with our own
+    user data, if there is no other entry, for quad with `args` and nquad; they return nan if SciPy passes another
+    number of arguments. Functions of buffers become ndimage's filters: `*kd->d` for generic_filter, `*kd*d->v` for
+    generic_filter1d.
 
-    SciPy calls it with the GIL or without, and does not look for exceptions, so only entries that
-    need no GIL and cannot raise are given to it. ValueError for a signature that SciPy has not;
-    TypeError as typedcall.resolve(), or for user data where the signature has none; ImportError on
-    PyPy."""
+    SciPy calls it with or without the GIL, and does not check for exceptions, so only entries that
+    need no GIL and cannot raise are used. Raises ValueError for a signature that SciPy does not
+    support; TypeError like typedcall.resolve(), or for user data if the signature has none;
+    ImportError on PyPy."""
     need_capsules("low_level_callable()")
     from scipy import LowLevelCallable
 

@@ -1,5 +1,5 @@
-"""Typed functions as the C functions that libraries call back: solvers, integrators, optimisers. The
-library's own C type says what it passes; the data pointer says which typed function is meant."""
+"""Typed functions as C callbacks for libraries: solvers, integrators, optimisers. The library's C
+type tells what it passes; the data pointer identifies the typed function."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
 
 
 def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
-    """What the library gets where there is an exception."""
+    """Returns the bytes that the library gets if there is an exception."""
     if shape.result == "v":
         if error is not None:
             raise TypeError("the C function returns nothing, so no error")
@@ -66,7 +66,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
 
 
 def _success_bytes(shape: Shape, success: int) -> bytes:
-    """What the library gets as the status of a function that returns none."""
+    """Returns the bytes that the library gets as the status of a function that returns none."""
     if success == 0:
         return bytes(len(_error_bytes(shape, None)))
     if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
@@ -75,8 +75,8 @@ def _success_bytes(shape: Shape, success: int) -> bytes:
 
 
 def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
-    """The first entry, and the way to call it: arrays before their elements, as it is before by
-    conversions."""
+    """Returns the first entry and the way to call it: arrays before their elements, as they are
+    before conversions."""
     usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
     for by_elements, how in itertools.product((False, True), (2, 1)):
         for entry in usable:
@@ -103,25 +103,25 @@ def callback(
     error: float | int | None = None,
     success: int = 0,
 ) -> Any:
-    """The typed function `f` as a C function of the type that `declaration` says, for a library that
-    calls it with a data pointer: a Callback, with `address` and `data`, ints, which lives as long as
-    the library may call.
+    """Returns the typed function `f` as a C function of the type in `declaration`, for a library
+    that calls it with a data pointer: a Callback with the ints `address` and `data`. Keep it as long
+    as the library may call.
 
-    `f` gets the C function's parameters without the data pointer. An array is one argument, a buffer
-    (`*kd`, `*d`); its length is in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or the nearest
-    integer parameter. Or `f` gets an array's elements as numbers. An array that is written to is
-    an argument, too, or where `f` returns its one value. Where C returns a status, `f` returns one,
-    or nothing, which is `success`.
-    `arrays` names types of the library's that hold doubles, and the C functions (addresses or ctypes
-    functions) that give the pointer and the length (a 64-bit integer) of one.
+    `f` receives the C function's parameters without the data pointer. An array is one argument, a
+    buffer (`*kd`, `*d`); its length is given in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or by
+    the nearest integer parameter. Or `f` receives an array's elements as numbers. An output array is
+    an argument, too, or holds the one value that `f` returns. If C returns a status, `f` returns
+    one, or nothing, which means `success`. `arrays` names types of the library that hold doubles,
+    and the C functions (addresses or ctypes functions) that return the pointer and the length (a
+    64-bit integer) of one.
 
-    The first entry is called that takes the values as they are, else by conversions that lose
-    nothing; where it falls back, `f` itself. An exception waits in the callback: its check(), or the
-    end of the `with` statement that it is in, raises it. Until then the library gets `error`, usually
+    The first entry that takes the values as they are is called, else the first with lossless
+    conversions; if it falls back, `f` itself. An exception is stored in the callback; its check(), or
+    the end of its `with` statement, raises it. Until then the library receives `error`, by default
     nan, -1 or NULL, for each call.
 
-    ValueError for a declaration that is none, TypeError where no entry fits, which lists what would;
-    ImportError on PyPy."""
+    Raises ValueError for an invalid declaration, TypeError if no entry fits, with a list of those
+    that would, and ImportError on PyPy."""
     return callback_of(f, offered, declaration, arrays, error, success)
 
 
@@ -133,11 +133,11 @@ def callback_of(
     error: float | int | None,
     success: int,
 ) -> Any:
-    """callback() of one of certain entries of `f`."""
+    """Returns callback() for one of the given entries of `f`."""
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
     extension = _extension()
-    # Of its own: these are kept, whatever becomes of the caller's mapping.
+    # A copy, which is kept whatever happens to the caller's mapping.
     given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
     shape = parse(declaration, _views(given))
     entries = entries_of(f)
@@ -152,7 +152,7 @@ def callback_of(
             f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
         )
     entry, way, signature = found
-    text = way.text if success == 0 else f"{way.text} ?"  # compiled is success of 0
+    text = way.text if success == 0 else f"{way.text} ?"  # only success = 0 is compiled
     how = (
         shape.signature, text, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
         way.sources, way.unused, way.place, shape.data is not None,

@@ -1,5 +1,5 @@
 """The C type of a library's callback: which parameters are values, arrays, their lengths and the
-data pointer; and in which ways a typed function can be called from such a function."""
+data pointer; and the ways to call a typed function from such a function."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typedcall.record.codes import CODES, is_const, letters_for, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
-#: A library's type, by what gives its elements and their number: addresses of C functions.
+#: A library's types, by the addresses of the C functions that return the elements and their number.
 Views = dict[str, tuple[int, int]]
-#: (kind, parameter, at, factors, pointer_of, length_of) as callback.h's sources.
+#: (kind, parameter, at, factors, pointer_of, length_of) as in callback.h's sources.
 Source = tuple[int, int, int, tuple[int, ...], int, int]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
@@ -30,13 +30,13 @@ class Parameter:
     """One parameter of the C function."""
 
     name: str
-    #: "d", "&d", "&kd", "P", ...; of a view "P".
+    #: "d", "&d", "&kd", "P", ...; for a view, "P".
     letters: str
-    #: Of an array: parameters, and numbers n as -1 - n, whose product is its length.
+    #: For an array: parameters, and numbers n as -1 - n, whose product is its length.
     factors: tuple[int, ...] = ()
-    #: Of a library's type: the addresses that give the elements, and how many there are.
+    #: For a library's type: the addresses that return the elements and their number.
     view: tuple[int, int] | None = None
-    #: Of a view: are the elements const?
+    #: For a view: true if the elements are const.
     is_const: bool = False
 
     @property
@@ -49,7 +49,7 @@ class Parameter:
 
     @property
     def buffer(self) -> str:
-        """The letters of the buffer that the typed function gets for an array."""
+        """The code of the buffer that the typed function receives for an array."""
         if self.view is not None:
             return "*kd" if self.is_const else "*d"
         return "*" + self.letters[1:]
@@ -77,19 +77,19 @@ class Shape:
 class Way:
     """One way to call a typed function from the C function."""
 
-    #: What the typed function has to be: "*kd*d->d".
+    #: The signature that the typed function must have: "*kd*d->d".
     asked: str
     sources: tuple[Source, ...]
-    #: Pointers that have to be NULL, because the function takes nothing for them.
+    #: Pointers that must be NULL, because the function takes nothing for them.
     unused: tuple[int, ...]
-    #: Where the result goes that the C function does not return.
+    #: The place for a result that the C function does not return.
     place: Source | None
-    #: How shapes.h spells it.
+    #: The spelling in shapes.h.
     text: str
 
 
 def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
-    """The parameter, and the text of its length: "" where it is an array of unknown length."""
+    """Returns the parameter, and the text of its length: "" for an array of unknown length."""
     of, text = given.type, given.text
     length = None
     if of.layers and isinstance(of.layers[0], c.Array):
@@ -115,7 +115,7 @@ def _factors(text: str, names: dict[str, int], parameters: list[Parameter]) -> t
     for each in text.split("*"):
         word = each.strip()
         at = names.get(word)
-        if word.isdecimal() and len(word) < 19:  # of 64 bits
+        if word.isdecimal() and len(word) < 19:  # fits in 64 bits
             made.append(-1 - int(word))
         elif at is not None and _is_integer(parameters[at]):
             made.append(at)
@@ -131,8 +131,8 @@ def _is_integer(parameter: Parameter) -> bool:
 
 
 def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
-    """The length of an array that has none in its declaration: the nearest integer in front, or, where
-    the first array is in front of all integers, behind."""
+    """Returns the length of an array without one in its declaration: the nearest integer before it, or
+    after it if the first array comes before all integers."""
     integers = [i for i, each in enumerate(parameters) if _is_integer(each)]
     arrays = [i for i, each in enumerate(parameters) if each.letters.startswith("&")]
     before, after = [i for i in integers if i < at], [i for i in integers if i > at]
@@ -142,7 +142,7 @@ def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
 
 
 def parse(text: str, views: Views) -> Shape:
-    """`double (*)(double x, void *params)`. ValueError for what is no such text."""
+    """Parses `double (*)(double x, void *params)`. Raises ValueError for other text."""
     of, _ = parse_function(text, _LIBRARY_TYPES, or_pointer=True)
     given = parameters_of(of, text)
     result = letters_of_type(of._replace(layers=of.layers[1:]), text)
@@ -153,7 +153,7 @@ def parse(text: str, views: Views) -> Shape:
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
     data = [i for i, each in enumerate(given)
             if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
-    # What a comparator gets, `const void *a, const void *b`, are elements.
+    # A comparator's `const void *a, const void *b` are elements.
     data = ([i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)]
             or [i for i in data if not given[i].type.is_const])  # fmt: skip
     for i, (each, length) in enumerate(parts):
@@ -173,7 +173,7 @@ _VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
 
 
 def _same(letters: str) -> str:
-    """One spelling for all that a compiled shape does not tell apart."""
+    """Returns one spelling for all codes that a compiled shape does not distinguish."""
     code = CODES[pointee(letters)]
     name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
     return "&" + name if letters.startswith("&") else name
@@ -205,13 +205,13 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
     c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
     words.insert(0, f"{c_type}->{_same(shape.result)}")
     if len(views) > 1 or raw:
-        words.append("?")  # nothing is compiled for that
+        words.append("?")  # no such shape is compiled
     return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
 
 
 def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
-    """The ways to call a function, the better ones first; with `count` those to call one of that many
-    parameters, which gets an array's elements as numbers."""
+    """Yields the ways to call a function, the better ones first; with `count`, those to call one with
+    that many parameters, which receives an array's elements as numbers."""
     parameters, lengths = shape.parameters, shape.lengths
     everything = [at for at in range(len(parameters)) if at != shape.data]
     taken = [at for at in everything if at not in lengths]

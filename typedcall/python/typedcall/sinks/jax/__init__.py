@@ -1,5 +1,5 @@
-"""Typed functions in JAX: element by element over arrays of the CPU, in jit and vmap, called by XLA
-itself, without Python."""
+"""Typed functions in JAX: elementwise over CPU arrays, in jit and vmap, called by XLA itself,
+without Python."""
 from __future__ import annotations
 
 import functools
@@ -17,14 +17,14 @@ __all__ = ["elementwise"]
 
 _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
-# Held while the extension or a function is made known to JAX, each once.
+# Held while the extension or a function is registered with JAX, each once.
 _adding = RenewedLock()
-#: By id of the function, which XLA's programs call for ever.
+#: By id of the function, which XLA's programs may call until the process ends.
 _known: dict[int, tuple[Any, list[Entry], list[_Overload]]] = {}
 
 
 class _Overload(NamedTuple):
-    """One of those among which Python chooses, as XLA's programs know it."""
+    """One of the overloads among which Python chooses, as XLA's programs know it."""
 
     signature: str
     letters: list[str]
@@ -36,7 +36,7 @@ class _Overload(NamedTuple):
 
 @functools.cache
 def _extension() -> Any:
-    """The extension module, whose function JAX has under a name."""
+    """Returns the extension module, after registering its function with JAX."""
     import jax
 
     with extension_of("typedcall.jax"):
@@ -49,7 +49,7 @@ def _extension() -> Any:
 
 
 def _dtype(letters: str) -> str:
-    """The name of an array's type; "" where JAX has none."""
+    """Returns the name of an array's type; "" if JAX has none."""
     kind, size = kind_of(letters), CODES[letters].size
     if kind not in _NAMES or size > 8:
         return ""
@@ -57,7 +57,7 @@ def _dtype(letters: str) -> str:
 
 
 def _obstacle(entry: Entry, pure: bool) -> str:
-    """Why XLA cannot call it, or ""."""
+    """Explains why XLA cannot call it, or returns ""."""
     arguments, result = entry.python_types()
     if not arguments or result == "v":
         return "has no arguments or no result"
@@ -87,7 +87,7 @@ def _overloads(f: Any, pure: bool) -> list[_Overload]:
 
 
 def _kind(array: Any) -> Kind:
-    """What the elements are to Python: of its own numbers, which have no type yet, as it has them."""
+    """Returns the Python kind of the elements; JAX arrays of Python numbers, which have no type yet, count as those."""
     import jax.numpy as jnp
 
     if jnp.issubdtype(array.dtype, jnp.bool_):
@@ -102,8 +102,8 @@ def _kind(array: Any) -> Kind:
 
 
 def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Overload, list[Any]]]:
-    """The overloads that so many arguments may mean, with the defaults that stand behind these: those with as many
-    parameters, else, and where JAX can call none of these, those with more."""
+    """Returns the overloads that `count` arguments may mean, each with the defaults that follow these: those with
+    exactly as many parameters, or, if JAX can call none of these, those with more."""
     exact = [overload for overload in overloads if len(overload.letters) == count]
     if any(overload.number >= 0 for overload in exact):
         return [(overload, []) for overload in exact]
@@ -119,12 +119,12 @@ def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Ov
 
 
 def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Overload, Any, list[Any]]:
-    """What arrays of these types choose first, the type of the result, and the defaults that stand behind them."""
+    """Returns the first choice for arrays of these types, the type of the result, and the defaults that follow them."""
     completed = _completed(f, overloads, len(given))
     if not completed:
         counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
-    # A default suits each overload: to the choice there are as many arguments as were given.
+    # A default suits each overload, so only the given arguments count for the choice.
     tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
     possible = [completed[step.overload][0] for step in tried]
@@ -139,7 +139,7 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
-    """The type of the arrays of what these give: their own, or one that has all numbers of theirs."""
+    """Returns the type of the arrays for these results: their own, or one that holds all of them."""
     import numpy
 
     made = numpy.result_type(*[_dtype(each.result) for each in possible])
@@ -153,8 +153,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
 
 
 def _exact(value: Any, array: Any) -> Any:
-    """The array that JAX makes of a value. OverflowError where an integer wrapped round: without its 64
-    bits it keeps the low 32 of NumPy's."""
+    """Returns the array that JAX makes of a value. Raises OverflowError if an integer wrapped around:
+    without 64 bits JAX keeps only the low 32 of NumPy's."""
     import jax
     import numpy
 
@@ -167,7 +167,8 @@ def _exact(value: Any, array: Any) -> Any:
 
 
 def _converted(array: Any, letters: str) -> Any:
-    """An argument of a program, which looks at each value: here only that is converted which it has no type for."""
+    """Converts an argument of a program, which checks each value itself: only types that it lacks are converted
+    here."""
     import jax.numpy as jnp
 
     if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
@@ -176,21 +177,20 @@ def _converted(array: Any, letters: str) -> Any:
 
 
 def elementwise(f: Any, *, pure: bool = False) -> Any:
-    """A function of JAX's arrays that calls the typed function `f` for each element: what XLA calls in
-    jit, vmap and without both, on the CPU, in whatever thread it likes.
+    """Returns a function of JAX arrays that calls the typed function `f` for each element, through XLA
+    in jit, in vmap and without either, on the CPU, in any thread.
 
-    Arrays are broadcast. Overloads are chosen as Python chooses for values of the arrays' types, and element by
-    element where it depends on the value; TypeError if they give results of several kinds then. An array of float32 has a
-    C float; Python's own numbers, which JAX has not given a type yet, are Python's. Arguments may be left out that have
-    defaults. Without JAX's 64 bits an overload of doubles takes and gives float32,
-    and one of 64-bit integers int32, converted for each call. An integer that does not fit is an error in
-    jit and without, and never wraps round.
-    Exceptions are errors of JAX's with their text. Functions that are THREAD_SAFE and need no thread state run
-    without the GIL; for others it is taken once for each array, and where one falls back `f` is called.
+    Arrays are broadcast. Overloads are chosen as Python chooses for values of the arrays' types, element by element if
+    it depends on the value; raises TypeError if the results are then of several kinds. Arrays of float32 count as C
+    floats; Python's own numbers, which have no type in JAX yet, count as Python's. Arguments with defaults may be
+    omitted. Without JAX's 64 bits an overload of doubles takes and returns float32, and one of 64-bit integers int32,
+    converted for each call. An integer that does not fit is an error, in jit and without, and never wraps around.
+    Exceptions become JAX errors with their text. Functions that are THREAD_SAFE and need no thread state run without
+    the GIL; others take it once for each array, and if one falls back, `f` is called.
 
-    JAX calls functions as often as it likes, so it has to be PURE; `pure=True` says so of one that does
-    not. It has no derivative: jax.custom_jvp gives it one. `f` is kept for ever, as compiled
-    programs are. TypeError for what has no entry for JAX, ImportError without JAX's CPU, or its jax.ffi."""
+    JAX may call functions any number of times, so `f` must be PURE; `pure=True` declares that if its flags do
+    not. It has no derivative; use jax.custom_jvp. `f` is kept until the process ends, because compiled programs
+    are. Raises TypeError if it has no entry for JAX, ImportError without JAX's CPU backend, or its jax.ffi."""
     with _adding.lock:
         _extension()
         overloads = _overloads(f, bool(pure))
@@ -203,7 +203,7 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
         given = [_exact(each, jnp.asarray(each)) for each in arrays]
         chosen, type_of_result, defaults = _choose(f, overloads, given)
         given = jnp.broadcast_arrays(*map(_converted, [*given, *map(jnp.asarray, defaults)], chosen.letters))
-        untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, as what ffi_call() gives
+        untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, like the result of ffi_call()
         result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(type_of_result))
         made: Any = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")
         return made(*given, index=numpy.int64(chosen.number), name=chosen.name)

@@ -1,5 +1,5 @@
-"""Typed functions as functions of SQL databases: of SQLite, on connections of `sqlite3`, where Python
-was built with loadable extensions, and of APSW; and of DuckDB. The engine calls the C function itself."""
+"""Typed functions as functions of SQL databases: of SQLite, on connections of `sqlite3`, if Python was
+built with loadable extensions, and of APSW; and of DuckDB. The engine calls the C function itself."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,22 +13,22 @@ __all__ = ["register"]
 
 
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
-    """Makes the typed function `f` a function of an SQLite connection, or of a DuckDB connection's
-    database: an SQL function `name`, usually `f.__name__`, for each number of arguments that `f` has
-    entries for; in DuckDB for each list of types that Python tells apart.
+    """Registers the typed function `f` with an SQLite connection, or with a DuckDB connection's
+    database: an SQL function `name`, by default `f.__name__`, for each number of arguments that `f`
+    has entries for; in DuckDB, for each list of types that Python distinguishes.
 
-    SQL gets what `f` gives: the entry that `f` would choose is called; where none takes the values as
-    they are, or it falls back, `f` itself. NULL in gives NULL out. In SQLite INTEGER is for integers, numbers
-    and bools, REAL for `d` and `f`, TEXT for `s` and `*s`, BLOB for `*kB`. What is raised is an error of SQL's
-    with the exception's text. Functions that are PURE are deterministic. Those that are THREAD_SAFE
-    and need no thread state run without the GIL, as SQLite does; others take it for each row.
+    SQL gets the result of `f`: the entry that `f` would choose is called; if none takes the values as they
+    are, or it falls back, `f` itself. NULL in gives NULL out. In SQLite, INTEGER suits integers, floats and
+    bools, REAL suits `d` and `f`, TEXT `s` and `*s`, BLOB `*kB`. An exception becomes an SQL error with its
+    text. PURE functions are deterministic. Functions that are THREAD_SAFE and need no thread state run without
+    the GIL, as SQLite does; others take it for each row.
 
-    In DuckDB results have the C function's type; functions that are PURE are consistent, others volatile;
-    the GIL is taken for each vector.
+    In DuckDB results have the C function's type; PURE functions are consistent, others volatile; the GIL
+    is taken for each vector.
 
-    The connection keeps `f` until it is closed or has another function of that name. ImportError
-    where the package was built without SQLite; TypeError for what has no entry for SQL, and for a
-    connection that loads no extensions."""
+    The connection keeps `f` until it is closed or has another function of that name. Raises
+    ImportError if the package was built without SQLite; TypeError if `f` has no entry for SQL, or
+    the connection loads no extensions."""
     if name is None:
         name = f.__name__
     if not isinstance(name, str):
@@ -39,7 +39,7 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    # Entries that leave out defaults are no overloads of each other.
+    # Entries that omit defaults are not overloads of each other.
     alone = is_alone(f, [entry.python_types()[0] for entry in found])
     groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
                     for count, of in by_count.items()])

@@ -1,5 +1,5 @@
-"""Functions of DuckDB, on its Python connections. A copy of the package's extension module, with the
-footer that DuckDB asks for, is the extension that the database loads."""
+"""Functions of DuckDB, on its Python connections. The database loads a copy of the package's
+extension module, with the footer that DuckDB requires, as its extension."""
 from __future__ import annotations
 
 import atexit
@@ -15,9 +15,9 @@ from typing import Any
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-# DuckDB loads the extension in whichever thread, and finds there what one register() has made ready.
+# DuckDB loads the extension in any thread, and finds the functions that one register() call has prepared.
 _registering = RenewedLock()
-# The package's own file of what is loaded from a copy.
+# The package's own file, by its loaded copy.
 _originals: dict[str, str] = {}
 
 
@@ -27,14 +27,14 @@ def is_connection(connection: Any) -> bool:
 
 
 def _footer(platform: str) -> bytes:
-    """The fields of an extension's metadata, from the last to the first, and no signature."""
+    """Returns the fields of an extension's metadata, from the last to the first, without a signature."""
     fields = ("", "", "", "C_STRUCT", "1", "v1.2.0", platform, "4")
     return b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
 
 
 def _extension(cursor: Any) -> Any:
-    """The extension module, from a file that DuckDB loads, too. There is one file for the process,
-    for it has to be the same library."""
+    """Returns the extension module, loaded from a file that DuckDB loads, too. There is one file
+    for the process, because both must be the same library."""
     made = sys.modules.get(_MODULE)
     if made is not None:
         _write(pathlib.Path(made.__file__ or ""), cursor)
@@ -56,9 +56,9 @@ def _extension(cursor: Any) -> Any:
 
 
 def _write(path: pathlib.Path, cursor: Any) -> None:
-    """The file, where it is not there: somebody has cleaned the temporary folder, or the process that made
-    it has ended. Of the same path it is the same library to the dynamic linker."""
-    if os.path.exists(str(path)):  # a Path is a TypeError where there is no memory
+    """Writes the file if it is missing: the temporary folder was cleaned, or the process that made the
+    file has ended. The dynamic linker identifies the library by the path."""
+    if os.path.exists(str(path)):  # pathlib raises TypeError without memory
         return
     folder = path.parent
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -72,12 +72,12 @@ def _write(path: pathlib.Path, cursor: Any) -> None:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a child's end is not the end of it
+    if os.getpid() == process:  # a child's end must not remove it
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
-    # A connection of its own: nothing happens to the transaction or the result of the other.
+    # A separate connection: it leaves the transaction and the result of the other alone.
     with connection.cursor() as cursor:
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
         if str(allowed).lower() != "true":

@@ -1,5 +1,5 @@
-"""Functions of SQLite: on connections of `sqlite3`, where Python was built with loadable extensions,
-and of APSW. The extension module of the package is the extension that a connection loads."""
+"""Functions of SQLite: on connections of `sqlite3`, if Python was built with loadable extensions,
+and of APSW. The package's extension module is the extension that a connection loads."""
 from __future__ import annotations
 
 import atexit
@@ -9,7 +9,7 @@ from typing import Any
 from typedcall.calling.choose import extension_of
 from typedcall.tools.locks import RenewedLock
 
-# Held while a connection may load extensions: of two threads the one would end that for the other.
+# Held while a connection may load extensions: otherwise one thread could forbid it for another.
 _loading = RenewedLock()
 
 
@@ -25,7 +25,7 @@ def _extension() -> Any:
 
 
 def _load(connection: Any, path: str) -> None:
-    """Loads the extension, and lets the connection load others as little as before."""
+    """Loads the extension, and leaves the connection's setting for others as it was."""
     try:
         connection.load_extension(path)
     except Exception as error:
@@ -50,7 +50,7 @@ def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: 
 
 
 def _install(connection: Any, *what: Any) -> None:
-    # Short: without any memory CPython 3.11 does not come out of a `with` in a long function.
+    # Short: CPython 3.11 cannot leave a `with` in a long function when no memory is left.
     with _loading.lock:
         extension = _extension()
         extension.install(lambda: _load(connection, extension.__file__), *what)

@@ -1,5 +1,5 @@
 """Typed functions as functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi as typed
-functions. Both run without Python where the values are numbers, bools, texts, bytes or tensors."""
+functions. Both run without Python if the values are numbers, bools, texts, bytes or tensors."""
 from __future__ import annotations
 
 import ctypes
@@ -32,7 +32,7 @@ _SYMBOLS = (
     "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
 )  # fmt: skip
 
-#: By their type codes, what arrays of Python's C types can have.
+#: The possible element types of ctypes arrays, by their type codes.
 _ELEMENTS = {each._type_: each for each in (
     ctypes.c_bool, ctypes.c_byte, ctypes.c_short, ctypes.c_int, ctypes.c_long, ctypes.c_ubyte, ctypes.c_ushort,
     ctypes.c_uint, ctypes.c_ulong, ctypes.c_float, ctypes.c_double)}
@@ -40,7 +40,7 @@ _ELEMENTS = {each._type_: each for each in (
 
 @functools.cache
 def _extension() -> Any:
-    """The extension module, which has the addresses of tvm-ffi's C functions."""
+    """Returns the extension module, which has the addresses of tvm-ffi's C functions."""
     import tvm_ffi
 
     with extension_of("typedcall.tvm_ffi"):
@@ -49,14 +49,14 @@ def _extension() -> Any:
     tvm_ffi.LIB.TVMFFIGetVersion(version)
     if tuple(version[:2]) != (0, 1):
         raise ImportError("typedcall knows the C ABI of tvm-ffi 0.1, not of {}.{}.{}".format(*version))
-    # Its calls are from C++, so the library is never closed.
+    # C++ calls into the library, so it is never closed.
     pointers = [ctypes.cast(getattr(tvm_ffi.LIB, name), ctypes.c_void_p) for name in _SYMBOLS]
     _tvm_ffi.use(tuple(pointer.value or 0 for pointer in pointers))
     return _tvm_ffi
 
 
 def _as_buffer(tensor: Any) -> Any:
-    """The memory of a tensor as a buffer that keeps it, or the tensor where that is none."""
+    """Returns the memory of a tensor as a buffer that keeps the tensor alive, or the tensor if that fails."""
     found = _extension().elements(tensor.__chandle__())
     if found is None or found[0] not in _ELEMENTS:
         return tensor
@@ -67,33 +67,32 @@ def _as_buffer(tensor: Any) -> Any:
 
 
 def _call_with_buffers(f: Any, *args: Any) -> Any:
-    """Calls the Python function of one that takes buffers, which tensors of tvm-ffi are not."""
+    """Calls the Python function of a function with buffers, which does not accept tvm-ffi's tensors."""
     from tvm_ffi import Tensor
 
     return f(*[_as_buffer(each) if is_a(each, Tensor) else each for each in args])
 
 
 def function(f: Any) -> Any:
-    """The typed function `f` as a tvm_ffi.Function, for everything that calls those: Python, C++ and
+    """Returns the typed function `f` as a tvm_ffi.Function, for all its callers: Python, C++ and
     compiled kernels.
 
-    A call gives what `f` gives: the overload that suits the values best is called, with ints, floats
-    and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional tensors of the CPU,
-    without gaps, for buffers. Where none takes them, or it falls back, `f` itself is called, as
-    tvm-ffi calls Python functions, with such tensors as ctypes arrays of the same memory if an overload
-    has buffers. Functions that are THREAD_SAFE and need no thread state run
-    without the GIL, in whatever thread the caller is; for others it is taken. Exceptions are tvm-ffi's
-    errors: ValueError, TypeError and those that tvm-ffi has a name for arrive in Python as such, others as
-    RuntimeError.
+    A call returns the result of `f`: it calls the overload that suits the values best, with ints, floats
+    and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional contiguous CPU
+    tensors for buffers. If none fits, or it falls back, `f` itself is called, as tvm-ffi calls Python
+    functions, with such tensors as ctypes arrays of the same memory if an overload has buffers. Functions
+    that are THREAD_SAFE and need no thread state run without the GIL, in the caller's thread; others take
+    it. Exceptions become tvm-ffi's errors: ValueError, TypeError and others that tvm-ffi names arrive in
+    Python unchanged, the rest as RuntimeError.
 
-    It keeps `f`. ImportError without tvm-ffi, or with a version of another C ABI; TypeError for what
-    has no entry for tvm-ffi."""
+    It keeps `f` alive. Raises ImportError without tvm-ffi, or with a version of another C ABI;
+    TypeError if `f` has no entry for tvm-ffi."""
     import tvm_ffi
 
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # It is in a function of tvm-ffi, which keeps and calls it, and knows when Python has ended.
+    # A function of tvm-ffi wraps it, which keeps and calls it, and knows when Python has ended.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
@@ -105,14 +104,14 @@ def function(f: Any) -> Any:
     bridge.value, call.value, deleter.value = extension.make_bridge(
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
-    # The GIL is not let go where it would be taken again, or for a moment only.
+    # The GIL is not released if it would be taken again, or for a moment only.
     if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
 
 
 def _error(kind: str, message: str) -> BaseException:
-    """The exception that tvm-ffi makes of an error."""
+    """Returns the exception that tvm-ffi makes of an error."""
     from tvm_ffi.core import ERROR_NAME_TO_TYPE
 
     made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
@@ -120,18 +119,18 @@ def _error(kind: str, message: str) -> BaseException:
 
 
 def source(f: Any, signature: str, *, flags: int = 0) -> Any:
-    """A typed function that calls the function of tvm-ffi `f`, a tvm_ffi.Function or the name of a
-    registered one, with these types: tvm-ffi's functions have none of their own. Called from Python
-    it is `f`.
+    """Returns a typed function with this signature that calls the tvm-ffi function `f`, a
+    tvm_ffi.Function or the name of a registered one: tvm-ffi's functions have no types of their
+    own. Called from Python it is `f`.
 
     Arguments are numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), the result is a number, `?` or `v`.
-    An error of `f` is an exception, for which a caller needs the GIL, and keeps it during the call.
-    With `flags` PURE | THREAD_SAFE there is a second way, for callers without the GIL: where `f` has an
-    error, or gives something else, they call it again from Python, which raises the exception.
+    An error of `f` is an exception, for which the caller must hold the GIL during the call. With
+    `flags` PURE | THREAD_SAFE there is a second entry, for callers without the GIL: if `f` fails, or
+    returns another type, they call it again from Python, which raises the exception.
 
-    It keeps `f`. A wrong signature is a TypeError when it is called, from tvm-ffi; nothing crashes.
-    ValueError for a faulty signature or one that tvm-ffi has no values for, TypeError for what is no
-    function of tvm-ffi, ImportError as function()."""
+    It keeps `f` alive. A wrong signature makes tvm-ffi raise TypeError at the call; nothing crashes.
+    Raises ValueError for a faulty signature or one that tvm-ffi has no values for, TypeError unless
+    `f` is a function of tvm-ffi, and ImportError like function()."""
     import tvm_ffi
 
     extension = _extension()
@@ -152,7 +151,7 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
     if given & ~(PROMISES | Flags.SHORT):
         raise ValueError("flags are PURE, THREAD_SAFE and SHORT; whether it may raise is known")
     ways = [(signature, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE)]
-    if result in ("v", "?"):  # which have no error value
+    if result in ("v", "?"):  # these have no error value
         text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
         ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
     text = falling_back(signature) or ""
