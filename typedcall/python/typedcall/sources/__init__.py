@@ -1,5 +1,5 @@
-"""Functions of other libraries that offer typed functions, one module for each. None of them imports its
-library: a library that is not imported has made no object that could be asked about."""
+"""Functions of other libraries as entries, one module for each library. No module imports its library:
+unless it is imported, none of its objects exist."""
 from __future__ import annotations
 
 import functools
@@ -12,14 +12,14 @@ from typedcall.tools.foreign import is_address
 
 __all__ = ["ask_first", "foreign_entries", "why_not"]
 
-#: In the order in which they are asked.
+#: In the order in which they are tried.
 _MODULES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
 
 _first: list[Callable[[Any], Found]] = []
 
 
 def ask_first(adapter: Callable[[Any], Found]) -> None:
-    """Asks `adapter` before the others: for objects of the rooms above, which this one does not import."""
+    """Tries `adapter` before the others: for objects of subpackages that this one must not import."""
     _first.append(adapter)
 
 
@@ -29,21 +29,21 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 
 
 def _fault(entry: Entry) -> str:
-    """Why it can be no entry, or "". What its words are made of, an object of a library has said."""
+    """Explains why it is not a valid entry, or returns "". Its values come from an object of a library."""
     if type(entry.address) is not int or not is_address(entry.address):
         return "its address is none of a C function"
     if not 0 <= int(entry.flags) < 1 << 32:
         return "its flags are none"
     try:
         parse_signature(entry.signature)
-    except ValueError as error:  # void among the arguments, or more of them than there can be
+    except ValueError as error:  # void among the arguments, or too many of them
         return str(error)
     return ""
 
 
 def _found(obj: Any) -> list[Entry | str]:
-    """What the first adapter that knows the object finds. The rule of foreign.py holds for all that
-    adapters do with it: what raises, or answers nonsense, has none."""
+    """Returns the result of the first adapter that knows the object. As in foreign.py, an object
+    that raises, or gives invalid answers, has no entries."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
     for adapter in [*_first, *_adapters()]:
@@ -59,11 +59,11 @@ def _found(obj: Any) -> list[Entry | str]:
 
 
 def foreign_entries(obj: Any) -> list[Entry]:
-    """What an adapter offers of the object."""
+    """Returns an adapter's entries of the object."""
     return [each for each in _found(obj) if isinstance(each, Entry)]
 
 
 def why_not(obj: Any) -> list[str]:
-    """Why an adapter that knows the object does not offer it, or not all of it; empty where none does."""
-    # No generator: CPython 3.12 and 3.13 do not survive making one without memory.
+    """Explains why an adapter that knows the object omits it, or a part of it; empty if none does."""
+    # No generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
     return list(dict.fromkeys([each for each in _found(obj) if isinstance(each, str)]))

@@ -1,5 +1,5 @@
-"""cffi function pointers and the functions of compiled cffi modules as typed functions. cffi lets
-the GIL go around every call, so what it declares needs no GIL, except for callbacks into Python."""
+"""cffi function pointers and the functions of compiled cffi modules as typed functions. cffi releases the
+GIL around every call, so the functions that it declares need no GIL, except for callbacks into Python."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(ctype: Any) -> str:
-    """The letters of a cffi type, of which cffi has forgotten what is const: `char *` is no string.
-    ValueError for structs by value and what else has none."""
+    """Returns the code of a cffi type. cffi does not keep const, so `char *` is not a string.
+    Raises ValueError for structs by value and other types without a code."""
     is_pointer = ctype.kind == "pointer" and ctype.item.kind in ("primitive", "void")
     if is_pointer or ctype.kind in ("primitive", "void"):
         return letters_of_text(ctype.cname)
@@ -33,19 +33,19 @@ def letters_of(ctype: Any) -> str:
 
 
 def _is_variadic(declared: Any) -> bool:
-    """`ellipsis` is also said of a function that libffi cannot call for cffi: of complex numbers."""
+    """`ellipsis` is also true of a function with complex numbers, which libffi cannot call for cffi."""
     parameters = ", ".join(each.cname for each in declared.args)
     return declared.ellipsis and f"({parameters}, ...)" in declared.cname
 
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
-    """A callback owns what it calls, but a cast of it, or a copy in a struct, is a pointer like
-    others; extern "Python" is a C function of the module that cffi compiled, where nothing tells a
-    pointer to one from pointers to others."""
+    """True if the function may call Python. A callback owns its callable, but a cast of it, or a
+    copy in a struct, is a pointer like others; extern "Python" is a C function of the module that
+    cffi compiled, and its pointers look like any others."""
     library = library_of(address)
     if library is None or not is_data:
         return library is None
-    # What is in a module, without its __getattr__.
+    # The contents of a module, without its __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
     files: list[Any] = [
         names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)
@@ -54,8 +54,8 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
 
 
 def entries(obj: Any) -> Found:
-    """What a cffi function offers; None for what is none. Nothing where its type has no signature:
-    variable arguments, structs by value."""
+    """Returns the entries of a cffi function, or None for any other object; reasons only, if its
+    type has no signature: variable arguments, structs by value."""
     if "_cffi_backend" not in sys.modules:
         return None
     is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))

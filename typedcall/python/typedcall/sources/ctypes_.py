@@ -1,5 +1,5 @@
 """ctypes function pointers as typed functions: `argtypes` and `restype` are the signature, and the
-prototype says what the call does about the GIL, exceptions and errno."""
+prototype tells how the call treats the GIL, exceptions and errno."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _function_pointer() -> Any:
 
 
 def letters_of(ctypes_type: Any) -> str:
-    """The letters of a ctypes type; None is void. ValueError for structs and what else has none."""
+    """Returns the code of a ctypes type; None is void. Raises ValueError for structs and other types without a code."""
     import ctypes
 
     if ctypes_type is None:
@@ -48,7 +48,7 @@ def letters_of(ctypes_type: Any) -> str:
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:
-    """By kind and size: what kind it is, a value of the type tells."""
+    """Returns the code by kind and size; a value of the type shows the kind."""
     import ctypes
 
     native = "__ctype_le__" if sys.byteorder == "little" else "__ctype_be__"
@@ -72,7 +72,8 @@ def _simple_letters(ctypes_type: Any) -> str | None:
 
 
 def _reached(pointer: Any, behind: Callable[[Any], Iterable[Any]]) -> list[Any]:
-    """The pointer and all that is behind it, each once: pointers that were cast keep each other alive."""
+    """Returns the pointer and all objects reachable from it, each once: pointers that were cast keep each
+    other alive."""
     waiting, seen = [pointer], {}
     while waiting:
         each = waiting.pop()
@@ -88,9 +89,9 @@ def _cast_from(each: Any) -> Iterable[Any]:
 
 
 def _is_callback(pointer: Any) -> bool:
-    """Was it made of a Python callable? Then, or after a cast, it keeps ctypes' thunk alive, or on
-    PyPy, which has no thunks, the pointer with the callable. What was read from a struct or an
-    array, or made of an address, may be one and keep nothing that could tell."""
+    """True if it was made from a Python callable. Then, or after a cast, it keeps ctypes' thunk
+    alive, or on PyPy, which has no thunks, the pointer with the callable. One that was read from a
+    struct or an array, or made from an address, may be a callback and keep nothing that shows it."""
     for each in _reached(pointer, _cast_from):
         if type_name(each) == "CThunkObject" or (
                 is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
@@ -101,7 +102,7 @@ def _is_callback(pointer: Any) -> bool:
 def _behind(each: Any) -> Iterable[Any]:
     if is_a(each, dict):
         return list(dict.values(each))  # it changes when something else is assigned
-    if is_a(each, _function_pointer().__base__):  # of all ctypes objects
+    if is_a(each, _function_pointer().__base__):  # the base of all ctypes objects
         return [attribute(each, "_b_base_"), attribute(each, "_objects")]
     if is_a(each, memoryview):
         return [attribute(each, "obj")]  # from_buffer() keeps a view of its memory
@@ -109,22 +110,22 @@ def _behind(each: Any) -> Iterable[Any]:
 
 
 def _kept_by(pointer: Any) -> list[Any]:
-    """All that `pointer`, and what it shares its memory with, keeps alive just now."""
+    """Returns all that `pointer`, and the objects that it shares its memory with, keep alive at present."""
     return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
 def _shares_memory(pointer: Any) -> bool:
-    """Is it in the memory of another object: a part of it, or by from_buffer()?"""
+    """True if it lies in the memory of another object: as a part of it, or by from_buffer()."""
     if attribute(pointer, "_b_base_") is not None:
         return True
-    # PyPy says of no pointer that it has memory of its own.
+    # On PyPy no pointer reports its own memory.
     return sys.implementation.name != "pypy" and not attribute(pointer, "_b_needsfree_")
 
 
 def address_of(pointer: Any) -> tuple[int, Any]:
-    """The address in a function pointer or c_void_p, and what keeps it valid: a pointer that is
-    memory of its own; of one that shares that of a struct, an array or another pointer, and changes
-    with it, whatever it depends on now, as far as ctypes knows."""
+    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid: a
+    pointer with its own memory keeps itself; for one that shares the memory of a struct, an array or
+    another pointer, and changes with it, all that it depends on at present, as far as ctypes knows."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):
@@ -136,12 +137,12 @@ def address_of(pointer: Any) -> tuple[int, Any]:
 
 
 def _read(pointer: Any) -> int:
-    """The address that is in a pointer, without a trace: ctypes.cast() makes what it is given
-    keep itself alive."""
+    """Reads the address in a pointer without side effects: ctypes.cast() makes its argument keep
+    itself alive."""
     import ctypes
 
     if sys.implementation.name == "pypy":
-        try:  # ctypes is Python there, and asks the object
+        try:  # there, ctypes is written in Python and calls the object
             return ctypes.cast(pointer, ctypes.c_void_p).value or 0
         except MemoryError:
             raise
@@ -151,22 +152,22 @@ def _read(pointer: Any) -> int:
 
 
 def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
-    """None for what no flags can say."""
+    """Returns None if no flags can describe it."""
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    # What an address is, it is whoever keeps what: memory that pointers share may hold another by
-    # now. One of a library is a C function; of others nobody can say that they take no GIL.
+    # The address decides, not the objects that are kept: shared memory may have changed since. An
+    # address in a library is a C function; any other may take the GIL.
     if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
     elif raises:
-        # ctypes looks for an exception after each such call, so there may be one. Where the result
-        # cannot say so, a consumer could not know.
+        # ctypes checks for an exception after each such call, so there may be one. If the result
+        # cannot report it, a consumer could not know.
         if not has_error_value(result):
             return None
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
     else:
-        flags |= Flags.THREAD_SAFE  # ctypes lets the GIL go around each call
+        flags |= Flags.THREAD_SAFE  # ctypes releases the GIL around each call
     if bits & FUNCFLAG_USE_ERRNO:
         flags |= Flags.SETS_ERRNO
     if attribute(pointer, "errcheck", pointer) is not None:
@@ -175,13 +176,13 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
 
 
 def entries(obj: Any) -> Found:
-    """What a ctypes function pointer offers; None for anything else. Nothing where `argtypes` was
-    not set: ctypes would guess, and a guess is no signature."""
+    """Returns the entries of a ctypes function pointer, or None for any other object; a reason
+    only, if `argtypes` is not set: ctypes would guess, and a guess is not a signature."""
     if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
         return None
 
     argtypes = obj.argtypes
-    # ctypes has read the argument types when they were set: an iterator is empty since then.
+    # ctypes read the argument types when they were set: an iterator is empty since then.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:

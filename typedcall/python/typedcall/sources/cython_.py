@@ -1,12 +1,12 @@
 """Cython's exported functions as typed functions: the capsules of a module's `__pyx_capi__`, and
 the `cpdef` functions that they belong to, fused ones with all their variants.
 
-The text of a capsule says nothing about exceptions: neither that there are none (`noexcept`) nor
-which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and who looks
-for -1 misses it. So unless a module has documented what it exports, its functions count as raising,
-and those that return no object have DIFFERS, by which only those find them who ask for it. So do,
-whoever promises what, functions of objects: `list xs` and `object xs` are the same text, and it is the
-Python function that checks what it was given."""
+The text of a capsule says nothing about exceptions: neither that there are none (`noexcept`) nor which
+value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and a caller that
+tests for -1 would miss it. So unless a module has documented its exports, its functions are assumed to
+raise, and those that return no object have DIFFERS, so that only callers that allow it find them.
+Functions with objects always have it: `list xs` and `object xs` are the same text, and only the Python
+function checks its arguments."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from typedcall.tools.foreign import (
 __all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
            "variants_of"]
 
-#: What the text of a capsule does not say: whether the function raises, and by which value.
+#: Assumed because a capsule's text does not say whether the function raises, and by which value.
 UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
 
-# Modules that document all they export as `noexcept nogil`.
+# Modules whose documentation declares all exports `noexcept nogil`.
 _WITHOUT_GIL = (
     "scipy.special.cython_special",
     "scipy.linalg.cython_blas",
@@ -49,7 +49,7 @@ _OPTIONAL_ARGUMENTS = "__pyx_opt_args_"
 
 
 def documented_flags(module_name: str, name: str = "") -> Flags:
-    """What a module promises of everything that it exports, else the worst."""
+    """Returns the flags that a module documents for all its exports, else the worst case."""
     if module_name not in _WITHOUT_GIL:
         return UNKNOWN
     capsules = capsules_of(sys.modules.get(module_name))
@@ -58,8 +58,8 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
 
 
 def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
-    """Does a fused function take a double where another variant takes an integer? SciPy's then warn
-    of numbers that are none, for which they take the GIL."""
+    """True if a fused function takes a double where another variant takes an integer: SciPy's then
+    warn about values that are not integers, and take the GIL for that."""
     fused = _VARIANT.fullmatch(name)
     if fused is None:
         return False
@@ -78,14 +78,14 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
 
 
 def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | str:
-    """The entry of one capsule; a text that says why there is none where its declaration has no
-    signature, or where it may raise without a result that can say so.
+    """Returns the entry of one capsule; or a text with the reason if its declaration has no
+    signature, or if it may raise and its result cannot report that.
 
     A `cpdef` function has a last parameter `int __pyx_skip_dispatch`, which functions of modules
-    (and only these are exported) do not read. It is left out, because it is no argument of the
+    (and only these are exported) do not read. It is left out, because it is not an argument of the
     Python function: the calling conventions that typedcall supports pass it in a register or at the
-    end of the stack, where nobody misses it. Behind it may be a pointer to optional arguments,
-    which is read: then both are shown, and a caller passes 0 and NULL."""
+    end of the stack, where it is not missed. A pointer to optional arguments may follow, which is
+    read: then both are shown, and a caller passes 0 and NULL."""
     text = capsule_name(capsule)
     try:
         declared = parse_declaration(text or "")
@@ -102,7 +102,7 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE
     if flags == UNKNOWN and declared.result == "O":
-        flags &= ~Flags.DIFFERS  # Cython has no other error value for objects than NULL
+        flags &= ~Flags.DIFFERS  # Cython's only error value for objects is NULL
     if _takes_objects(declared, text or ""):
         flags |= Flags.DIFFERS
     address = capsule_address(capsule)
@@ -111,18 +111,18 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
 
 
 def _takes_objects(declared: Declaration, text: str) -> bool:
-    """Does the C function trust that an argument is of some class, which Python's call checks; or gives
-    it an instance as a pointer to its struct, which nobody would own?"""
+    """True if the C function relies on an argument's class, which Python's call checks; or returns an
+    instance as a pointer to its struct, which would have no owner."""
     pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
     pointers += [text.split("(")[0]] if declared.result == "P" else []
-    # A pointer to optional arguments is no object.
+    # A pointer to optional arguments is not an object.
     is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
     return "O" in declared.arguments or _SKIP_DISPATCH in text and any(is_class)
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
-    """What a module exports to Cython: the capsules of its `__pyx_capi__`, by name. Empty where that
-    is no dict; what in it is no capsule, or has another name than a str, is left out."""
+    """Returns a module's exports to Cython: the capsules of its `__pyx_capi__`, by name; empty if
+    that is not a dict. Skips values that are not capsules, and keys that are not strs."""
     capi = attribute(module, "__pyx_capi__")
     if not is_a(capi, dict):
         return {}
@@ -130,13 +130,13 @@ def capsules_of(module: Any) -> dict[str, Any]:
 
 
 def variants_of(function: Any) -> list[Any]:
-    """The functions of a fused one; empty for any other."""
+    """Returns the functions of a fused one; empty for any other."""
     variants = attribute(function, "__signatures__")
     return [variant for _, variant in members(variants)] if is_mapping(variants) else []
 
 
 def exported(function: Any) -> list[tuple[str, Any]]:
-    """(name, capsule) of each variant of a cpdef function; empty for anything else."""
+    """Returns (name, capsule) of each variant of a cpdef function; empty for any other object."""
     module = module_of(function)
     capsules = capsules_of(module)
     name = text_attribute(function, "__name__")
@@ -152,7 +152,7 @@ def exported(function: Any) -> list[tuple[str, Any]]:
         owner = attribute(module, fused.group(2)) if fused is not None else None
         if all(each is not function for each in variants_of(owner)):
             return []
-    # Only what is cpdef is what Python calls.
+    # Python can only call cpdef functions.
     return [
         (each, capsules[each])
         for each in found
@@ -161,13 +161,13 @@ def exported(function: Any) -> list[tuple[str, Any]]:
 
 
 def is_cpdef(capsule: Any) -> bool:
-    """Is it of a function that Python calls, too?"""
+    """True if it belongs to a function that Python calls, too."""
     return _SKIP_DISPATCH in (capsule_name(capsule) or "")
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
-    """What the capsule of a variant is called: as the variant, but since Cython 3.3 that has the
-    module's name inside."""
+    """Returns the name of a variant's capsule: the same as the variant's, which since Cython 3.3
+    contains the module's name."""
     name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:
@@ -186,14 +186,14 @@ _OPTIONAL = ("the last two parameters of '{}' are Cython's own: pass 0 and None 
 
 
 def _left_out(reason: str, where: str, flags: str) -> str:
-    """The reason of one capsule, and what to write instead."""
+    """Returns the reason for one capsule, and what to write instead."""
     if reason.startswith("its type"):
         return reason + _IF_KNOWN.format(where)
     return reason.replace("flags=", flags)
 
 
 def entries(obj: Any) -> Found:
-    """What a capsule, or a Cython function, offers; None for anything else."""
+    """Returns the entries of a capsule, or a Cython function; None for any other object."""
     if is_capsule(obj):
         text = capsule_name(obj) or ""
         if "(" not in text:
@@ -220,12 +220,12 @@ def entries(obj: Any) -> Found:
     if not found and not others:
         others = ["Cython exports the C function of a cpdef function that a .pxd file declares, and "
                   f"{module}.__pyx_capi__ has none for {name_of(obj)}"]
-    # Where a real and a complex variant would do, the real one.
+    # If a real and a complex variant would both fit, the real one comes first.
     return [*sorted(found, key=lambda entry: entry.signature.count("Z")), *others]
 
 
 def _flags_of(capsule: Any) -> Flags:
-    """What the module that exports this capsule promises, if it is one that does."""
+    """Returns the flags that the module which exports this capsule documents, if any."""
     for module_name in _WITHOUT_GIL:
         for name, each in capsules_of(sys.modules.get(module_name)).items():
             if each is capsule:

@@ -14,10 +14,10 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(numba_type: Any, in_memory: bool = False) -> str:
-    """The letters of a Numba type as a C callback passes it, or has it behind a pointer. ValueError for arrays,
-    tuples and the like."""
+    """Returns the code of a Numba type as a C callback passes it, or stores it behind a pointer. Raises
+    ValueError for arrays, tuples and the like."""
     types = sys.modules["numba.core.types"]
-    if isinstance(numba_type, types.NoneType):  # void is Numba's name for it
+    if isinstance(numba_type, types.NoneType):  # Numba's name for void
         return "v"
     if isinstance(numba_type, types.Boolean):
         return letters_for("bool", 1)
@@ -27,7 +27,7 @@ def letters_of(numba_type: Any, in_memory: bool = False) -> str:
     if isinstance(numba_type, types.Float):
         return letters_for("floating", numba_type.bitwidth // 8)
     if isinstance(numba_type, types.Complex) and (in_memory or numba_type.bitwidth == 128):
-        # Of narrower ones Numba passes the parts in two registers, C both in one.
+        # Numba passes the parts of narrower ones in two registers, C passes both in one.
         return letters_for("complex", numba_type.bitwidth // 8)
     if isinstance(numba_type, types.CPointer):
         target = numba_type.dtype
@@ -40,8 +40,8 @@ def letters_of(numba_type: Any, in_memory: bool = False) -> str:
 
 
 def entries(obj: Any) -> Found:
-    """What a `@cfunc` or a first-class function offers; None for anything else. An exception in it
-    is printed, for which it takes the GIL."""
+    """Returns the entries of a `@cfunc` or a first-class function; None for any other object. It
+    prints its exceptions, and takes the GIL for that."""
     if "numba" not in sys.modules:
         return None
     if is_a(obj, imported_class("numba.core.ccallback", "CFunc")):

@@ -1,5 +1,5 @@
-"""NumPy ufuncs as typed functions, as far as their loops are NumPy's generic ones, which call a
-scalar C function (NumPy's own cbrt and hypot), or SciPy exports what is in them (scipy.special)."""
+"""NumPy ufuncs as typed functions, if their loops are NumPy's generic ones, which call a scalar C
+function (NumPy's own cbrt and hypot), or SciPy exports the functions in them (scipy.special)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ __all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special", "ufunc_api"]
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 
 
-#: What a ufunc of scipy.special does, and the C function behind it does not.
+#: How the C functions behind ufuncs of scipy.special differ from these.
 NOT_FOLLOWED = ("the C functions behind ufuncs of scipy.special do not follow special.seterr(): they raise nothing and warn of "
                 "nothing. Most have no float32: they give float64 where the ufunc gives float32")
 
 
 def is_special(obj: Any, found: list[Entry]) -> bool:
-    """Are the entries those of a ufunc of scipy.special?"""
+    """True if the entries are those of a ufunc of scipy.special."""
     return is_a(obj, imported_class("numpy", "ufunc")) and any(each.place == "SciPy" for each in found)
 
 
 def ufunc_api() -> Any:
-    """The capsule of NumPy's C functions for ufuncs. The extension modules look whether they know its layout."""
+    """Returns the capsule of NumPy's C functions for ufuncs. The extension modules check whether they know its
+    layout."""
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         module = sys.modules.get(name)
         if module is not None:
@@ -36,8 +37,8 @@ def ufunc_api() -> Any:
 
 
 def entries(obj: Any) -> Found:
-    """What a ufunc offers; None for anything else. Nothing of complex numbers: the functions in NumPy's
-    generic loops for these take pointers to their arguments and their result, as no ufunc does."""
+    """Returns the entries of a ufunc; None for any other object. Complex loops yield no entries: the
+    functions in NumPy's generic ones take pointers to their arguments and result, unlike any ufunc."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall.native._native import scalar_functions
@@ -45,15 +46,15 @@ def entries(obj: Any) -> Found:
     made: list[Entry | str] = []
     for signature, address in scalar_functions(ufunc_api(), obj):
         if all(isinstance(each, str) or each.signature != signature for each in made):
-            # NumPy lets the GIL go around its loops.
+            # NumPy releases the GIL around its loops.
             made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
     made = made or [*_special_entries(obj)]
     return made or ["the loops of this ufunc call no C function of one element that is known"]
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
-    """Of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports the functions in
-    them to Cython, under the same names."""
+    """Returns the entries of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports
+    the functions in them to Cython, under the same names."""
     name = ufunc.__name__
     found = attribute(sys.modules.get("scipy.special"), name)
     if found is not ufunc or ufunc.nout != 1:
@@ -64,7 +65,7 @@ def _special_entries(ufunc: Any) -> list[Entry]:
     made: dict[str, Entry] = {}
     for entry in cython_.entries(getattr(cython_special, name, None)) or []:
         types = "" if isinstance(entry, str) else _types_of(entry.signature)
-        # SciPy's fused types have combinations that no ufunc has, which return nan.
+        # SciPy's fused types have combinations that no ufunc has; these return nan.
         if not isinstance(entry, str) and types in ufunc.types:
             keep = Entry(entry.signature, entry.flags, entry.address, "SciPy", ufunc)
             made.setdefault(types, keep)
@@ -72,7 +73,7 @@ def _special_entries(ufunc: Any) -> list[Entry]:
 
 
 def dtype_of(letters: str) -> Any:
-    """NumPy's dtype of a code. ValueError for pointers, strings and objects."""
+    """Returns NumPy's dtype of a code. Raises ValueError for pointers, strings and objects."""
     import numpy
 
     code = CODES[pointee(letters)]
@@ -83,7 +84,7 @@ def dtype_of(letters: str) -> Any:
 
 
 def _types_of(signature: str) -> str:
-    """A signature as ufuncs have it in `types`, or what is none."""
+    """Returns a signature in the notation of a ufunc's `types`, or a text that matches none."""
     arguments, result = parse_signature(signature)
     try:
         inputs = "".join(dtype_of(letters).char for letters in arguments)

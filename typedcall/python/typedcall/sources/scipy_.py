@@ -1,6 +1,5 @@
 """SciPy's LowLevelCallable as a typed function: the name of its capsule is the C signature. A
-callback that was made of ctypes, of cffi or of a typed function has the flags of what it was made
-of."""
+callback made from ctypes, cffi or a typed function has the flags of its origin."""
 
 from __future__ import annotations
 
@@ -27,20 +26,20 @@ def _flags_of(obj: Any, text: str) -> Flags:
         known = attribute(made_of, "typed_flags")
         is_typed = is_a(known, Flags)
         flags |= known if is_typed else Flags(0)
-        # One may be made of another.
+        # One may be made from another.
         items = itertools.islice(tuple.__iter__(made_of), 1, None)
         made_of = None if is_typed else next(items, None)
     for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
         if isinstance(each, Entry):
             return each.flags
-    # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error. It
-    # holds the GIL for that. Those that return a double cannot report one.
+    # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error, so
+    # it holds the GIL. Those that return a double cannot report one.
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
 def entries(obj: Any) -> Found:
-    """What a LowLevelCallable offers; None for anything else. A pointer to user data is an argument
-    like the others: pass `obj.user_data`."""
+    """Returns the entries of a LowLevelCallable; None for any other object. A pointer to user data
+    is an ordinary argument: pass `obj.user_data`."""
     if not _is_low_level_callable(obj):
         return None
     capsule: Any = next(tuple.__iter__(obj), None)
@@ -57,6 +56,6 @@ def entries(obj: Any) -> Found:
         return [str(error)]
     flags = _flags_of(obj, text)
     if "O" in (*declared.arguments, declared.result):
-        # Only Cython's cdef functions have such, of classes that the text does not show.
+        # Only Cython's cdef functions have these, of classes that the text does not show.
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
     return [Entry(declared.signature, flags, capsule_address(capsule), "SciPy", obj)]

@@ -1,1 +1,1 @@
-"""Questions to objects of other libraries that never raise, locks, and tables by identity."""
+"""Safe queries of other libraries' objects, locks, and tables by identity."""

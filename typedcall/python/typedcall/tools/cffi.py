@@ -1,5 +1,5 @@
-"""cffi's compiled half, which converts and calls: cffi itself, with its parser, is a hundred times as
-slow to import and not needed."""
+"""cffi's compiled half, which converts and calls: cffi itself, with its parser, takes a hundred times
+as long to import and is not needed."""
 from __future__ import annotations
 
 import functools
@@ -9,26 +9,26 @@ from typedcall.record.codes import CODES
 
 __all__ = ["C_TYPES", "ffi", "pointer_to"]
 
-#: By kind and width, because PyPy's JIT compiles calls with the plain C types only.
+#: By kind and width, because PyPy's JIT compiles only calls with the plain C types.
 C_TYPES = {
     (code.kind, code.size): "_Bool" if code.kind == "bool" else code.c_type
-    for code in reversed(CODES.values())  # of several the first
+    for code in reversed(CODES.values())  # the first of several
     if code.size <= 8 and code.kind in ("bool", "signed", "unsigned", "floating")
 }
 
 
 @functools.cache
 def ffi() -> Any:
-    """One for all: old versions leak a reference with each. ImportError without cffi."""
+    """Returns a shared FFI object: old versions leak a reference with each. Raises ImportError without cffi."""
     import _cffi_backend  # type: ignore[import-untyped,unused-ignore]
 
     return _cffi_backend.FFI()
 
 
 def pointer_to(ctype: str, address: int, keep_alive: Any = None) -> Any:
-    """A pointer of that type, `double(*)(double)`, which keeps `keep_alive`."""
+    """Returns a pointer of that type, `double(*)(double)`, which keeps `keep_alive`."""
     pointer = ffi().cast(ctype, address)
     if keep_alive is None:
         return pointer
-    # A "destructor" that does nothing, but lives, with what it holds, as long as the pointer.
+    # A "destructor" that does nothing; it, and the object that it holds, lives as long as the pointer.
     return ffi().gc(pointer, lambda pointer, kept=keep_alive: None)

@@ -1,5 +1,5 @@
-"""A table by the objects themselves: what their `__eq__` and `__hash__` say, or raise, does not
-matter, and an object of any module may be looked up."""
+"""A table by the objects themselves: their `__eq__` and `__hash__` are never called, so any object
+may be looked up."""
 from __future__ import annotations
 
 import weakref
@@ -13,12 +13,12 @@ Value = TypeVar("Value")
 
 
 class IdentityTable(Generic[Value]):
-    """A value goes with its object; what has no weak references is kept alive until pop(). For a module's
-    own use: its lock is never freed."""
+    """Ties a value to an object; objects without weak references are kept alive until pop(). For a
+    module's own use: its lock is never freed."""
 
     def __init__(self) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
-        # Re-entrant: a callback of a weak reference may come at any time, and while the lock is held.
+        # Re-entrant: a weak reference's callback may run at any time, even while the lock is held.
         self._lock = RenewedLock()
 
     def get(self, key: Any) -> Value | None:

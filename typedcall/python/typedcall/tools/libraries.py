@@ -1,5 +1,5 @@
-"""Which addresses are code of a loaded library. What is not may be a callback into Python: ctypes and
-cffi write those, and compilers at run time theirs, into memory of no file."""
+"""Tells which addresses are code of a loaded library. Any other may be a callback into Python:
+ctypes, cffi and run-time compilers write code into memory that no file backs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["library_of", "symbol_of"]
 
 @functools.cache
 def _dladdr() -> Any:
-    """The C library's function; None where it cannot be had, as in an interpreter with a GIL of its
-    own, into which 3.12 lets no ctypes."""
+    """Returns the C library's function; None if it is not available, as in an interpreter with its
+    own GIL, which 3.12's ctypes does not support."""
     try:
         import ctypes
 
-        # A library object of our own: nobody else can change what its functions take.
+        # A separate library object, whose argument types other code cannot change.
         found = ctypes.CDLL(None).dladdr
     except (ImportError, OSError, AttributeError):
         return None
@@ -26,7 +26,7 @@ def _dladdr() -> Any:
 
 
 def _info(address: int) -> Any:
-    """(file, its start, the symbol in front of the address, where that is); None where nobody can tell."""
+    """Returns (file, its start, the symbol before the address, that symbol's address); None if unknown."""
     known = _dladdr()
     if known is None:
         return None
@@ -42,14 +42,14 @@ def _text(pointer: Any) -> str:
 
 
 def library_of(address: int) -> str | None:
-    """The file that the address is mapped from; None where there is none, or nobody can tell."""
+    """Returns the file that the address is mapped from; None if there is none or it is unknown."""
     info = _info(address)
     return None if info is None else _text(info[0])
 
 
 def symbol_of(address: int) -> tuple[str, str] | None:
-    """The file that the address is mapped from, and the name by which others find it there; None where
-    there is none, or that finds something else."""
+    """Returns the file that the address is mapped from, and the exported name of the address in it;
+    None if there is none, or if it leads elsewhere."""
     info = _info(address)
     if info is None or info[3] != address:
         return None

@@ -1,5 +1,5 @@
-"""The locks of the package's Python code, all of them. A fork copies a lock as it stands, and the thread that holds
-it is not in the child, so locks that are held are replaced there."""
+"""All locks of the package's Python code. A fork copies a lock's state, and the thread that holds it is not in the
+child, so locks that are held are replaced there."""
 from __future__ import annotations
 
 import os
@@ -20,7 +20,7 @@ class RenewedLock:
 
 def _renew() -> None:
     for each in _all:
-        # The thread that forks goes on in the child, with the locks that it holds itself.
+        # The thread that forks continues in the child, with the locks that it holds itself.
         if each.lock.acquire(blocking=False):
             each.lock.release()
         else:

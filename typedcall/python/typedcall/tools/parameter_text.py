@@ -1,5 +1,5 @@
-"""The text that tag() takes for parameters, "(x, y, /, octaves=1, *, base=0.0)": a grammar of names and
-constants. Python's parser takes all of Python, and ends with MemoryError where a text is deep."""
+"""Parses the `parameters` of tag(), "(x, y, /, octaves=1, *, base=0.0)": a grammar of names and
+constants. Python's own parser would accept all of Python, and ends with MemoryError if a text is deep."""
 from __future__ import annotations
 
 import ast
@@ -22,12 +22,12 @@ _LONGEST_NUMBER = 4300  # of an int() from 3.11 on
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-#: Names, how many are passed by position only, how many by position, and the defaults of those that have one.
+#: Names, how many are positional-only, how many are positional, and the defaults of those that have one.
 _Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 
 class _Reader:
-    """The tokens of a text, of which it shows the next one."""
+    """The tokens of a text, with one token of look-ahead."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -35,7 +35,7 @@ class _Reader:
         self.take()
 
     def take(self) -> str:
-        """The next token, which is behind us then."""
+        """Consumes the next token and returns it."""
         taken = getattr(self, "token", "")
         found = _TOKEN.match(self._text, self._end)
         assert found is not None  # there is a character, or the end
@@ -45,7 +45,7 @@ class _Reader:
         return taken
 
     def takes(self, token: str) -> bool:
-        """Was this the next token? It is behind us then."""
+        """True if this was the next token, which is then consumed."""
         return self.token == token and bool(self.kind == "sign" and self.take())
 
     def need(self, token: str) -> None:
@@ -77,7 +77,7 @@ def _number(reader: _Reader, sign: str) -> Any:
 def _constant(reader: _Reader, depth: int = 0) -> Any:
     if reader.kind == "text":
         try:
-            return ast.literal_eval(reader.take())  # one token, in which nothing is nested
+            return ast.literal_eval(reader.take())  # one token, without nesting
         except (SyntaxError, ValueError):
             raise reader.error("a text that is none") from None
     if reader.token in _CONSTANTS and reader.kind == "name":
@@ -143,7 +143,7 @@ def _parse(text: str) -> _Parsed:
 
 
 def parse_parameters(text: str) -> _Parsed:
-    """Of "(x, y, /, octaves=1, *, base=0.0)". ValueError, with the position, for anything else."""
+    """Parses "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position, for any other text."""
     try:
         return _parse(text)
     except ValueError as error:

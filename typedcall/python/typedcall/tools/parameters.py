@@ -1,5 +1,5 @@
-"""Which names and defaults the parameters of a Python callable have: by what tag() was told, else by the
-callable's own signature. Whoever calls the C function behind it goes by these."""
+"""Finds the names and defaults of a Python callable's parameters: from tag(), or else from the
+callable's own signature. Callers of the C function behind it use these."""
 from __future__ import annotations
 
 import sys
@@ -18,7 +18,7 @@ __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", 
 
 
 class _Missing:
-    """The default of a parameter that has none, and of one whose default cannot be spelt."""
+    """The default of a parameter that has none, or one that cannot be spelt."""
 
     def __repr__(self) -> str:
         return "..."
@@ -28,20 +28,20 @@ MISSING = _Missing()
 
 
 class Parameters(NamedTuple):
-    """Of a callable, in order."""
+    """The parameters of a callable, in order."""
 
     names: tuple[str, ...]
-    #: The first so many are passed by position only, and those behind `positional` by name only.
+    #: This many are positional-only, and those after the first `positional` are keyword-only.
     positional_only: int
     positional: int
-    #: One for each; MISSING where it has to be passed.
+    #: One for each; MISSING if it must be passed.
     defaults: tuple[Any, ...]
-    #: Which of them may be left out, for some defaults cannot be spelt.
+    #: True for each that may be omitted: some defaults cannot be spelt.
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
-        """The parameter of each argument: `count` by position, and then those by name. TypeError as
-        Python has it."""
+        """Returns the parameter of each argument: `count` by position, then those by name. Raises
+        TypeError as Python does."""
         if count > self.positional:
             raise TypeError(f"{function}() takes at most {self.positional} arguments by position "
                             f"({count} given)")
@@ -64,12 +64,12 @@ class Parameters(NamedTuple):
         return found
 
 
-#: What tag() was told.
+#: The parameters that tag() was given.
 given_parameters: IdentityTable[Parameters] = IdentityTable()
 
 
 def _from_signature(signature: Any) -> Parameters | None:
-    """None for *args and **keywords: nobody knows what becomes of these."""
+    """Returns None for *args and **keywords, whose use is unknown."""
     names: list[str] = []
     defaults: list[Any] = []
     optional: list[bool] = []
@@ -81,15 +81,15 @@ def _from_signature(signature: Any) -> Parameters | None:
         positional_only += each.kind == each.POSITIONAL_ONLY
         positional += each.kind != each.KEYWORD_ONLY
         optional.append(each.default is not each.empty)
-        # "..." is what signatures show where a default has no literal.
+        # Signatures show "..." for a default without a literal.
         known = optional[-1] and each.default is not ...
         defaults.append(each.default if known else MISSING)
     return Parameters(tuple(names), positional_only, positional, tuple(defaults), tuple(optional))
 
 
 def signature_of(function: Any) -> Any:
-    """What inspect.signature() gives, without the module: on PyPy an extension's function has no `__self__`, so that
-    it is shown there."""
+    """Returns inspect.signature() without the module: on PyPy an extension's function has no `__self__`, so the
+    module is shown there."""
     import inspect
 
     signature = inspect.signature(function)
@@ -101,27 +101,27 @@ def signature_of(function: Any) -> Any:
 
 
 def _own(function: Any) -> Parameters | None:
-    """By the callable's own signature; None where it says nothing."""
+    """Reads the callable's own signature; None if it has none that is usable."""
     import inspect
 
     try:
         parameters = signature_of(function).parameters.values()
-        # Made again, which checks them: a `__signature__` may be of a subclass that says anything.
+        # Rebuilt, which checks them: a `__signature__` may be of a subclass that returns anything.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))
     except MemoryError:
         raise
-    except Exception:  # of its own attributes
+    except Exception:  # from its own attributes
         return None
 
 
 def parameters_of(function: Any) -> Parameters | None:
-    """What is known of them; None where nothing is."""
+    """Returns the known parameters; None if they are unknown."""
     return given_parameters.get(function) or _own(function)
 
 
 def has_keyword_only(function: Any) -> bool:
-    """Does a call by position alone not do? Asked at each resolve(), so no signature is made for it."""
+    """True if a call by position alone is not possible. Called by each resolve(), so it builds no signature."""
     known = given_parameters.get(function)
     if known is None:
         code = getattr(function, "__code__", None) if is_a(function, types.FunctionType) else None
@@ -134,9 +134,9 @@ def has_keyword_only(function: Any) -> bool:
 
 
 def by_position(function: Any, called: Any = None) -> Any:
-    """For callers that have a C function's arguments, which are all in order, and call the callable with them
-    where it falls back or one does not fit: itself, or what passes those by name that it takes by name only. `called`,
-    if it is not None, has the callable's parameters and is called in its place."""
+    """Returns a callable for callers that have all of a C function's arguments in order, and call Python if it falls
+    back or an argument does not fit: `function` itself, or a wrapper that passes keyword-only arguments by name.
+    `called`, if it is not None, has the callable's parameters and is called in its place."""
     called = function if called is None else called
     known = parameters_of(function) if has_keyword_only(function) else None
     if known is None:
@@ -146,19 +146,19 @@ def by_position(function: Any, called: Any = None) -> Any:
 
 
 def check_known(function: Any, parameters: Parameters | None) -> None:
-    """ValueError where tag() was told something else before."""
+    """Raises ValueError if tag() was given other parameters before."""
     known = given_parameters.get(function)
     if None not in (known, parameters) and repr(known) != repr(parameters):
         raise ValueError(f"{name_of(function)} is tagged with other parameters already")
 
 
-# The object that has the method comes first in Python. PyPy has no such type for functions in C.
+# In Python, the object that has the method comes first. PyPy has no such type for functions in C.
 _UNBOUND: Any = types.MethodDescriptorType
 if sys.implementation.name == "pypy":
     _UNBOUND = None
-# Of their very types: what else there is may be anything when it is asked for its value.
+# Exact types: a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # Of a bool counts the truth.
+    # A bool parameter takes the truth.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),
@@ -169,7 +169,7 @@ _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex
 
 
 def constant_of(letters: str, default: Any) -> Any:
-    """A default as a number of the C type: bool, int, float or complex. ValueError for what is none."""
+    """Returns a default as a number of the C type: bool, int, float or complex. Raises ValueError if it is none."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
@@ -184,7 +184,7 @@ def constant_of(letters: str, default: Any) -> Any:
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
-    """The callable's own parameters, or so many without names, with these as the last defaults."""
+    """Returns the callable's own parameters, or `count` without names, with these as the last defaults."""
     if len(defaults) > count:
         raise ValueError(f"{len(defaults)} defaults, but the C function has {count} parameters")
     own = _own(function)
@@ -204,7 +204,7 @@ def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parame
 
 
 def contradiction(function: Any, parameters: Parameters, count: int) -> str:
-    """That the callable and a C function of so many parameters do not go together."""
+    """Returns the message that the callable and a C function with `count` parameters do not match."""
     named = ", ".join(parameters.names)
     return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
             f"and its C function {count}")
@@ -213,7 +213,7 @@ def contradiction(function: Any, parameters: Parameters, count: int) -> str:
 def read_parameters(
     function: Any, arguments: Sequence[list[str]], parameters: Any, defaults: Any
 ) -> Parameters | None:
-    """What tag() was told of them, for C functions of these letters; None for nothing."""
+    """Reads tag()'s arguments about the parameters, for C functions of these codes; None if there are none."""
     if parameters is None and defaults is None:
         return None
     if parameters is not None and defaults is not None:
@@ -243,8 +243,8 @@ def read_parameters(
 
 
 class Arrangement(NamedTuple):
-    """The parameters of one C function, which may be fewer than the callable's: the rest has defaults.
-    Native code reads it as the tuple that it is."""
+    """The parameters of one C function, which may be fewer than the callable's: the rest have
+    defaults. Native code reads it as the tuple that it is."""
 
     names: tuple[str, ...]
     positional_only: int
@@ -252,17 +252,17 @@ class Arrangement(NamedTuple):
     defaults: tuple[Any, ...]
     missing: Any
     function: str
-    #: What the callable has, and this C function leaves out.
+    #: Parameters of the callable that this C function omits.
     left_out: tuple[str, ...]
 
 
 def arrangement_of(function: Any, count: int) -> Arrangement:
-    """For a C function of so many parameters. TypeError where the callable says nothing of them, or
-    something else."""
+    """Returns the arrangement for a C function with `count` parameters. Raises TypeError if the
+    callable's parameters are unknown or do not match."""
     known = parameters_of(function)
     name = text_attribute(function, "__name__") or name_of(function)
     if known is None:
-        # Faults in the count are reported as always.
+        # A wrong count is reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
     if len(known.names) < count or not all(known.optional[count:]):
         raise TypeError(contradiction(function, known, count))
@@ -272,8 +272,8 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
 
 
 def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> None:
-    """The TypeError of a call with so many arguments by position and these by name that does not
-    fit."""
+    """Raises the TypeError for a call with this many positional arguments and these keywords that
+    does not fit."""
     names, positional_only, positional, defaults, _, function, left_out = arrangement
     if not names and keywords:
         raise TypeError(
@@ -297,7 +297,7 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
 
 
 def arrange(arrangement: Arrangement, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
-    """All arguments in order, defaults among them. TypeError as Python has it."""
+    """Returns all arguments in order, including defaults. Raises TypeError as Python does."""
     names, positional_only, positional, defaults, _, _, _ = arrangement
     values = [*args, *defaults[len(args):]]
     for keyword, value in keywords.items():
