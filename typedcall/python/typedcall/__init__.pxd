@@ -1,5 +1,5 @@
-# What Cython code in C or C++ uses of typedcall, besides the Python package itself: the address of
-# what typedcall.resolve() returns, flags, and signatures. For C++ there is more in typedcall/cpp.pxd.
+# Declarations for Cython code in C or C++, besides the Python package itself: the address of a
+# function from typedcall.resolve(), flags, and signatures. typedcall/cpp.pxd has more for C++.
 #
 #     import typedcall
 #     from typedcall cimport address_of
@@ -51,8 +51,8 @@ cdef extern from "typedcall/signature.h" nogil:
 
 
 cdef inline void *address_of(resolved) except NULL:
-    """The C function of what typedcall.resolve() returned; valid while that lives. AttributeError for
-    anything else without an address, ValueError for none."""
+    """Returns the C function behind a result of typedcall.resolve(); valid while the result lives. Raises
+    AttributeError for an object without `address`, and ValueError if that is 0."""
     cdef uintptr_t address = resolved.address
     if address == 0:
         raise ValueError("%r has no address" % (resolved,))

@@ -1,5 +1,5 @@
-# Cython code in C++: the resolver of typedcall/resolve.h, which imports nothing and looks where every
-# C++ consumer looks. `interface` is what PyTypedcall_Import() returned, once for each interpreter.
+# The resolver of typedcall/resolve.h for Cython code in C++. It imports nothing and looks where every
+# C++ consumer looks. `interface` is the result of PyTypedcall_Import(), called once per interpreter.
 from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 from libcpp cimport bool
@@ -31,7 +31,7 @@ cdef extern from *:
     """
     #include "typedcall/resolve.h"
 
-    /* Keeps its callable alive; false with an exception. */
+    /* The result keeps its callable alive. Returns false with an exception. */
     static inline bool typedcall_cython_resolve(const PyTypedcall_Interface *interface,
                                                 PyObject *callable, const char *signature,
                                                 uintptr_t can,
@@ -48,8 +48,8 @@ cdef extern from *:
 
 cdef inline resolution resolve_or_raise(const PyTypedcall_Interface *interface, callable,
                                         const char *signature, uintptr_t can) except *:
-    """The entry that answers `signature`; it keeps `callable` alive and, with it, the address.
-    ValueError for a faulty signature, TypeError when there is none."""
+    """Returns the entry that answers `signature`; it keeps `callable`, and so the address, alive. Raises
+    ValueError for a faulty signature, and TypeError if no entry fits."""
     cdef resolution found
     typedcall_cython_resolve(interface, <PyObject *>callable, signature, can, &found)
     return found

@@ -1,12 +1,12 @@
 # find_package(typedcall CONFIG) for the headers that the Python package installs. Targets:
-#   typedcall::typedcall  the include path, and C++17 for C++ sources; Python.h is the consumer's
-#   typedcall::ffi        the same and libffi, which typedcall/invoker.h and loop.h need
+#   typedcall::typedcall  the include path, and C++17 for C++ sources; the consumer finds Python.h
+#   typedcall::ffi        the same plus libffi, which typedcall/invoker.h and loop.h need
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.8)
 if(NOT TARGET typedcall::typedcall)
   get_filename_component(typedcall_PACKAGE_DIR "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
   set(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/include")
-  # An editable installation: the headers are where the repository has them.
+  # An editable installation: the headers are in the repository.
   if(NOT EXISTS "${typedcall_INCLUDE_DIR}/typedcall/typed_method.h")
     get_filename_component(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/../../.." ABSOLUTE)
   endif()
@@ -20,8 +20,8 @@ if(NOT TARGET typedcall::typedcall)
   add_library(typedcall::typedcall INTERFACE IMPORTED)
   set_target_properties(typedcall::typedcall PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
                                                         "${typedcall_INCLUDE_DIR}")
-  # A project in C alone, which the C headers are enough for, knows no features of C++. Asked when the
-  # build files are written: C++ may be enabled behind find_package().
+  # A project in C alone, which needs only the C headers, has no C++ features. Evaluated when the build
+  # files are generated: C++ may be enabled after find_package().
   set_target_properties(typedcall::typedcall PROPERTIES
                         INTERFACE_COMPILE_FEATURES "$<$<BOOL:$<CXX_COMPILER_ID>>:cxx_std_17>")
 

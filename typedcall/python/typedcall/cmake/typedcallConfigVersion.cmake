@@ -1,5 +1,5 @@
-# Which versions of typedcall a find_package() gets with this one: the same minor version before
-# 1.0, the same major version afterwards.
+# Versions that find_package() accepts: the same minor version before 1.0, the same major version
+# afterwards.
 set(PACKAGE_VERSION "0.1.0")
 string(REGEX MATCH "^([0-9]+)\\.([0-9]+)" typedcall_MATCHED "${PACKAGE_VERSION}")
 set(PACKAGE_VERSION_COMPATIBLE FALSE)
