@@ -14,9 +14,9 @@ from typedcall import Entry, Flags
 from typedcall.pypy import accelerate, restore, wrapper_of
 
 NONSENSE = [
-    (ValueError, "'inc' is no effect.*a list of their names, trust=\\['inc'\\]", "inc"),
-    (ValueError, "no effect", ""),
-    (ValueError, "no effect", "THREAD_SAFE"),
+    (ValueError, "'inc' is not an effect.*a list of their names, trust=\\['inc'\\]", "inc"),
+    (ValueError, "not an effect", ""),
+    (ValueError, "not an effect", "THREAD_SAFE"),
     (ValueError, "more than a promise", Flags(0)),
     (ValueError, "more than a promise", Flags.PURE | Flags.MAY_RAISE),
     (ValueError, "more than a promise", Flags.NEEDS_THREAD),

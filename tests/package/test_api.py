@@ -113,8 +113,8 @@ class Resolve(unittest.TestCase):
                 (lambda: typedcall.resolve(typed.inc, "l->l", capabilities="all"),
                  "capabilities must be typedcall.Flags, not 'str'"),
                 (lambda: typedcall.tag(other, 3, 1), "a signature is a str, not 'int'"),
-                (lambda: typedcall.tag(other, ["l->l"], 1), "of several signatures each has an "
-                                                            "address; 'int' is no sequence of them"),
+                (lambda: typedcall.tag(other, ["l->l"], 1), "several signatures need a sequence "
+                                                            "of addresses, not 'int'"),
                 (lambda: typedcall.tag(other, "l->l", 1, flags="none"),
                  "flags must be typedcall.Flags, not 'str'")):
             with self.assertRaises(TypeError) as caught:

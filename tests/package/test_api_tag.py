@@ -204,7 +204,7 @@ class Pointers(Tagged):
 
     def test_ctypes_function_of_another_type(self):
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_long)
-        self.refused(prototype(address_of("half")), "is no C function of 'd->d'; it is 'l->d'")
+        self.refused(prototype(address_of("half")), "is not a C function of 'd->d'; it is 'l->d'")
 
     def test_ctypes_function_without_argtypes_is_what_the_caller_says(self):
         function = ctypes.CDLL(plain.__file__)["PyInit_plain_functions"]
@@ -294,7 +294,7 @@ class Pointers(Tagged):
         typedcall.untag(plain.half)
         self.check(ffi.cast("void *", address_of("half")))
         typedcall.untag(plain.half)
-        self.refused(ffi.cast("double(*)(int)", address_of("half")), "is no C function of 'd->d'")
+        self.refused(ffi.cast("double(*)(int)", address_of("half")), "is not a C function of 'd->d'")
         self.refused(ffi.new("double[2]"), "no pointer to a function")
         self.refused(ffi.NULL, "not the address", ValueError)
 
@@ -321,8 +321,8 @@ class Pointers(Tagged):
         typedcall.tag(plain.half, "d->d", typed.half)
         self.assertEqual(typedcall.entries(plain.half)[0].address, half.address)
         typedcall.untag(plain.half)
-        self.refused(typedcall.resolve(typed.inc, "l->l"), "is no C function of 'd->d'")
-        self.refused(typed.inc, "is no C function of 'd->d'; it is 'l->l'")
+        self.refused(typedcall.resolve(typed.inc, "l->l"), "is not a C function of 'd->d'")
+        self.refused(typed.inc, "is not a C function of 'd->d'; it is 'l->l'")
         self.refused(typed.Scaler.scale, "takes self")
 
     @support.ON_CPYTHON

@@ -124,7 +124,7 @@ class OneRule(unittest.TestCase):
         prototype = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.POINTER(ctypes.c_double))
         typedcall.tag(length, "double (const double *)", prototype(4096))
         self.assertEqual(typedcall.signatures(length), ["&kd->d"])
-        with self.assertRaisesRegex(TypeError, "is no C function of '&kf->d'"):
+        with self.assertRaisesRegex(TypeError, "is not a C function of '&kf->d'"):
             typedcall.tag(len, "double (const float *)", prototype(4096))
 
 

@@ -57,7 +57,7 @@ class Source(adapter_support.Folder):
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
         # Nothing else is said to be so.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
-            with self.assertRaisesRegex(TypeError, "is no C function of"):
+            with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))
 
     def test_every_integer_type(self):

@@ -130,16 +130,16 @@ class Errors(CommandLine):
         self.assertGreater(report["verdicts"][0]["unexplained"], 0)
 
     def test_arguments(self):
-        self.assertIn("say what to do", self.error())
+        self.assertIn("name a command", self.error())
         self.assertIn("invalid choice: 'nonsense'", self.error("nonsense"))
         self.assertIn("invalid", self.error("verify", "typed_functions", "--count", "many"))
         self.assertIn("at least 1", self.error("verify", "typed_functions", "--count", "0"))
         self.assertIn("are required: MODULE[:NAME]", self.error("show"))
         self.assertIn("does not offer 'l->l'; it offers 'd->d'",
                       self.error("bench", "typed_functions:half", "--signature", "l->l"))
-        self.assertIn("are no Python literals",
+        self.assertIn("are not Python literals",
                       self.error("bench", "typed_functions:half", "--arguments", "1 +"))
-        self.assertIn("give others by --arguments",
+        self.assertIn("pass others by --arguments",
                       self.error("bench", "typed_functions:div", "--arguments", "1.0, 0.0"))
         self.assertIn("takes a pointer", self.error("bench", "typed_functions:sum_of"))
 

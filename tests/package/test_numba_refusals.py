@@ -57,7 +57,7 @@ class Arguments(unittest.TestCase):
 
     def test_no_truth_where_python_may_be_asked(self):
         function = typed("?&d->i", flags=typedcall.Flags.FALLS_BACK)
-        self.assertIn("the Python function is to get argument 1 itself", refusal(function, "text"))
+        self.assertIn("the Python function needs argument 1 itself", refusal(function, "text"))
         numba.njit((numba.int64,))(lambda x: function(x))
 
     def test_a_pointer_to_other_elements(self):

@@ -203,7 +203,7 @@ class Errors(unittest.TestCase):
             (module.normalise, "(n)->(m),()", TypeError, "the two have one length"),
             (module.utf8_length, None, TypeError, "other types than numbers"),
             (module.norm, "(n,m)->()", ValueError, "a buffer has one dimension with a name"),
-            (module.norm, "n->()", ValueError, "is no signature of a ufunc"),
+            (module.norm, "n->()", ValueError, "is not a ufunc signature"),
             (module.norm, 1, TypeError, "signature must be a str"),
         ):
             with self.assertRaisesRegex(error, text):

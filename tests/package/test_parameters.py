@@ -141,7 +141,7 @@ class Tag(unittest.TestCase):
             with self.subTest(signature=type(signature)):
                 with self.assertRaisesRegex(TypeError, r"takes exactly 2 arguments \(1 given\)"):
                     f(3.0)
-                with self.assertRaisesRegex(TypeError, "nothing says what its parameters are called"):
+                with self.assertRaisesRegex(TypeError, "its parameter names are unknown"):
                     f(3.0, y=1.0)
                 self.assertEqual(f(3.0, 1.0), 2.0)
 
@@ -286,7 +286,7 @@ class Numba(unittest.TestCase):
                 numba.njit(scope["call"])()
         untold = fresh("(*args)")
         typedcall.tag(untold, "dd->d", ADDRESS)
-        with self.assertRaisesRegex(numba.errors.TypingError, "nothing says what its parameters are called"):
+        with self.assertRaisesRegex(numba.errors.TypingError, "its parameter names are unknown"):
             numba.njit(lambda: untold(1.0, y=2.0))()
         wrong = fresh("(x)")
         typedcall.tag(wrong, "dd->d", ADDRESS)

@@ -143,10 +143,10 @@ class TagModule(unittest.TestCase):
     def test_refusals(self):
         self.refused(TypeError, "a module or its name is needed", 5, {})
         self.refused(TypeError, "are a dict or a C header's text, not 5", exported, 5)
-        self.refused(TypeError, "5 is no function's name", exported, {5: "d->d"})
+        self.refused(TypeError, "5 is not a function name", exported, {5: "d->d"})
         self.refused(TypeError, "has no function '__name__'", exported, {"__name__": "d->d"})
         self.refused(TypeError, "", exported, {"gcd": 5}, prefix="ef_")
-        self.refused(TypeError, "is no shared library: library= says", types.ModuleType("m"),
+        self.refused(TypeError, "is not a shared library: pass the library", types.ModuleType("m"),
                      {"f": "d->d"})
         self.refused(OSError, "", exported, {"gcd": "ii->i"}, library="/no/such/library.so")
         self.refused(ValueError, "has no C function", exported, {"gcd": "ii->i"}, library=object())

@@ -116,7 +116,7 @@ class Verify(CommandLine):
         self.assertEqual(self.differences(0, "--arguments", "1.5", "--arguments", "2.0")["equal"], 2)
         verdict = self.differences(1, "--arguments", "1.5", "--arguments", "3.0")
         self.assertEqual((verdict["calls"], verdict["equal"], verdict["unexplained"]), (2, 1, 1))
-        self.assertIn("are no Python literals", self.error("verify", "tagged", "--arguments", "x"))
+        self.assertIn("are not Python literals", self.error("verify", "tagged", "--arguments", "x"))
         status, _, errors = self.run_it("verify", "tagged", "--arguments", "1.5, 2.5")
         self.assertEqual(status, 4)
         self.assertIn("takes 1 arguments, and 2 are given", errors)
@@ -131,7 +131,7 @@ class Verify(CommandLine):
         self.assertGreater(self.differences(1, "--ranges", "0:")["unexplained"], 0)
         self.assertGreater(self.differences(1)["unexplained"], 0)
         for faulty in ("1", "1:0", "a:b", "1:2:3", ":,5", "'a':"):
-            self.assertIn("is no range", self.error("verify", "tagged", "--ranges", faulty))
+            self.assertIn("is not a range", self.error("verify", "tagged", "--ranges", faulty))
         status, _, errors = self.run_it("verify", "tagged", "--ranges", "0:1, :")
         self.assertEqual(status, 4)
         self.assertIn("takes 1 arguments, and 2 ranges are given", errors)
@@ -141,7 +141,7 @@ class Verify(CommandLine):
         self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
         # 1e999 is infinity, which is no limit.
         self.assertGreater(self.differences(1, "--ranges", "5:1e999")["unexplained"], 0)
-        self.assertIn("is no range", self.error("verify", "tagged", "--ranges", "1e999:"))
+        self.assertIn("is not a range", self.error("verify", "tagged", "--ranges", "1e999:"))
 
     def test_a_function_that_does_not_repeat_itself(self):
         self.tagged("import itertools", "counter = itertools.count()", "def f(x):",

@@ -247,7 +247,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
     if own_entries and not present:
         place, stands = own_entries[0].place, [entry.signature for entry in own_entries]
         raise ValueError(
-            f"{name_of(f)} has '{', '.join(stands)}' in its {place}, to which nothing is added"
+            f"{name_of(f)} has '{', '.join(stands)}' in its {place}, which cannot be extended"
         )
     old = list(map(row_of, present))
     added = _with_rows(f, old, rows)
@@ -268,7 +268,7 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
             if are_equivalent(text, row[0]) and (its_flags, its_address) != row[1:]:
                 raise ValueError(
                     f"{name_of(f)} is tagged already: '{text}' at {its_address:#x}, "
-                    f"{Flags(its_flags).text}, stands, '{row[0]}' at {row[2]:#x}, {Flags(row[1]).text}, was to be added"
+                    f"{Flags(its_flags).text}; cannot add '{row[0]}' at {row[2]:#x}, {Flags(row[1]).text}"
                 )
         added.append(row)
     return added

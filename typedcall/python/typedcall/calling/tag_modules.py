@@ -91,7 +91,7 @@ def tag_module(
 
 def _function(module: ModuleType, name: Any) -> Any:
     if not is_a(name, str):
-        raise TypeError(f"{show(name)} is no function's name")
+        raise TypeError(f"{show(name)} is not a function name")
     value = dict(members(module)).get(name)
     if not callable(value):
         raise TypeError(f"{name_of(module)} has no function '{name}'")
@@ -119,7 +119,7 @@ def _path(module: ModuleType) -> str:
     path = text_attribute(module, "__file__") or ""
     if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
         raise TypeError(
-            f"{name_of(module)} is no shared library: library= says where its C functions are"
+            f"{name_of(module)} is not a shared library: pass the library of its C functions as library="
         )
     return path
 

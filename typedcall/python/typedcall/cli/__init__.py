@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"at least 1 is needed, not {text}")
+        raise argparse.ArgumentTypeError(f"must be at least 1, not {text}")
     return number
 
 
@@ -62,52 +62,52 @@ def _parser() -> argparse.ArgumentParser:
                 "-m", dest="modules", metavar="MODULE", action="append", default=[],
                 help="import this one first: it tags functions of others (repeatable)",
             )
-        made.add_argument("--json", action="store_true", help="for programs instead of people")
+        made.add_argument("--json", action="store_true", help="print JSON instead of tables")
         return made
 
     command("show", "List the native signatures that functions offer.", "MODULE[:NAME]")
     verify = command(
         "verify", "Call functions boxed and unboxed and report every difference.", "MODULE[:NAME]"
     )
-    verify.add_argument("--seed", type=int, default=0, help="of the random arguments (0)")
+    verify.add_argument("--seed", type=int, default=0, help="seed of the random arguments (0)")
     verify.add_argument(
         "--count", type=_positive, default=1000, help="calls for each signature (1000)"
     )
     verify.add_argument(
         "--largest", type=_positive, metavar="N",
-        help="no number beyond N: some functions take as long as an argument is large",
+        help="use no number beyond N: some functions take longer for larger arguments",
     )
     verify.add_argument(
         "--arguments", action="append", default=[], metavar="VALUES",
-        help="Python literals, such as '1.5, 2', instead of made up ones (repeatable)",
+        help="Python literals, such as '1.5, 2', instead of generated arguments (repeatable)",
     )
     verify.add_argument(
         "--ranges", metavar="LOW:HIGH,...",
-        help="between what the numbers are, for each parameter, such as '0:1, :, -5:'",
+        help="range of the numbers for each parameter, such as '0:1, :, -5:'",
     )
     verify.add_argument(
         "--strict", action="store_true",
-        help="arguments that do not fit the C type must be converted or refused alike, too",
+        help="also count differences for arguments that do not fit the C types",
     )
     verify.add_argument(
         "--in-process", action="store_true",
-        help="not each function in a process of its own: one that crashes ends this one",
+        help="run the functions in this process, which a crash then ends",
     )
-    verify.add_argument("--junit", metavar="FILE", help="write a report that CI systems read, too")
+    verify.add_argument("--junit", metavar="FILE", help="also write a report for CI systems")
     verify.add_argument(
         "--time-limit", type=_positive, metavar="SECONDS", default=60,
-        help="for each call, unless --in-process (60)",
+        help="limit for each call, unless --in-process (60)",
     )
     bench = command("bench", "Measure every way to call a function.", "MODULE:NAME")
-    bench.add_argument("--signature", help="which, if the function offers several")
+    bench.add_argument("--signature", help="signature to measure, if the function offers several")
     bench.add_argument("--arguments", help="Python literals, such as '1.5, 2'")
-    bench.add_argument("--rounds", type=_positive, default=11, help="of interleaved turns (11)")
+    bench.add_argument("--rounds", type=_positive, default=11, help="rounds of interleaved turns (11)")
     bench.add_argument(
-        "--milliseconds", type=_positive, default=10, help="for each way in each round (10)"
+        "--milliseconds", type=_positive, default=10, help="time for each way in each round (10)"
     )
     command("cinderx", "Write the declarations by which CinderX's Static Python calls a module.",
             "MODULE[:NAME]")
-    command("doctor", "Say what this interpreter supports and what is installed.", None)
+    command("doctor", "Report what this interpreter supports and what is installed.", None)
     return parser
 
 
@@ -135,7 +135,7 @@ def _run(options: argparse.Namespace) -> int:
     if _print_path(options):
         return 0
     if options.command is None:
-        raise CommandError("say what to do: show, verify, bench, cinderx or doctor (see --help)")
+        raise CommandError("name a command: show, verify, bench, cinderx or doctor (see --help)")
     # `python -m` does this; the installed script must, too.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -159,5 +159,5 @@ def main(arguments: list[str] | None = None) -> int:
         streams.say(f"typedcall: {printable(str(error), 10000)}")
         return error.status if isinstance(error, CommandError) else ERROR
     except BaseException:  # Python's own status would mean differences
-        streams.say("typedcall: an error of its own\n" + traceback.format_exc())
+        streams.say("typedcall: internal error\n" + traceback.format_exc())
         return ERROR

@@ -32,7 +32,7 @@ def why_not(letters: Sequence[str]) -> str | None:
             if reason:
                 return reason
         elif each.startswith("&") or CODES[each].kind == "pointer":
-            return f"takes a pointer ('{each}'), and nothing says to how much"
+            return f"takes a pointer ('{each}'), and its length is unknown"
     return None
 
 
@@ -41,7 +41,7 @@ def read_arguments(text: str) -> tuple[Any, ...]:
     try:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
-        raise CommandError(f"'{text}' are no Python literals") from None
+        raise CommandError(f"'{text}' are not Python literals") from None
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -53,7 +53,7 @@ def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any,
             try:
                 value = make_buffer(each, list(value))
             except (TypeError, ValueError, OverflowError) as error:
-                raise CommandError(f"{value!r} are no elements of '{each}': {error}") from None
+                raise CommandError(f"{value!r} are not elements of '{each}': {error}") from None
         made.append(value)
     return tuple(made)
 
@@ -73,7 +73,7 @@ def read_ranges(text: str) -> Ranges:
         except (ValueError, SyntaxError, TypeError):
             is_range = False
         if not is_range:
-            raise CommandError(f"'{each.strip()}' is no range; needed is LOW:HIGH, such as 0:1 or -5:")
+            raise CommandError(f"'{each.strip()}' is not a range; write LOW:HIGH, such as 0:1 or -5:")
         found.append((ends[0], ends[1]))
     return tuple(found)
 

@@ -42,7 +42,7 @@ def _arguments(entry: Entry, given: Any) -> tuple[Any, ...]:
         return as_buffers(letters, read_arguments(given))
     obstacle = why_not(letters)
     if obstacle is None and any(CODES[pointee(each)].kind == "object" for each in letters):
-        obstacle = "takes an object; say which by --arguments"
+        obstacle = "takes an object; pass one by --arguments"
     if obstacle is not None:
         raise CommandError(f"'{entry.signature}' cannot be measured: it {obstacle}")
     return tuple(_sample(each) for each in letters)
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         target.function(*arguments)
     except BaseException as error:
-        raise refusal(f"{target.name}{arguments!r}", error, "; give others by --arguments") from None
+        raise refusal(f"{target.name}{arguments!r}", error, "; pass others by --arguments") from None
     with progress("preparing", len(WAYS)) as done:
         try:
             ways = all_ways(target.function, entry, arguments, done)

@@ -78,7 +78,7 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
             if found is not None:
                 library, symbol = found
                 if not symbol.isidentifier() or keyword.iskeyword(symbol):
-                    obstacle = f"'{symbol}' is no name in Python"
+                    obstacle = f"'{symbol}' is not a Python name"
                 elif library_of.setdefault(symbol, library) != library:
                     obstacle = f"another '{symbol}' is in {library_of[symbol]}"
             if found is None or obstacle:

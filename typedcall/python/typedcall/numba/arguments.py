@@ -67,7 +67,7 @@ def type_call(
         if not kws:
             return None, reason
         return None, (
-            "nothing says what its parameters are called: give tag() the parameters, or the Python function a "
+            "its parameter names are unknown: give tag() the parameters, or the Python function a "
             "text signature"
         )
     if not is_consistent:

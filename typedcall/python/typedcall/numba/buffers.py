@@ -118,5 +118,5 @@ def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
         builder.store(builder.or_(builder.load(together), each), together)
     bad = builder.icmp_unsigned(">", builder.load(together), ir.Constant(byte, 1))
     with builder.if_then(bad, likely=False):
-        text = "the buffer has bytes other than 0 and 1, which are no bools"
+        text = "the buffer has bytes other than 0 and 1, which are not bools"
         context.call_conv.return_user_exc(builder, ValueError, (text,))

@@ -292,7 +292,7 @@ def _choose(
     if first.view.verdict == "FALLS_BACK":
         for at, (given, letters) in enumerate(zip(arguments, first.letters), 1):
             if takes_truth(given, letters) and not kind_of_type(given):
-                return None, f"it may fall back, and the Python function is to get argument {at} itself, no truth of it"
+                return None, f"it may fall back, and the Python function needs argument {at} itself, not its truth"
     passed = []
     for given, own, letters in zip(arguments, first.arguments, first.letters):
         is_literal = given != types.unliteral(given)

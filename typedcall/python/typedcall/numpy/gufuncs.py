@@ -31,7 +31,7 @@ def read_core(signature: Any) -> Core:
         raise TypeError(f"signature must be a str, not '{type(signature).__name__}'")
     sides = signature.split("->")
     if len(sides) != 2 or not all(map(_TUPLES.fullmatch, sides)):
-        raise ValueError(f"{signature!r} is no signature of a ufunc, such as '(n),(m)->()'")
+        raise ValueError(f"{signature!r} is not a ufunc signature, such as '(n),(m)->()'")
     inputs, outputs = (tuple(each.strip() for each in re.findall(r"\(([^()]*)\)", side))
                        for side in sides)
     for each in inputs + outputs:

@@ -40,7 +40,7 @@ def read_pointer(
         read = reader(pointer, signature)
         if read is not None:
             return (_checked(read[0], pointer), *read[1:])
-    raise TypeError(f"{show(pointer)} holds no address of a C function; needed is {_KINDS}")
+    raise TypeError(f"{show(pointer)} holds no address of a C function; pass {_KINDS}")
 
 
 def _checked(address: int, pointer: Any) -> int:
@@ -75,7 +75,7 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
             )
         return entry.address, entry.with_effects(Flags(told) & PROMISES).flags, entry.keep_alive
     raise TypeError(
-        f"{show(pointer)} is no C function of '{signature}'; it is "
+        f"{show(pointer)} is not a C function of '{signature}'; it is "
         + ", ".join(f"'{entry.signature}'" for entry in found)
     )
 

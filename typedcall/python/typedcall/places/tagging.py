@@ -113,8 +113,8 @@ def read_rows(
             parse_signature(given)
         if not hasattr(type(address), "__iter__"):
             raise TypeError(
-                "of several signatures each has an address; "
-                f"'{type(address).__name__}' is no sequence of them"
+                "several signatures need a sequence of addresses, "
+                f"not '{type(address).__name__}'"
             )
         texts, pointers = list(given), list(address)
     if len(texts) != len(pointers):

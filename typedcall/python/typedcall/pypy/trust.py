@@ -40,7 +40,7 @@ def read_trust(trust: Any) -> Trust:
         return Trust(Flags(0), None)
     if is_a(trust, str):
         if trust not in _WORDS:
-            raise ValueError(f"trust={trust!r} is no effect: it is {_LISTED}, trust=[{trust!r}]")
+            raise ValueError(f"trust={trust!r} is not an effect: pass {_LISTED}, trust=[{trust!r}]")
         return Trust(_WORDS[trust], None)
     if is_a(trust, Flags):
         if not trust or trust & ~PROMISES:

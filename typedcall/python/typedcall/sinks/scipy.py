@@ -68,7 +68,7 @@ def _unknown_to_scipy(entry: Entry) -> str:
         return ""
     if _text_of(entry.signature) is not None or _is_of_doubles(entry.signature):
         return ""
-    return "is no signature of SciPy's ({})".format("; ".join(SIGNATURES.values()))
+    return "is not a SciPy signature ({})".format("; ".join(SIGNATURES.values()))
 
 
 @functools.cache

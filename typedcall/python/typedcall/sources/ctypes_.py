@@ -192,7 +192,7 @@ def entries(obj: Any) -> Found:
         return [str(error)]
     signature = "".join(arguments) + "->" + result
     if "v" in arguments:
-        return ["None among its argtypes stands for void, which no argument is"]
+        return ["its argtypes contain None, which is void; no argument can be void"]
     address, keep_alive = address_of(obj)
     if not address:
         return ["it is a NULL pointer"]

@@ -54,7 +54,7 @@ def entries(obj: Any) -> Found:
         return None
     address, arguments = exact_int(address), signature.args
     if address is None or not is_a(arguments, tuple):
-        return ["its address is no int, or its arguments are no tuple"]
+        return ["its address is not an int, or its arguments are not a tuple"]
     try:
         text = "".join(map(letters_of, arguments)) + "->" + letters_of(signature.return_type)
     except ValueError as error:

@@ -44,7 +44,7 @@ def entries(obj: Any) -> Found:
         return None
     capsule: Any = next(tuple.__iter__(obj), None)
     if not is_capsule(capsule):
-        return ["its first item is no capsule"]
+        return ["its first item is not a capsule"]
     text = capsule_name(capsule) or ""
     if "__pyx_skip_dispatch" in text:
         from typedcall.sources import cython_

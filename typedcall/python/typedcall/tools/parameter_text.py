@@ -79,7 +79,7 @@ def _constant(reader: _Reader, depth: int = 0) -> Any:
         try:
             return ast.literal_eval(reader.take())  # one token, without nesting
         except (SyntaxError, ValueError):
-            raise reader.error("a text that is none") from None
+            raise reader.error("an invalid string") from None
     if reader.token in _CONSTANTS and reader.kind == "name":
         return _CONSTANTS[reader.take()]
     if depth < _DEEPEST and reader.takes("("):
@@ -116,29 +116,29 @@ def _parse(text: str) -> _Parsed:
     while not reader.takes(")"):
         if reader.takes("*"):
             if reader.token == "*" or reader.kind == "name":
-                raise ValueError("*args and **keywords are not known to C functions")
+                raise ValueError("C functions have no *args and **keywords")
             if positional >= 0:
                 raise reader.error("a second '*'")
             positional = len(names)
         elif reader.takes("/"):
             if positional_only or positional >= 0 or not names:
-                raise reader.error("'/' stands once, behind a name and before '*',")
+                raise reader.error("'/' may appear once, after a name and before '*',")
             positional_only = len(names)
         else:
             name = _name(reader)
             if name in names:
-                raise ValueError(f"there are two named '{name}'")
+                raise ValueError(f"two are named '{name}'")
             names[name] = None
             if reader.takes("="):
                 defaults[name] = _constant(reader)
             elif defaults and positional < 0:
-                raise ValueError(f"'{name}' has no default behind one that has")
+                raise ValueError(f"'{name}' without a default follows one with a default")
         if not reader.takes(",") and reader.token != ")":
             raise reader.error("',' or ')' is missing")
     if reader.kind != "end":
         raise reader.error("more than a list of parameters")
     if positional == len(names):
-        raise ValueError("no name behind '*'")
+        raise ValueError("no name after '*'")
     return list(names), positional_only, len(names) if positional < 0 else positional, defaults
 
 

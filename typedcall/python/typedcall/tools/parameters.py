@@ -217,7 +217,7 @@ def read_parameters(
     if parameters is None and defaults is None:
         return None
     if parameters is not None and defaults is not None:
-        raise TypeError("the parameters' text says the defaults, too: give one of them")
+        raise TypeError("`parameters` can contain the defaults: give one of them")
     own_self = 1 if type(function) is _UNBOUND else 0
     count = max(map(len, arguments), default=0) + own_self
     if parameters is not None:
@@ -277,7 +277,7 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
     names, positional_only, positional, defaults, _, function, left_out = arrangement
     if not names and keywords:
         raise TypeError(
-            f"{function}() takes no keyword arguments: nothing says what its parameters are called; "
+            f"{function}() takes no keyword arguments: its parameter names are unknown; "
             "give tag() the parameters, or the Python function a text signature"
         )
     is_plain = not names or positional_only == len(names)

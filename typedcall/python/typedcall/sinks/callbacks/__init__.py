@@ -43,7 +43,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
     for name, (pointer_of, length_of) in given.items():
         made[name] = (_address(pointer_of), _address(length_of))
         if not all(made[name]):
-            raise ValueError(f"the functions of {name!r} are not to be NULL")
+            raise ValueError(f"the functions of {name!r} must not be NULL")
     return made
 
 
@@ -51,7 +51,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
     """Returns the bytes that the library gets if there is an exception."""
     if shape.result == "v":
         if error is not None:
-            raise TypeError("the C function returns nothing, so no error")
+            raise TypeError("the C function returns nothing, so it cannot return an error")
         return b""
     code = CODES.get(shape.result)
     if code is None or code.kind in ("pointer", "string"):
@@ -70,7 +70,7 @@ def _success_bytes(shape: Shape, success: int) -> bytes:
     if success == 0:
         return bytes(len(_error_bytes(shape, None)))
     if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
-        raise TypeError(f"the C function returns no status, so none of success: {success!r}")
+        raise TypeError(f"the C function returns no status, so it cannot return success={success!r}")
     return _error_bytes(shape, success)
 
 

@@ -106,7 +106,7 @@ def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]
     if length is None and is_number:
         length = ""
     if length is not None and not is_number:
-        raise ValueError(f"an array of no numbers: {text!r}")
+        raise ValueError(f"an array whose elements are not numbers: {text!r}")
     return Parameter(given.name, letters), length
 
 

@@ -65,7 +65,7 @@ def _obstacle(entry: Entry, pure: bool) -> str:
         if letters not in CODES or not _dtype(letters):
             return f"has '{letters}', for which JAX has no arrays"
     if not pure and not entry.flags & Flags.PURE:
-        return "does not say PURE, and JAX calls functions as often as it likes; pure=True says it"
+        return "does not say PURE, and JAX may call functions any number of times; pure=True declares it"
     return ""
 
 
