@@ -137,7 +137,7 @@ class Errors(CommandLine):
         self.assertIn("are required: MODULE[:NAME]", self.error("show"))
         self.assertIn("does not offer 'l->l'; it offers 'd->d'",
                       self.error("bench", "typed_functions:half", "--signature", "l->l"))
-        self.assertIn("are not Python literals",
+        self.assertIn("must be Python literals",
                       self.error("bench", "typed_functions:half", "--arguments", "1 +"))
         self.assertIn("pass others by --arguments",
                       self.error("bench", "typed_functions:div", "--arguments", "1.0, 0.0"))

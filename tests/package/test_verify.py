@@ -116,7 +116,7 @@ class Verify(CommandLine):
         self.assertEqual(self.differences(0, "--arguments", "1.5", "--arguments", "2.0")["equal"], 2)
         verdict = self.differences(1, "--arguments", "1.5", "--arguments", "3.0")
         self.assertEqual((verdict["calls"], verdict["equal"], verdict["unexplained"]), (2, 1, 1))
-        self.assertIn("are not Python literals", self.error("verify", "tagged", "--arguments", "x"))
+        self.assertIn("must be Python literals", self.error("verify", "tagged", "--arguments", "x"))
         status, _, errors = self.run_it("verify", "tagged", "--arguments", "1.5, 2.5")
         self.assertEqual(status, 4)
         self.assertIn("takes 1 arguments, and 2 are given", errors)

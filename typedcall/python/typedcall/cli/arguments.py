@@ -41,7 +41,7 @@ def read_arguments(text: str) -> tuple[Any, ...]:
     try:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
-        raise CommandError(f"'{text}' are not Python literals") from None
+        raise CommandError(f"arguments must be Python literals, not '{text}'") from None
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -53,7 +53,7 @@ def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any,
             try:
                 value = make_buffer(each, list(value))
             except (TypeError, ValueError, OverflowError) as error:
-                raise CommandError(f"{value!r} are not elements of '{each}': {error}") from None
+                raise CommandError(f"{value!r} cannot be the elements of '{each}': {error}") from None
         made.append(value)
     return tuple(made)
 

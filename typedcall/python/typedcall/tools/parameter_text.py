@@ -127,7 +127,7 @@ def _parse(text: str) -> _Parsed:
         else:
             name = _name(reader)
             if name in names:
-                raise ValueError(f"two are named '{name}'")
+                raise ValueError(f"there are two named '{name}'")
             names[name] = None
             if reader.takes("="):
                 defaults[name] = _constant(reader)
