@@ -69,7 +69,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
         weakref.ref(f)  # the table would keep an object without weak references alive
         _tags.put(f, (rows, kept))
     except (TypeError, MemoryError):
-        pass  # kept_with() does without
+        pass  # kept_with() works without it
 
 
 def untag(f: Any) -> bool:

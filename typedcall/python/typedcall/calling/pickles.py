@@ -162,7 +162,7 @@ def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
 
 
 def read(make: Callable[..., Any], *question: Any) -> Any:
-    """What pickles call."""
+    """Recreates a pickled object; pickles call this."""
     try:
         return _make(make, question)
     except MemoryError:

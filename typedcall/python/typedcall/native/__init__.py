@@ -1,1 +1,1 @@
-"""The compiled modules that all others build on, and their stand-in where there is none."""
+"""The compiled modules that all others build on, and a stand-in for installations without them."""

@@ -236,7 +236,7 @@ def select(
     for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
         if passed == types.float32 and _is_no_double(given):
             return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
-    # A variable of that type is passed alike, and may have other values.
+    # A variable of that type is passed the same way, and may have other values.
     general, _ = _choose(context, overloads, decided.arguments)
     return general or decided, ""
 

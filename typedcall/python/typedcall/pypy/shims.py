@@ -231,7 +231,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     name = text_attribute(wrapper, "__name__") or ""
     taken = parameters.names if parameters is not None else ()
     if not name.isidentifier() or keyword.iskeyword(name) or not _is_own_name(name) or name in taken:
-        name = "shim"  # the name in profiles, and none of those that the code uses
+        name = "shim"  # shown in profiles; the code uses no such name
     # A module's namespace, because the globals of a plain `exec` are four times as slow.
     namespace = vars(ModuleType(name))
     namespace.update(

@@ -17,7 +17,7 @@ _OF_MODULE = "__typedcall_effects__"
 
 
 class Trust(NamedTuple):
-    """What was promised."""
+    """The promises of one accelerate() call."""
 
     effects: Flags
     #: The functions that it applies to; None for all.

@@ -143,7 +143,7 @@ def exported(function: Any) -> list[tuple[str, Any]]:
     if not capsules or name is None:
         return []
     if attribute(module, name) is function:
-        # Fused ones in the order of the C names, which is that of the fused type.
+        # Fused variants in the order of their C names, which is that of the fused type.
         found = sorted(_name_of_variant(each, capsules) for each in variants_of(function))
         found = found or [name]
     else:

@@ -23,7 +23,7 @@ class IdentityTable(Generic[Value]):
 
     def get(self, key: Any) -> Value | None:
         row = self._rows.get(id(key))
-        # Another object may have got the id before the callback came.
+        # Another object may have taken the id before the callback came.
         return row[1] if row is not None and row[0]() is key else None
 
     def put(self, key: Any, value: Value) -> None:
