@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What one binary for many versions costs a caller: the functions of examples/abi3, compiled for the
-limited API of 3.12, for abi3t (from 3.15 on) and for this version, called in a Python loop.
+"""What one binary for many versions costs a caller. Calls the functions of examples/abi3 in a Python loop,
+compiled for the limited API of 3.12, for abi3t (3.15 and later) and for this version.
 python bench/abi3_calls.py
 """
 import pathlib
@@ -15,7 +15,7 @@ import interleaved
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "examples/abi3/angles.c"
 CALLS = 300_000
-# The name that the binaries have for the loader.
+# The binaries' init functions have this name.
 MODULE = "angles"
 
 

@@ -15,14 +15,14 @@ print(sysconfig.get_path("include"), sysconfig.get_config_var("EXT_SUFFIX"), sep
 
 
 def ask(python, code):
-    """What `python -c code` prints."""
+    """Returns the output of `python -c code`."""
     return subprocess.run([python, "-c", code], check=True, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.DEVNULL).stdout.strip()
 
 
 def build(source, folder, python=sys.executable, options=()):
-    """The path of the module that was made of `source`, which is in bench/, in `folder`; `options` are
-    the compiler's, libraries included."""
+    """Compiles `source` from bench/ into `folder` and returns the module's path. `options` go to the
+    compiler and may name libraries."""
     source = HERE / source
     include, suffix = ask(python, _ASK).splitlines()
     made = os.path.join(str(folder), source.stem + suffix)
@@ -35,7 +35,7 @@ def build(source, folder, python=sys.executable, options=()):
 
 
 def load_file(name, path):
-    """Imports the extension module at `path`, of which a second binary may be loaded, too."""
+    """Imports the extension module at `path`, even if another binary of that name is loaded."""
     loader = importlib.machinery.ExtensionFileLoader(name, path)
     module = importlib.util.module_from_spec(
         importlib.util.spec_from_file_location(name, path, loader=loader)
@@ -46,6 +46,6 @@ def load_file(name, path):
 
 
 def load(source, options=()):
-    """Builds and imports it here; the file stays until the machine clears its temporary files."""
+    """Builds a module and imports it here. The file stays until the system clears its temporary files."""
     made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"), options=options)
     return load_file(pathlib.Path(source).stem, made)

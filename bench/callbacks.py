@@ -1,5 +1,5 @@
-"""Typed functions called back by numerical libraries, against callbacks written by hand in C and in
-Python: a loop, GSL, NLopt, cubature, CVODE, numbalsoda, as there are. python bench/callbacks.py [--rounds N]"""
+"""Typed functions as callbacks of numerical libraries, compared with callbacks written by hand in C and in
+Python: a loop, and GSL, NLopt, cubature, CVODE and numbalsoda if installed. python bench/callbacks.py [--rounds N]"""
 
 import ctypes
 import ctypes.util
@@ -19,7 +19,7 @@ INTEGRAND = "int (*)(unsigned ndim, const double *x, void *fdata, unsigned fdim,
 RATE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
 RATE_WITHOUT_STATUS = "void (*)(double t, double y[2], double dydt[2], void *data)"
 RATE_OF_VECTORS = "int (*)(double t, N_Vector y, N_Vector ydot, void *user_data)"
-PYTHONS_SHARE = 50  # of the work
+PYTHONS_SHARE = 50  # Python runs this fraction of the work
 
 
 def library(name):
@@ -47,7 +47,7 @@ def spring(t, y, rate, _):
 
 
 def numbers(callees, loop, calls):
-    """(calls, by hand, run(address, data, share), {name: Callback}, Python's)"""
+    """Returns (calls, by hand, run(address, data, share), {name: Callback}, Python's)."""
     made = {
         "typed": typedcall.callback(callees.identity, OF_NUMBER),
         "typed, falls back": typedcall.callback(callees.checked_identity, OF_NUMBER),
@@ -166,12 +166,12 @@ def numbalsoda_dop853(callees, numbalsoda):
 
     python = ctypes.CFUNCTYPE(None, double, doubles, doubles, pointer)(spring)
     made = {"typed": typedcall.callback(callees.spring, RATE_WITHOUT_STATUS)}
-    # The status of the one by hand is what its caller does not look at.
+    # The caller ignores the status of the hand-written one.
     return None, callees.spring_address(), run, made, python, {"SciPy's solve_ivp, Python function": solve_ivp}
 
 
 def compare(title, rounds, calls, by_hand, run, made, python, others=None):
-    """`others`: name -> run(share), of Python, too."""
+    """Compares one group. `others` maps names to run(share) functions, which also run Python callbacks."""
     print("\n" + title)
     contestants = {"by hand in C": lambda: run(by_hand, 0, 1)}
     for name, each in made.items():

@@ -1,5 +1,5 @@
-# Counts the instructions that a command executes, under valgrind. Unlike nanoseconds, the counts
-# are the same on a busy machine; what start-up costs is taken out by running two iteration counts.
+# Counts the instructions that a command executes, under valgrind. Unlike times, the counts do not depend on
+# how busy the machine is; two runs with different iteration counts cancel out start-up.
 import os
 import re
 import shutil
@@ -7,7 +7,7 @@ import subprocess
 
 
 def instructions(command):
-    """All instructions that `command` (a list) executes in user space."""
+    """Returns how many instructions `command` (a list) executes in user space."""
     if shutil.which("valgrind") is None:
         raise SystemExit("counting instructions needs valgrind")
     environment = dict(os.environ, PYTHONHASHSEED="0")
@@ -21,5 +21,5 @@ def instructions(command):
 
 
 def instructions_per_iteration(command, few=20000, many=120000):
-    """The difference between two runs; `command` makes the command line for a count."""
+    """Returns the difference between two runs, per iteration; `command` builds the command line for a count."""
     return (instructions(command(many)) - instructions(command(few))) / (many - few)

@@ -1,6 +1,6 @@
-"""The loop `i = inc(i)` of examples/cinderx in CinderX's JIT, by the declaration that `python -m typedcall cinderx` writes and
-boxed, and boxed in CPython's own loop. python bench/cinderx_loop.py [--rounds N]
-For CPython 3.14 or later with the packages cinderx and typedcall."""
+"""The loop `i = inc(i)` of examples/cinderx under CinderX's JIT, with the declaration that
+`python -m typedcall cinderx` writes and boxed, and boxed in CPython's own loop.
+Needs CPython 3.14 or later, cinderx and typedcall. python bench/cinderx_loop.py [--rounds N]"""
 
 import importlib.util
 import os
@@ -12,7 +12,7 @@ import tempfile
 import build_module
 import interleaved
 
-# The module, and the loop that goes behind its declarations.
+# The module, and the loop that follows its declarations.
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/cinderx"
 CALLS = 5_000_000
 BOXED = """
@@ -33,7 +33,7 @@ from {module} import run
 cinderx.jit.force_compile(run)
 assert cinderx.jit.is_jit_compiled(run)
 """
-# Of the processor's time, after a first turn; start-up and compilation are no part of it.
+# Processor time after a warm-up run, without start-up and compilation.
 TIME = """
 import time
 assert run(10000) == 10000

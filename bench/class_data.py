@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Measures six ways to keep a C pointer for a Python class: nanoseconds per access, bytes per class,
-# and what a subclass made in Python finds. The designs are in class_data_designs.cc.
+# Measures six ways to attach a C pointer to a Python class: nanoseconds per access, bytes per class,
+# and what a Python subclass finds. The designs are in class_data_designs.cc.
 import argparse
 import gc
 import importlib
@@ -19,7 +19,7 @@ SUBJECTS = "class", "subclass", "mixed"
 
 
 def load_module():
-    # Behind PYTHONPATH, which tools/bench sets.
+    # After PYTHONPATH, which tools/bench sets.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("class_data_designs")
@@ -29,19 +29,19 @@ def load_module():
 
 
 def subclass(*bases):
-    """What `class Sub(*bases): __slots__ = ()` makes; the slots keep `__dict__` out of the count."""
+    """Makes `class Sub(*bases): __slots__ = ()`; `__slots__` keeps `__dict__` out of the count."""
     return type(bases[-1])("Sub", bases, {"__slots__": ()})
 
 
 def subjects(designs, name):
-    """Instances to look the pointer up from."""
+    """Returns the instances whose pointer is looked up."""
     cls = designs.make(name, designs.base())
     mixins = [type("Mixin%d" % i, (), {"__slots__": ()}) for i in range(4)]
     return dict(zip(SUBJECTS, (cls(), subclass(cls)(), subclass(*mixins, cls)())))
 
 
 def of_two(designs, name):
-    """What happens with a subclass of two classes of the design, the second greeting's first."""
+    """Returns what a subclass of two classes of the design finds, where the second greeting is first."""
     base = designs.base()
     try:
         hello, morning = designs.make(name, base), designs.make(name, base, True)
@@ -52,7 +52,7 @@ def of_two(designs, name):
 
 
 def bytes_each(make, count):
-    """What each of `count` classes takes from CPython's allocators; caches and lists are there."""
+    """Returns the bytes that each of `count` classes takes from CPython's allocators, after a warm-up of its caches."""
     kept = [None] * count
     kept[0] = make()
     gc.collect()
@@ -67,13 +67,13 @@ def bytes_each(make, count):
 
 
 def measure_memory(designs, count):
-    """{design: (bytes of a class, bytes of a Python subclass)}"""
+    """Returns {design: (bytes of a class, bytes of a Python subclass)}."""
     memory = {}
     for name in designs.designs:
-        # Each with a base of its own, whose list of subclasses grows in the same steps.
+        # Each class has its own base, so that the bases' lists of subclasses grow in the same steps.
         base = designs.base()
         own = bytes_each(lambda: designs.make(name, base), count)
-        # The variable itself; it is in no allocator's memory.
+        # Add the variable itself: no allocator counts it.
         own += 8 if name == "module variable" else 0
         cls = designs.make(name, base)
         memory[name] = own, bytes_each(lambda: subclass(cls), count)
@@ -81,7 +81,7 @@ def measure_memory(designs, count):
 
 
 def measure_time(designs, rounds, accesses):
-    """{(design, subject, chained): [nanoseconds of each round]}, and what finds nothing."""
+    """Returns {(design, subject, chained): [nanoseconds of each round]}, and which subjects find nothing."""
     times, nothing, instances = {}, set(), {}
     for name in designs.designs:
         for subject, instance in subjects(designs, name).items():
@@ -92,7 +92,7 @@ def measure_time(designs, rounds, accesses):
                 instances[name, subject, chained] = instance
                 times[name, subject, chained] = []
     for _ in range(rounds):
-        # In random order, so that a slow spell of the machine meets all of them.
+        # The random order spreads a slow spell of the machine over all of them.
         for key in random.sample(list(times), len(times)):
             name, _, chained = key
             times[key].append(designs.measure(name, instances[key], accesses, chained))
@@ -118,12 +118,12 @@ def print_table(designs, times, nothing, memory):
                   for own, plain in zip(memory[name], memory[PLAIN])]
         cells += ["nothing" if (name, "subclass") in nothing else "right", of_two(designs, name)]
         if name == PLAIN:
-            cells[-2:] = ["", ""]  # there is nothing to find
+            cells[-2:] = ["", ""]  # the plain class has no pointer to find
         print("| %s | %s |" % (name, " | ".join(cells)))
 
 
 def write_json(path, designs, times, nothing):
-    """The samples of the chained loops, in the form that interleaved.py writes."""
+    """Writes the samples of the chained loops in the format of interleaved.py."""
     groups = [{"name": subject, "unit": "ns", "samples": {
         name: times[name, subject, True] for name in designs.designs if (name, subject, True) in times}}
         for subject in SUBJECTS]

@@ -1,6 +1,6 @@
-"""A typed function over an array of gigabytes, in chunks, on Dask clusters of one and of two processes,
-against numpy.vectorize: wall clock, and processor time of the workers, which says how work scales on a
-machine that others use, too. python bench/clusters_dask.py [--rounds N]"""
+"""A typed function over an array of gigabytes, in chunks, on Dask clusters of one and of two processes, compared
+with numpy.vectorize: wall-clock time, and the workers' processor time, which shows how the work scales even on
+a busy machine. python bench/clusters_dask.py [--rounds N]"""
 
 import os
 import pathlib
@@ -13,14 +13,14 @@ import build_module
 import interleaved
 
 CHUNK = 2_000_000
-#: 2 GB, of which a worker has one chunk and its results at a time.
+#: 2 GB; a worker holds one chunk and its results at a time.
 CHUNKS = 128
-#: As much of it as a Python function for each element gets through.
+#: Small enough for one Python call per element.
 BOXED_CHUNKS = 8
 
 
 def boxed(chunk):
-    """With the callable that a worker has imported."""
+    """Applies the callable that the worker has imported."""
     import adapter_callees
     import numpy
 
@@ -31,7 +31,7 @@ def main():
     rounds = interleaved.rounds(__doc__, 5)
     folder = tempfile.mkdtemp(prefix="typedcall-bench-")
     build_module.build("adapter_callees.cc", folder)
-    # Workers are started with these.
+    # Workers inherit these.
     sys.path[:0] = [folder]
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
@@ -45,7 +45,7 @@ def main():
 
     curve = typedcall.ufunc(adapter_callees.curve)
     counts = {}
-    # Seconds of processors for each element.
+    # Processor seconds per element.
     work = {}
     contestants = {}
 
@@ -112,7 +112,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # Workers find the module beside this file, too.
+    # Workers must find the module beside this file, too.
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     sys.exit(main())

@@ -1,20 +1,20 @@
-"""Timings that can be compared on a shared machine: processor time, all contestants in turn, many
-rounds, and the ratio of each round, of which the median and the quartiles are shown."""
+"""Timings that are comparable on a shared machine: processor time, all contestants in turn, many
+rounds, and the median and quartiles of the per-round ratios."""
 
 import argparse
 import json
 import statistics
 import time
 
-#: Where the command line wants the samples, and those that report() has had so far.
+#: The file that the command line names for the samples, and the samples that report() has got so far.
 _wanted = None
 _groups = []
-#: Who is not measured, and why.
+#: What is not measured, and why.
 _skipped = {}
 
 
 def rounds(description, usual):
-    """How many the command line asks for."""
+    """Returns the number of rounds from the command line."""
     global _wanted
     parser = argparse.ArgumentParser(description=description.partition(". python")[0])
     parser.add_argument("--rounds", type=int, default=usual, metavar="N")
@@ -31,7 +31,7 @@ def seconds(function, clock=time.process_time):
 
 
 def measure(contestants, rounds, clock=time.process_time):
-    """name -> seconds of each round; one round calls every contestant once, from alternate ends."""
+    """Returns name -> seconds of each round; a round calls every contestant once, in alternating order."""
     taken = {name: [] for name in contestants}
     for function in contestants.values():
         function()
@@ -44,20 +44,20 @@ def measure(contestants, rounds, clock=time.process_time):
 
 
 def ratio(taken, name, other):
-    """(median, lower quartile, upper quartile) of name/other, round by round."""
+    """Returns (median, lower quartile, upper quartile) of name/other, round by round."""
     ratios = [a / b for a, b in zip(taken[name], taken[other])]
     low, middle, high = statistics.quantiles(ratios, n=4)
     return middle, low, high
 
 
 def keep(name, unit, samples):
-    """Writes what was kept so far and this group, {contestant: [sample of each round]}, if asked to."""
+    """Writes all samples so far and this group, {contestant: [sample of each round]}, if the command line asks for them."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 
 
 def skip(name, reason):
-    """Says that a contestant, or a whole group, is not here, and why."""
+    """Reports that a contestant, or a whole group, is missing, and why."""
     print("SKIPPED: %s: %s" % (name, reason))
     _skipped[name] = reason
     _write()
@@ -70,8 +70,8 @@ def _write():
 
 
 def report(taken, calls, comparisons, group=""):
-    """Prints nanoseconds a call, then the comparisons: (name, other, limit, "most" or "least").
-    Returns whether all of them hold. `group`: what tells it from another report of this program."""
+    """Prints nanoseconds per call, then the comparisons: (name, other, limit, "most" or "least").
+    Returns True if all of them hold. `group` distinguishes several reports of one program."""
     keep(group, "ns", {name: [each / calls * 1e9 for each in times] for name, times in taken.items()})
     for name, times in taken.items():
         nanoseconds = statistics.median(times) / calls * 1e9

@@ -1,4 +1,4 @@
-"""A typed function over an array in JAX's jit, by typedcall.jax and by jax.pure_callback.
+"""A typed function over an array in JAX's jit, through typedcall.jax and through jax.pure_callback.
 python bench/jax_elementwise.py [--rounds N]"""
 
 import os
@@ -47,7 +47,7 @@ def compare(size, rounds):
 
         contestants[name] = run
     print("\n%d doubles, a call for each array" % size)
-    # XLA may run it in a thread of its own, whose processor time is not all there is to wait for.
+    # Wall-clock time: XLA may run it in its own thread, and then processor time is not all that the caller waits for.
     taken = interleaved.measure(contestants, rounds, time.perf_counter)
     return interleaved.report(
         taken, calls,

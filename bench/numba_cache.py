@@ -1,5 +1,5 @@
-"""The start of a program with twenty functions that Numba keeps in its disk cache and that call typed
-functions: the first time, later, and where none is kept. python bench/numba_cache.py [--rounds N]"""
+"""Start-up of a program with twenty functions that call typed functions and are in Numba's disk cache:
+the first start, later starts, and without a cache. python bench/numba_cache.py [--rounds N]"""
 
 import os
 import pathlib
@@ -50,7 +50,7 @@ def program(keep):
 
 
 def run(script, cache):
-    """(seconds of the process, of Numba's own start, and of the first calls; hits, the sum)."""
+    """Returns (seconds of the process, of Numba's own start, and of the first calls; cache hits, the sum)."""
     begin = time.perf_counter()
     printed = subprocess.run(
         [sys.executable, script, str(pathlib.Path(callees.__file__).parent)], check=True,

@@ -1,5 +1,5 @@
-"""A nopython loop over a function that validates its argument, and falls back for what is wrong, against
-the same function without the check, and the CPython loop beside them. python bench/numba_fallback.py
+"""A nopython loop over a function that checks its argument and falls back for a wrong one, compared with
+the same function without the check and with the CPython loop. python bench/numba_fallback.py
 [--rounds N]"""
 
 import sys
@@ -16,7 +16,7 @@ SHORT = 500_000
 
 
 def loops(name):
-    """(each call waits for the one before, no call waits) over callees.name."""
+    """Returns two loops over callees.name: (each call waits for the previous one, no call waits)."""
     function = getattr(callees, name)
 
     @numba.njit

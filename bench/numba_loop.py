@@ -1,5 +1,5 @@
-"""A nopython loop over a tagged function against the same loop over the same C function declared to
-Numba through ctypes, and the CPython loop beside them. python bench/numba_loop.py [--rounds N]"""
+"""A nopython loop over a tagged function, compared with the same loop over the C function declared to
+Numba through ctypes, and with the CPython loop. python bench/numba_loop.py [--rounds N]"""
 
 import ctypes
 import sys
@@ -61,7 +61,7 @@ def main():
         {
             "Numba, tagged": lambda: tagged_loop(COUNT, 2.0),
             "Numba, ctypes": lambda: ctypes_loop(COUNT, 2.0),
-            # The compiler sees through it: no call is left.
+            # The compiler inlines it: no call is left.
             "Numba, its own function": lambda: own_loop(COUNT, 2.0),
         },
         rounds,

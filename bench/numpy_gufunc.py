@@ -1,5 +1,5 @@
-"""A generalised ufunc from a tagged function of a buffer against one written by hand in C over the same
-function, and numpy.vectorize. python bench/numpy_gufunc.py [--rounds N]"""
+"""A generalised ufunc from a tagged function of a buffer, compared with one written by hand in C over the
+same function and with numpy.vectorize. python bench/numpy_gufunc.py [--rounds N]"""
 
 import ctypes
 import functools
@@ -19,7 +19,7 @@ ELEMENTS = 600_000
 
 
 def norm(x):
-    """The function as Python has it."""
+    """The same function in Python."""
     return symbols.bench_norm(x.ctypes.data_as(ctypes.c_void_p), len(x))
 
 
@@ -30,7 +30,7 @@ typedcall.tag(norm, "*kd->d", ctypes.cast(symbols.bench_norm, ctypes.c_void_p).v
 
 
 def gufunc_by_hand():
-    """PyUFunc_FromFuncAndDataAndSignature with the loop that bench/adapter_callees.cc has."""
+    """Calls PyUFunc_FromFuncAndDataAndSignature with the loop from bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 32).from_address(capsule_address(ufunc_api()))
     pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, integer, integer, integer,

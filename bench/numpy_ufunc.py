@@ -1,4 +1,4 @@
-"""A ufunc from a tagged function against a ufunc written by hand in C over the same function, and
+"""A ufunc from a tagged function, compared with a ufunc written by hand in C over the same function and with
 numpy.vectorize over the Python callable. python bench/numpy_ufunc.py [--rounds N]"""
 
 import ctypes
@@ -18,7 +18,7 @@ SHORT = 50_000
 
 
 def ufunc_by_hand():
-    """PyUFunc_FromFuncAndData with the loop that bench/adapter_callees.cc has."""
+    """Calls PyUFunc_FromFuncAndData with the loop from bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 2).from_address(capsule_address(ufunc_api()))
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
@@ -78,7 +78,7 @@ def main():
         {
             "ufunc, tagged": lambda: tagged(values, out=out),
             "ufunc, by hand in C": lambda: by_hand(values, out=out),
-            # The compiler sees through it: no call is left.
+            # The compiler inlines it: no call is left.
             "numba.vectorize, its own function": lambda: own_curve(values, out=out),
             "ufunc, tagged, strided": lambda: tagged(strided, out=strided_out),
             "ufunc, by hand in C, strided": lambda: by_hand(strided, out=strided_out),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on stock PyPy: boxed (cpyext's
 own call), accelerated, through a resolved function and its raw pointer; and boxed on CPython. For
-comparison a loop in C that does what PyPy does around each call through cffi.
+comparison, a loop in C that does what PyPy does around each call through cffi.
 
 Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
-`--pypy` has the package installed: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
+`--pypy` needs the package: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
 import argparse
 import gc
 import json
@@ -25,16 +25,16 @@ LOOPS = {
 }
 NAMES = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 WAYS = ("boxed", "accelerated", "resolved", "pointer", "C, GIL let go")
-#: In so many turns the ways alternate within a round.
+#: The ways alternate this many times within a round.
 TURNS = 5
-#: Ratios that are to be reached, for "l->l", on PyPy 7.3.11 and on newer ones, whose own call of an
-#: extension is slower.
+#: Required ratios for "l->l", on PyPy 7.3.11 and on newer versions, whose own calls of an
+#: extension are slower.
 TARGETS = {
     "PyPy boxed / accelerated": (12, 17),
     "CPython boxed / accelerated": (3.5, 3.5),
     "PyPy boxed / pointer": (25, 25),
 }
-#: What was hoped for; the loop in C says what can be had.
+#: The ratios we hoped for; the loop in C shows what is achievable.
 HOPES = {
     "PyPy boxed / accelerated": (30, 50),
     "PyPy boxed / pointer": (50, 70),
@@ -43,7 +43,7 @@ HOPES = {
 
 
 def make_loop(signature, module):
-    """A main() of its own for every way, so that none spoils another's machine code."""
+    """Makes a separate main() for each way, so that none affects another's machine code."""
     text = """
 def main(n):
     i, x = 0, 0.0
@@ -52,7 +52,7 @@ def main(n):
         %s
     return i, x
 """ % (LOOPS[signature], "" if signature == "l->l" else "i += 1")
-    # A module's own dictionary, as in a program: that of a plain exec() is slower on PyPy.
+    # A module's own dictionary, as in a real program: the dictionary of a plain exec() is slower on PyPy.
     namespace = type(sys)("loop").__dict__
     namespace["mod"] = module
     exec(compile(text, "loop of " + signature, "exec"), namespace)
@@ -60,8 +60,8 @@ def main(n):
 
 
 def time_loop(main, calls):
-    gc.collect()  # what another loop has left is not this one's
-    # Of the processor's time, so that other programs on the machine count less.
+    gc.collect()  # do not pay for another loop's garbage
+    # Processor time, so that other programs on the machine count less.
     start = time.process_time()
     result = main(calls)
     elapsed = time.process_time() - start
@@ -70,7 +70,7 @@ def time_loop(main, calls):
 
 
 def worker(calls):
-    """One round in this interpreter, warmed up: prints {signature: {way: nanoseconds}}."""
+    """Runs one round in this interpreter after a warm-up; prints {signature: {way: nanoseconds}}."""
     import pypy_loop_module as module
 
     found = {}
@@ -90,7 +90,7 @@ def worker(calls):
             typedcall.restore(module)
             assert getattr(module, name) is boxed
         mains = {way: make_loop(signature, where) for way, where in ways.items()}
-        for main in list(mains.values()) * 3:  # PyPy compiles again what is entered again
+        for main in list(mains.values()) * 3:  # PyPy recompiles a function that is entered again
             time_loop(main, min(calls, 200000))
         found[signature] = dict.fromkeys(mains, 0.0)
         for _ in range(TURNS):
@@ -117,7 +117,7 @@ def run(python, folder, calls):
 
 
 def spread(values):
-    """Median and quartiles."""
+    """Returns the median and the quartiles."""
     values = sorted(values)
     if len(values) < 2:
         return values[0], values[0], values[0]
@@ -159,7 +159,7 @@ def main():
         for python in (options.pypy, options.cpython):
             print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
             build("pypy_loop_module.cc", folder, python)
-        # Turn by turn, so that a busy minute of the machine falls on all of them.
+        # Turn by turn, so that a busy minute of the machine affects all of them.
         for _ in range(options.rounds):
             rounds.append(tuple(run(python, folder, options.calls)
                                 for python in (options.pypy, options.cpython)))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Prints the instructions that one iteration of each slots benchmark takes, the call included.
+# Prints the instructions that one iteration of each slots benchmark takes, including the call.
 # Usage: bench/slots_callgrind.py [PROGRAM]   (default: the slots program that Bazel built)
 import os
 import subprocess
@@ -11,7 +11,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def names(program):
-    """The benchmarks that the program has, in its order."""
+    """Returns the program's benchmarks, in its order."""
     listed = subprocess.run([program, "--benchmark_list_tests=true"], stdout=subprocess.PIPE,
                             text=True, check=True).stdout
     return listed.split()

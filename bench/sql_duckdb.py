@@ -1,5 +1,5 @@
-"""A typed function in DuckDB against DuckDB's own abs(), a Python function and one over Arrow's arrays, by
-the whole query. python bench/sql_duckdb.py [--rounds N]"""
+"""A typed function in DuckDB, compared with DuckDB's own abs(), a Python function and one over Arrow
+arrays, in whole queries. python bench/sql_duckdb.py [--rounds N]"""
 
 import sys
 
@@ -15,12 +15,12 @@ except ImportError:
 
 callees = build_module.load("adapter_callees.cc")
 ROWS = 2_000_000
-FEW = 100_000  # for what is slow: its time is a row's all the same
+FEW = 100_000  # for the slow ones; times are per row
 
 
 def main():
     rounds = interleaved.rounds(__doc__, 31)
-    # Python functions run in one thread anyhow, and processor time counts all of them.
+    # Python functions run in one thread anyway, and processor time counts all threads.
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1})
     print("DuckDB %s, %d rows" % (duckdb.__version__, ROWS))
     for table, rows in (("t", ROWS), ("few", FEW)):

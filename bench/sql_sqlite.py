@@ -1,5 +1,5 @@
-"""A typed function in SQLite against SQLite's own abs() and a Python function, by the whole query and
-less the scan alone. python bench/sql_sqlite.py [--rounds N]"""
+"""A typed function in SQLite, compared with SQLite's own abs() and a Python function, in whole queries and
+minus the scan. python bench/sql_sqlite.py [--rounds N]"""
 
 import importlib
 import sys
@@ -13,7 +13,7 @@ ROWS = 200_000
 
 
 def engines():
-    """(name, connection, how it takes Python's functions) of those that load extensions."""
+    """Returns (name, connection, how to register a Python function) for each engine that loads extensions."""
     try:
         apsw = importlib.import_module("apsw")
         connection = apsw.Connection(":memory:")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # What a tag costs a Python caller: the same function untagged, tagged as providers do by default,
-# and with the flag bits METH_TYPED | METH_TYPED_EXT, called in a Python loop. Any CPython will do.
+# and with the flag bits METH_TYPED | METH_TYPED_EXT, called in a Python loop. Runs on any CPython.
 #
 # Needs the extension module: bazel build -c opt //bench:tag_cost_module, with the same interpreter
 # as PYTHON_BIN. With --callgrind it counts instructions instead of time.
@@ -29,7 +29,7 @@ def loop(function, calls):
 
 
 def load_module():
-    # Behind PYTHONPATH, which tools/bench sets.
+    # After PYTHONPATH, which tools/bench sets.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("tag_cost_module")
@@ -39,7 +39,7 @@ def load_module():
 
 
 def make_loop(module, name):
-    """A function of the number of calls. CPython specialises code objects: each has its own."""
+    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
     arguments = CONVENTIONS[name.partition("_")[0]][1]
     made = {"repeat": repeat}
     exec(compile(LOOP % arguments, name, "exec"), made)
@@ -48,7 +48,7 @@ def make_loop(module, name):
 
 
 def nanoseconds(loop, calls):
-    # The process's own time: the machine may have other work.
+    # Processor time: other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -60,13 +60,13 @@ def quartiles(values):
 
 
 def measure_time(module, convention, rounds, calls):
-    """Prints medians, and ratios within a round with their quartiles."""
+    """Prints medians, and per-round ratios with their quartiles."""
     loops = {tag: make_loop(module, "%s_%s" % (convention, tag)) for tag in TAGS}
     times = {tag: [] for tag in TAGS}
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # In random order, so that a slow spell of the machine meets all of them.
+        # The random order spreads a slow spell of the machine over all of them.
         for tag in random.sample(TAGS, len(TAGS)):
             times[tag].append(nanoseconds(loops[tag], calls))
     for tag in TAGS:

@@ -1,5 +1,5 @@
-"""A C function called from Python and from C++: as tvm-ffi's own, as a typed one, and each through the
-bridge to the other. python bench/tvm_ffi_calls.py [--rounds N]"""
+"""A C function called from Python and from C++: as tvm-ffi's own function, as a typed function, and each
+through the bridge to the other. python bench/tvm_ffi_calls.py [--rounds N]"""
 
 import pathlib
 import sys

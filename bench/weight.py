@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What typedcall weighs: bytes of a consumer with one resolve<double(double)>, processor seconds that
-each header adds to Python.h, and what a module of 50 functions costs beside nanobind, pybind11 and Cython.
-tools/peers weight, or python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT] without the peers"""
+"""The weight of typedcall: bytes of a consumer with one resolve<double(double)>, processor seconds that each
+header adds to Python.h, and the cost of a module of 50 functions beside nanobind, pybind11 and Cython.
+tools/peers weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
 import argparse
 import json
 import os
@@ -38,7 +38,7 @@ def command(root, *options):
 
 
 def sections(path):
-    """name -> bytes of the sections of a 64-bit ELF file."""
+    """Returns name -> bytes of the sections of a 64-bit ELF file."""
     with open(path, "rb") as file:
         image = file.read()
     at, = struct.unpack_from("<Q", image, 0x28)
@@ -50,7 +50,7 @@ def sections(path):
 
 
 def consumer(root, folder, *options):
-    """The sections of a consumer compiled with these options."""
+    """Returns the sections of a consumer compiled with these options."""
     source, made = os.path.join(folder, "consumer.cc"), os.path.join(folder, "consumer.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(CONSUMER)
@@ -70,7 +70,7 @@ def processor_seconds(root, folder, header):
 
 
 def modules(root, folder, rounds):
-    """The table of peers/module_cost.py: all peers that this interpreter has, in one run."""
+    """Prints the table of peers/module_cost.py: all peers that this interpreter has, in one run."""
     sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
     import module_cost
     ways, skipped = module_cost.available_ways()

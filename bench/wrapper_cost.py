@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # What a generated wrapper costs a Python caller: the same functions with wrappers written by hand in
 # C (wrapper_cost_module.c) and generated from C++ (wrapper_cost_generated.cc), called in a Python
-# loop with short and with long ints. Any CPython will do.
+# loop with short and with long ints. Runs on any CPython.
 #
 # Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the same
-# interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: of a whole turn
-# of the loop, and of the turn without what an empty loop executes.
+# interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: for a whole turn
+# of the loop, and for the turn minus an empty loop's turn.
 import argparse
 import importlib
 import os
@@ -30,7 +30,7 @@ CALLS = {
     "mix": ("dldl->d", "mix", "1.5, 3, 2.5, 4"),
 }
 
-# Local names, and the arguments are constants: as little else as can be.
+# Local names and constant arguments keep the overhead low.
 LOOP = """
 def loop(function, calls):
     for _ in repeat(None, calls):
@@ -44,7 +44,7 @@ def loop(function, calls):
 
 
 def load(wrapper):
-    # Behind PYTHONPATH, which tools/bench sets.
+    # After PYTHONPATH, which tools/bench sets.
     if BUILT not in sys.path:
         sys.path.append(BUILT)
     try:
@@ -55,7 +55,7 @@ def load(wrapper):
 
 
 def make_loop(wrapper, name):
-    """A function of the number of calls. CPython specialises code objects: each has its own."""
+    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
     made = {"repeat": repeat}
     if name == "empty":
         exec(EMPTY, made)
@@ -67,7 +67,7 @@ def make_loop(wrapper, name):
 
 
 def nanoseconds(loop, calls):
-    # The process's own time: the machine may have other work.
+    # Processor time: other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -79,13 +79,13 @@ def quartiles(values):
 
 
 def measure_time(name, rounds, calls):
-    """Prints medians, and ratios within a round with their quartiles."""
+    """Prints medians, and per-round ratios with their quartiles."""
     loops = {wrapper: make_loop(wrapper, name) for wrapper in WRAPPERS}
     times = {wrapper: [] for wrapper in WRAPPERS}
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # In random order, so that a slow spell of the machine meets all of them.
+        # The random order spreads a slow spell of the machine over all of them.
         for wrapper in random.sample(list(WRAPPERS), len(WRAPPERS)):
             times[wrapper].append(nanoseconds(loops[wrapper], calls))
     ratios = [own / hand for own, hand in zip(times["generated"], times["hand"])]

@@ -1,5 +1,5 @@
-"""fastmathx 0.1.0, ten functions of Cython with C ints and doubles, tagged from outside without a change
-to it: boxed calls beside Numba and NumPy. python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
+"""fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and unmodified:
+boxed calls compared with Numba and NumPy. python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install fastmathx numba)" % missing.name)
 
-# All there is to write: a Python name, and the line of its header.
+# This is all that has to be written: Python names and C declarations from the header.
 DECLARATIONS = {
     "py_divide": "double divide(double a, double b)",
     "py_factorial": "uint64_t factorial(uint32_t n)",
@@ -36,7 +36,7 @@ COUNT = 100_000
 
 
 def values_of(codes, source):
-    """Arguments for which these functions do not end the process, as they do for k above n."""
+    """Returns arguments that do not crash these functions, as k greater than n does."""
     values = [source.uniform(0.5, 9.0) if code == "d" else source.randint(1, 9) for code in codes]
     return sorted(values, reverse=True)
 
@@ -49,7 +49,7 @@ def outcome(function, *arguments):
 
 
 def agree(calls=2000):
-    """Every function gives what its Python function gives, in range and out of it."""
+    """Checks each C function against its Python function, in range and out of range."""
     source = random.Random(1)
     for name in DECLARATIONS:
         boxed = getattr(fastmath, name)
@@ -98,7 +98,7 @@ def main():
         "gcd, numpy.vectorize": lambda: vectorized(whole, 18),
         "gcd, ufunc, int64 arrays": lambda: typed(whole, 18),
     }, rounds)
-    # gcd takes 40 ns itself, in its divisions.
+    # gcd itself takes 40 ns: it divides.
     return 0 if interleaved.report(taken, COUNT, [
         ("gcd, Python loop", "gcd, Numba, int64 arguments", 2, "least"),
         ("normal_pdf, Python loop", "normal_pdf, Numba", 5, "least"),

@@ -1,5 +1,5 @@
-"""All functions of noise 1.2.2, with their defaults and keywords, built with a patch that tags them: boxed
-calls beside Numba, NumPy and PyPy. python bench/adopters/noise_by_patch.py [--rounds N]"""
+"""All functions of noise 1.2.2, with their defaults and keywords, built with a patch that tags them:
+boxed calls compared with Numba, NumPy and PyPy. python bench/adopters/noise_by_patch.py [--rounds N]"""
 
 import os
 import random
@@ -12,7 +12,7 @@ import typedcall  # noqa: E402
 
 COUNT = 50_000
 IS_PYPY = sys.implementation.name == "pypy"
-#: Names in noise, how many coordinates there are, keywords to pass, and all the defaults.
+#: Name in noise, number of coordinates, keywords to pass, and all defaults.
 LARGEST = 3.4028234663852886e+38
 FUNCTIONS = [
     ("pnoise1", 1, "octaves=2, repeat=64", (1, 0.5, 2.0, 1024, 0)),
@@ -36,7 +36,7 @@ def call(f):
 
 
 def calls(name, coordinates, more):
-    """A function that gives (one call of f, a loop of them) as Python text has them, for Numba as well."""
+    """Returns a function that makes (one call of f, a loop of calls) from Python source, which Numba can compile."""
     scope = {}
     exec(CALL.format(any=", ".join("xyzw"[:coordinates]), more=more and ", " + more,
                      this=", ".join(["0.1 * i", "0.7", "0.3", "0.9"][:coordinates])), scope)
@@ -63,7 +63,7 @@ def measured(noise, make_typed, way, goal, rounds):
             contestants[label + ", boxed"] = lambda loop=boxed_loop: loop(COUNT)
             contestants[label + ", " + way] = lambda loop=typed_loop: loop(COUNT)
             comparisons.append((label + ", boxed", label + ", " + way, goal, "least"))
-    for loop in list(contestants.values()) * (2 * IS_PYPY):  # it compiles again what is entered again
+    for loop in list(contestants.values()) * (2 * IS_PYPY):  # PyPy recompiles a function that is entered again
         loop()
     return interleaved.report(interleaved.measure(contestants, rounds), COUNT, comparisons)
 

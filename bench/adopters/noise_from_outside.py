@@ -1,5 +1,5 @@
-"""The functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside without a change
-to it: boxed calls beside Numba, NumPy and PyPy. python bench/adopters/noise_from_outside.py [--rounds N]"""
+"""The functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and unmodified:
+boxed calls compared with Numba, NumPy and PyPy. python bench/adopters/noise_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -15,7 +15,7 @@ try:
 except ImportError:
     sys.exit("SKIPPED: noise is not installed (pip install noise==1.2.2)")
 
-# All there is to write: the C functions have the names of the Python ones.
+# This is all that has to be written: the C functions have the same names as the Python ones.
 typedcall.tag_module(simplex, {"noise2": "ff->f", "noise3": "fff->f", "noise4": "ffff->f"},
                      flags=Flags.PURE | Flags.THREAD_SAFE)
 
@@ -24,7 +24,7 @@ IS_PYPY = sys.implementation.name == "pypy"
 
 
 def agree(calls=20_000):
-    """Unboxed calls give what the boxed ones give, for float64 arguments of all sizes."""
+    """Checks that unboxed calls return the same as boxed ones, for float64 arguments of all sizes."""
     source = random.Random(1)
     for name, size in (("noise2", 2), ("noise3", 3), ("noise4", 4)):
         boxed = getattr(simplex, name)

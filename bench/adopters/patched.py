@@ -1,5 +1,5 @@
-"""Builds somebody's module from PyPI's source package and a patch of ours, in a folder that goes with
-the process. Used by the benchmarks beside it; needs pip, setuptools and wheel."""
+"""Builds a module from its PyPI source package and one of our patches, in a folder that is deleted when
+the process exits. Used by the benchmarks beside it; needs pip, setuptools and wheel."""
 
 import atexit
 import glob

@@ -1,5 +1,5 @@
-"""pycalcpp 0.2.0, a module of pybind11 one of whose functions throws, built with a patch of six lines: boxed
-calls beside Numba and NumPy. python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
+"""pycalcpp 0.2.0, a pybind11 module in which one function throws, built with a six-line patch:
+boxed calls compared with Numba and NumPy. python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
 
 import os
 import sys

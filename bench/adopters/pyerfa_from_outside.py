@@ -1,5 +1,5 @@
-"""The functions of pyerfa 2.0 that take and give numbers, tagged from outside without a change to it:
-its ufuncs called boxed beside Numba, SciPy's quad and NumPy. python bench/adopters/pyerfa_from_outside.py"""
+"""The functions of pyerfa 2.0 that take and return numbers, tagged from outside and unmodified: boxed calls of
+its ufuncs compared with Numba, SciPy's quad and NumPy. python bench/adopters/pyerfa_from_outside.py"""
 
 import os
 import random
@@ -32,7 +32,7 @@ JD = 2451545.0
 
 
 def agree(calls=2000):
-    """Every function gives what its ufunc gives, for arguments like dates and like angles."""
+    """Checks each function against its ufunc, for arguments in the range of dates and of angles."""
     source = random.Random(1)
     for name in tagged:
         boxed = numbers[name]

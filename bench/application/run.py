@@ -2,7 +2,7 @@
 
     python run.py [--pypy PYPY] [--steps N] [--particles N] [--rounds N] [--profile]
 
-typedcall must be installed for this interpreter (and for PyPy, if that is to take part).
+typedcall must be installed for this interpreter (and for PyPy, if you pass one).
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import build_module  # noqa: E402
 
-# What an interpreter with the package says of itself, and whether Numba is there.
+# Prints the interpreter, if the package is installed, and whether Numba is available.
 ASK = """
 import importlib.util, json, sys, typedcall
 print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
@@ -28,14 +28,14 @@ print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
 
 
 def ask(python, folder):
-    """What `python` says, or None where typedcall is not installed."""
+    """Returns what `python` reports, or None if typedcall is not installed there."""
     asked = subprocess.run([python, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            cwd=folder, check=False)
     return json.loads(asked.stdout) if asked.returncode == 0 else None
 
 
 def build(python, folder):
-    """Compiles `forces` for one interpreter; returns what that says of itself."""
+    """Compiles `forces` for one interpreter; returns what that interpreter reports."""
     said = ask(python, folder)
     if said is None:
         return None
@@ -46,7 +46,7 @@ def build(python, folder):
 
 
 def simulate(python, said, mode, options, *more):
-    """One run: its results."""
+    """Runs the simulation once and returns its results."""
     ended = subprocess.run(
         [python, os.path.join(HERE, "simulation.py"), mode, str(options.steps),
          str(options.particles), *more],
@@ -56,7 +56,7 @@ def simulate(python, said, mode, options, *more):
 
 
 def is_same(result, other):
-    """Do two runs agree? Numba may contract a*b + c, so the last digits may differ."""
+    """True if two runs agree. Numba may contract a*b + c, so the last digits may differ."""
     return result["histogram"] == other["histogram"] and all(
         abs(result[key] - other[key]) <= 1e-6 * abs(other[key]) for key in ("potential", "kinetic"))
 
@@ -94,7 +94,7 @@ def main():
                     sys.exit("%s: another result: %s instead of %s" % (label, result, first))
                 seconds[label].append(result["seconds"])
         if options.json:
-            # Without the versions: "cpython, boxed".
+            # The label without versions: "cpython, boxed".
             samples = {"%s, %s" % (label.split()[0], label.split(", ")[1]): taken
                        for label, taken in seconds.items()}
             with open(options.json, "w", encoding="utf-8") as file:
@@ -109,7 +109,7 @@ def main():
                 ratios[0], ratios[-1]))
         if options.profile:
             for label, python, said, mode in ways:
-                if mode != "numba":  # one machine-code function: nothing to tell apart
+                if mode != "numba":  # Numba compiles everything to one function: no profile
                     print("\n" + label, flush=True)
                     simulate(python, said, mode, options, "--profile")
 

@@ -1,9 +1,9 @@
-"""Molecular dynamics of a two-dimensional Lennard-Jones gas, in plain Python, with the C extension
-`forces` for what is numeric. The same file runs on CPython, under Numba and on PyPy.
+"""Molecular dynamics of a two-dimensional Lennard-Jones gas, in plain Python, with the numeric part in
+the C extension `forces`. The same file runs on CPython, under Numba and on PyPy.
 
     python simulation.py MODE STEPS PARTICLES [--profile]      MODE: boxed, numba, accelerated
 
-Prints one line of JSON: the energies and the histogram, to compare, and the seconds of the steps.
+Prints one line of JSON: the energies and the histogram, for comparison, and the seconds that the steps took.
 """
 import json
 import sys
@@ -15,7 +15,7 @@ BOX, STEP, CUTOFF, BINS = 14.0, 0.002, 9.0, 24
 
 
 def place(count, x, y, vx, vy):
-    """Puts the particles on a grid, with some noise in their velocities."""
+    """Places the particles on a grid and adds some noise to their velocities."""
     side = 1
     while side * side < count:
         side += 1
@@ -48,7 +48,7 @@ def interact(count, x, y, fx, fy):
 
 
 def advance(count, x, y, vx, vy, fx, fy):
-    """One step of velocity Verlet; returns the potential and the kinetic energy."""
+    """Does one step of velocity Verlet; returns the potential and the kinetic energy."""
     for i in range(count):
         vx[i] += 0.5 * STEP * fx[i]
         vy[i] += 0.5 * STEP * fy[i]
@@ -73,7 +73,7 @@ def measure(count, x, y, histogram):
 
 
 def run(steps, count, x, y, vx, vy, fx, fy, histogram):
-    """The whole simulation; returns the last potential and kinetic energy."""
+    """Runs the whole simulation; returns the last potential and kinetic energy."""
     place(count, x, y, vx, vy)
     potential, kinetic = interact(count, x, y, fx, fy), 0.0
     for step in range(steps):
@@ -84,7 +84,7 @@ def run(steps, count, x, y, vx, vy, fx, fy, histogram):
 
 
 def arrays(mode, count):
-    """Seven arrays of zeros: lists, or NumPy's where Numba is to read them."""
+    """Returns seven zeroed sequences: lists, or NumPy arrays for Numba."""
     if mode != "numba":
         return [[0.0] * count for _ in range(6)] + [[0] * BINS]
     import numpy
@@ -103,7 +103,7 @@ def main(mode, steps, count, profiled):
         done = typedcall.accelerate(forces)
         if done.refused:
             sys.exit(str(done))
-    # Warm: Numba compiles, PyPy traces.
+    # Warm up: Numba compiles, PyPy traces.
     run(10, count, *arrays(mode, count))
     compiling = time.perf_counter() - compiling
     data = arrays(mode, count)

@@ -1,5 +1,5 @@
-# Loads what peers.py has built: an object that has the functions by their names. Imports only what
-# the peer needs, for start_up.py in bench/figures measures it.
+# Loads what peers.py has built and returns an object with the functions as attributes. Imports only
+# what the peer needs, because start_up.py in bench/figures measures it.
 import importlib.util
 
 
@@ -15,7 +15,7 @@ def of_cffi(name, path):
 
 
 def of_ctypes(name, path):
-    del name  # a library has none
+    del name  # a library has no module name
     import ctypes
     library = ctypes.CDLL(path)
     integer, real = ctypes.c_long, ctypes.c_double

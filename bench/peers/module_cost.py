@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# What a module of 50 functions costs its author: seconds to compile it and bytes when it is
-# stripped; with typedcall, by hand, with Cython, nanobind and pybind11. See README.md.
+# What a module of 50 functions costs its author: compile time and stripped size, with typedcall,
+# by hand, with Cython, nanobind and pybind11. See README.md.
 import argparse
 import collections
 import json
@@ -19,8 +19,8 @@ import peers
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SIZED = ["-ffunction-sections", "-fdata-sections"]
 
-# `source` writes the text; `flags` come after the common ones; `library`: what nanobind has
-# compiled once, as an object to link or a shared library beside the module.
+# `source` writes the text; `flags` follow the common ones; `library` is the library that nanobind
+# compiles once: an object to link, or a shared library beside the module.
 Way = collections.namedtuple("Way", "label source extension flags link library")
 
 
@@ -29,7 +29,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """The ways by name, and the reasons for those that are not to be had."""
+    """Returns the ways by name, and why the others are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
@@ -63,7 +63,7 @@ def available_ways():
                               + ["-O3", "-flto=auto", "-fno-fat-lto-objects"], [], None),
     })
     add("cffi", lambda: {"cffi": Way("cffi", module_text.cffi, ".c", [], [], None)})
-    # It does not know the types of noexcept functions.
+    # It does not know noexcept function types.
     add("tvm_ffi", lambda: {"tvm_ffi": Way(
         "tvm-ffi", module_text.tvm_ffi, ".cc",
         cxx(peers.tvm_ffi_includes()) + ["-DNATIVE_MAY_THROW"], [], "tvm_ffi")})
@@ -71,7 +71,7 @@ def available_ways():
 
 
 def processor_seconds(command, folder):
-    """What a command and its children take of the processor: the machine may have other work."""
+    """Returns the processor seconds of a command and its children; wall-clock time would count other programs."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
@@ -83,7 +83,7 @@ def processor_seconds(command, folder):
 
 
 class Bench:
-    """One folder per module; every module is called `made` so that only the tools differ."""
+    """One folder per module. Every module is called `made`, so that only the tools differ."""
 
     def __init__(self, folder, root):
         self.folder, self.root = folder, root
@@ -96,7 +96,7 @@ class Bench:
         return folder
 
     def prepare(self, name, way, count):
-        """Writes the sources; returns the commands: (to make C, or None; to compile and link)."""
+        """Writes the sources; returns two commands: (to make C, or None; to compile and link)."""
         folder = self.place(name, count)
         made = module_text.functions(count)
         with open(os.path.join(folder, "natives.h"), "w", encoding="ascii") as text:
@@ -117,7 +117,7 @@ class Bench:
         return generate, command + ["-o", "made" + SUFFIX] + list(way.link)
 
     def nanobind_library(self, kind):
-        """Compiled once: an author who has many modules pays for it once."""
+        """Compiles nanobind's library once, as an author of many modules would."""
         if kind not in self.libraries:
             source = os.path.join(peers.package("nanobind").source_dir(), "nb_combined.cpp")
             output, flag = {"object": ("nanobind.o", "-c"),
@@ -141,10 +141,10 @@ def stripped_size(path):
 
 
 def check_equal(bench, ways, count):
-    """Every module has all functions, and they return what the one by hand does."""
+    """Checks that every module has all functions, and that they return the same as the one by hand."""
     expected = None
     for name in ways:
-        # In a process of its own: all are modules of one name.
+        # In a separate process: all modules have one name.
         program = ("import sys; sys.path[:0] = sys.argv[1:2]\n"
                    "import loaders, module_text\n"
                    "made = loaders.load(sys.argv[2], sys.argv[3], 'made')\n"
@@ -158,11 +158,11 @@ def check_equal(bench, ways, count):
 
 
 def measure(bench, ways, count, rounds):
-    """Processor seconds by name: lists for compiling, and for making C where that is done."""
+    """Returns lists of processor seconds by name: for compiling, and for making C where a tool does that."""
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):
-        # In random order, so that a slow spell of the machine meets all of them.
+        # The random order spreads a slow spell of the machine over all of them.
         for name in random.sample(list(ways), len(ways)):
             generate, compile_command = commands[name]
             folder = bench.place(name, count)
@@ -173,7 +173,7 @@ def measure(bench, ways, count, rounds):
 
 
 def measure_all(bench, ways, count, rounds):
-    """All that the table says, of modules of `count` functions and of one."""
+    """Measures everything in the table, for modules of `count` functions and of one."""
     compiled, generated = measure(bench, ways, count, rounds)
     compiled_one, _ = measure(bench, ways, 1, rounds)
     check_equal(bench, ways, count)
@@ -210,7 +210,7 @@ def print_table(ways, found):
         if seconds:
             print("%s makes the C before that: %.2f s" % (ways[name].label,
                                                          statistics.median(seconds)))
-    # An author pays for it once, a user once for all modules that share it.
+    # An author compiles it once; users load it once for all modules that share it.
     if found["library_seconds"] is not None:
         print("nanobind's library before that: %.2f s" % found["library_seconds"])
     if found["library_bytes"] is not None:
@@ -236,7 +236,7 @@ def main():
     options = parse()
     ways, skipped = available_ways()
     if options.only:
-        # What is skipped is named below.
+        # Tools that are skipped are listed below.
         unknown = set(options.only) - set(ways) - {name.lower() for name in skipped}
         if unknown:
             sys.exit("no %s; there are: %s" % (", ".join(unknown), ", ".join(ways)))

@@ -1,5 +1,5 @@
 # Writes the same module of many functions with mixed signatures for every tool, for module_cost.py:
-# the functions themselves in natives.h, and one source per tool that wraps them.
+# natives.h with the functions, and one source per tool that wraps them.
 import contextlib
 import io
 import os
@@ -8,11 +8,11 @@ import tempfile
 C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "float",
            "b": "bool", "": "void"}
 
-# Half of them what numerical modules are full of, half of them everything else that all can do.
+# Half are typical of numerical modules, half are everything else that all tools support.
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 
-# Where the result is read and so cannot be left out.
+# Where the result is read, so that the compiler cannot drop it.
 VALUES = {"l": 3, "i": 4, "L": 5, "d": 1.5, "f": 0.5, "b": True}
 
 
@@ -59,7 +59,7 @@ static volatile double sink;
 """ % "\n".join(function.native() for function in made)
 
 
-# One argument of code %s, as one writes it: a0 from args[0].
+# Reads one argument of code %s by hand: a0 from args[0].
 FROM_PYTHON = {
     "l": """  long a{i} = PyLong_AsLong({object});
   if (a{i} == -1 && PyErr_Occurred()) return NULL;
@@ -146,7 +146,7 @@ TYPEDCALL_MODULE({name}, "", methods);
 
 
 def with_def(made, header, macro, name):
-    """pybind11 and nanobind look the same."""
+    """Writes the source for pybind11 or nanobind, whose syntax is the same."""
     rows = "".join('  module.def("%s", &%s);\n' % (function.name, function.name)
                    for function in made)
     return '#include <%s>\n#include "natives.h"\n%s(%s, module) {\n%s}\n' % (
@@ -165,7 +165,7 @@ CYTHON_TYPES = dict(C_TYPES, b="bint")
 
 
 def cython(made, name):
-    del name  # the file's name is the module's
+    del name  # the module is named after its file
     declared = defined = ""
     for function in made:
         types = [CYTHON_TYPES[code] for code in function.arguments]
@@ -193,7 +193,7 @@ def cffi(made, name):
 
 
 def tvm_ffi(made, name):
-    del name  # a library has none
+    del name  # a library has no module name
     return '#include <tvm/ffi/tvm_ffi.h>\n#include "natives.h"\n' + "".join(
         "TVM_FFI_DLL_EXPORT_TYPED_FUNC(%s, ::%s);\n" % (function.name, function.name)
         for function in made)

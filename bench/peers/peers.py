@@ -1,5 +1,5 @@
-# Builds the same module in every way there is, for the interpreter that runs this file: by hand,
-# with typedcall, and with the peers that are installed. For run.py and module_cost.py.
+# Builds the same module in every available way for the interpreter that runs this file: by hand, with
+# typedcall, and with the installed peers. For run.py and module_cost.py.
 import contextlib
 import hashlib
 import importlib
@@ -20,14 +20,14 @@ SHAPES = ["l->l", "dd->d", "dldl->d"]
 FUNCTIONS = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 
 COMMON = ["-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden"]
-# As nanobind's own CMake rules compile its library: fast and without a stack protector.
+# nanobind's own CMake rules compile its library like this: optimised, without a stack protector.
 NANOBIND_LIBRARY = ["-DNDEBUG", "-DNB_COMPACT_ASSERTIONS", "-fPIC", "-fvisibility=hidden",
                     "-std=c++17", "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections",
                     "-fno-stack-protector"]
 
 
 class Unavailable(Exception):
-    """A peer that cannot be had here, and why."""
+    """Raised with the reason if a peer is not available here."""
 
 
 def compiler(path):
@@ -35,7 +35,7 @@ def compiler(path):
 
 
 def package(name):
-    """An installed package, or Unavailable."""
+    """Imports an installed package, or raises Unavailable."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -43,7 +43,7 @@ def package(name):
 
 
 def versions():
-    """What is installed of the peers, with versions."""
+    """Returns the installed peers with their versions."""
     found = []
     for name in ("cffi", "Cython", "nanobind", "numba", "pybind11", "tvm_ffi"):
         try:
@@ -54,7 +54,7 @@ def versions():
 
 
 def run(command, **options):
-    """Runs a tool; what it says is shown only when it fails."""
+    """Runs a tool; shows its output only if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
     if done.returncode != 0:
@@ -81,7 +81,7 @@ def tvm_ffi_library():
 
 
 class Workshop:
-    """A folder of built modules. What was built from the same text with the same flags is kept."""
+    """A folder of built modules. Nothing is rebuilt from the same text with the same flags."""
 
     def __init__(self, folder, typedcall_root=ROOT):
         self.folder = os.path.join(folder, sys.implementation.cache_tag)
@@ -92,7 +92,7 @@ class Workshop:
         return os.path.join(self.folder, name)
 
     def make(self, output, command, inputs):
-        """Runs `command`, which makes `output`, unless it has made it from the very same texts."""
+        """Runs `command`, which makes `output`, unless `output` was made from identical inputs."""
         digest = hashlib.sha256("\0".join(command + [sys.version]).encode())
         for path in inputs:
             with open(path, "rb") as text:
@@ -102,7 +102,7 @@ class Workshop:
             with open(note, encoding="ascii") as text:
                 if text.read() == digest.hexdigest():
                     return
-        # A failed build leaves nothing that a later one could take for its own.
+        # A failed build leaves nothing that a later one could mistake for its own output.
         for stale in (output, note):
             if os.path.exists(stale):
                 os.remove(stale)
@@ -111,7 +111,7 @@ class Workshop:
             text.write(digest.hexdigest())
 
     def headers(self):
-        """Everything of the project that a module may include."""
+        """Returns all project headers that a module may include."""
         found = [os.path.join(HERE, "native.h")]
         for folder in ("core", "typedcall"):
             inside = os.path.join(self.typedcall_root, folder)
@@ -122,7 +122,7 @@ class Workshop:
     def module(self, name, source, flags=(), objects=(), link=()):
         """Compiles one source to the extension module `name`; returns its path."""
         output = self.path(name + sysconfig.get_config_var("EXT_SUFFIX"))
-        # Of two checkouts the other's typedcall comes first.
+        # When two checkouts are compared, the other one's typedcall comes first.
         includes = ["-I" + self.typedcall_root, "-I" + ROOT, python_include()]
         command = [compiler(source), "-shared", "-DMODULE_NAME=" + name] + COMMON + list(flags)
         command += includes + [source] + list(objects) + ["-o", output] + list(link)
@@ -143,7 +143,7 @@ def source(name):
 
 
 def cythonized(shop, name, pyx, directives=()):
-    """The C that Cython makes of `pyx` for a module called `name`."""
+    """Returns the C that Cython generates from `pyx` for a module called `name`."""
     package("Cython")
     own = shop.path(name + ".pyx")
     shutil.copyfile(pyx, own)
@@ -226,7 +226,7 @@ def ctypes(shop, name):
 
 def tvm_ffi(shop, name):
     library = tvm_ffi_library()
-    # It does not know the types of noexcept functions.
+    # It does not know noexcept function types.
     return shop.module(name, source("with_tvm_ffi.cc"),
                        ["-std=c++17", "-DNATIVE_MAY_THROW"] + tvm_ffi_includes(), [library],
                        ["-Wl,-rpath," + os.path.dirname(library)])
@@ -238,8 +238,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# What is measured: the label in the tables, and what makes the module. The second of the
-# hand-written ones is the same text built again: what it differs by is the noise.
+# What is measured: the label in the tables, and the function that makes the module. The second hand-written
+# module is the same text built again, so its difference from the first is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),
@@ -262,7 +262,7 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Modules by name, and the reasons for those that cannot be had. The project's own must."""
+    """Returns the modules by name, and why others are unavailable. The project's own must build."""
     modules, skipped = {}, {}
     for name in names:
         try:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# What a call through a generated wrapper costs, beside the same module by hand, with Cython,
-# nanobind, pybind11, cffi, ctypes, tvm-ffi and Numba: from a Python loop and by vectorcall, interleaved
+# Compares a call through a generated wrapper with the same module by hand and with Cython, nanobind,
+# pybind11, cffi, ctypes, tvm-ffi and Numba: from a Python loop and by vectorcall, interleaved
 # in one process. See README.md.
 #
-# tools/peers runs it with the peers installed; those that are not there are skipped, and named.
+# tools/peers runs it with the peers installed; it names and skips those that are missing.
 import argparse
 import collections
 import ctypes
@@ -24,7 +24,7 @@ from itertools import repeat
 import loaders
 import peers
 
-# None of the results is an int that CPython keeps ready: every call makes its result.
+# No result is a cached small int: every call allocates its result.
 ARGUMENTS = {"l->l": (1000,), "dd->d": (1.5, 2.25), "dldl->d": (1.5, 1000, 2.25, 2000)}
 EXPECTED = {
     "l->l": [((1000,), 1001), ((-2,), -1), ((0,), 1), ((2**62,), 2**62 + 1),
@@ -38,7 +38,7 @@ REFUSED = {
     "dldl->d": [(1.0, "1", 2.0, 2), (1.0, 1, 2.0), (1.0, 1, 2.0, 2**63)],
 }
 REFUSALS = (TypeError, OverflowError, ctypes.ArgumentError)
-# These take an int that is too large, and arguments beyond the last: as they say of themselves.
+# By their own documentation, these accept an int that is too large, and surplus arguments.
 LENIENT = {"ctypes": lambda shape, arguments: (2**63 in arguments
                                                or len(arguments) > len(ARGUMENTS[shape]))}
 HOWS = {"python": "from a Python loop", "vectorcall": "by vectorcall from C"}
@@ -51,13 +51,13 @@ def loop(function, arguments, turns):
 %s
 """
 
-# What typedcall is compared with, which part of the ratio, and what that may be at most. Cython is
-# to be matched "within the spread": the lower quartile decides.
+# The references for typedcall, which part of the ratio counts, and its limit. The goal for Cython is
+# to match it "within the spread", so the lower quartile decides.
 Target = collections.namedtuple("Target", "other part limit")
 TARGETS = [Target("by_hand", "median", 1.03)]
 TARGETS += [Target(name, "low", 1.0)
             for name in ("cython", "cython_without_binding", "cython_cpdef")]
-# "Faster": a tie would be a miss.
+# "Faster": a tie is a miss.
 TARGETS += [Target(name, "median", 0.999)
             for name in ("nanobind", "nanobind_recommended", "pybind11", "pybind11_recommended",
                          "cffi", "ctypes", "tvm_ffi", "numba")]
@@ -71,13 +71,13 @@ def function_of(module, shape):
 
 
 def check_equal(modules):
-    """Stops the run unless all compute the same and refuse the same: else nothing compares."""
+    """Exits unless all modules compute the same and refuse the same: otherwise the times are not comparable."""
     for name, module in modules.items():
         for shape in peers.SHAPES:
             function = function_of(module, shape)
             for arguments, expected in EXPECTED[shape]:
                 result = function(*arguments)
-                # repr tells -0.0 from 0.0 and 1.0 from 1.
+                # repr distinguishes -0.0 from 0.0 and 1.0 from 1.
                 if repr(result) != repr(expected):
                     sys.exit("%s: %s%r is %r instead of %r" % (
                         name, shape, arguments, result, expected))
@@ -92,7 +92,7 @@ def check_equal(modules):
 
 
 def python_loop(function, arguments):
-    """A function of the number of calls. CPython specialises code objects: each has its own."""
+    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
     names = ["a%d" % i for i in range(len(arguments))]
     call = "        function(%s)" % ", ".join(names)
     text = LOOP % (", ".join(names) + ",", "\n".join([call] * UNROLLED))
@@ -102,7 +102,7 @@ def python_loop(function, arguments):
 
 
 def make_timers(shop, modules):
-    """By (how, shape, name): a function of the number of calls, returning nanoseconds per call."""
+    """Returns by (how, shape, name) a function of the number of calls that returns nanoseconds per call."""
     timer = loaders.module("vectorcall_timer", shop.module(
         "vectorcall_timer", peers.source("vectorcall_timer.c"), ["-std=gnu99"]))
     timers = {}
@@ -126,20 +126,20 @@ def make_timers(shop, modules):
 
 
 def measure_time(timers, hows, names, rounds, calls):
-    """Nanoseconds per call, a list with one for every round, by how, shape and name."""
+    """Returns nanoseconds per call by how, shape and name: a list with one for each round."""
     for timer in timers.values():
         timer(calls)
     samples = {(how, shape): {name: [] for name in names} for how in hows for shape in peers.SHAPES}
     for _ in range(rounds):
         for (how, shape), by_name in samples.items():
-            # In random order, so that a slow spell of the machine meets all of them.
+            # The random order spreads a slow spell of the machine over all of them.
             for name in random.sample(names, len(names)):
                 by_name[name].append(timers[how, shape, name](calls))
     return samples
 
 
 def count_here(timers, timer, hows, names, calls):
-    """What the process under callgrind does."""
+    """Runs in the process under callgrind."""
     for how in hows:
         for shape in peers.SHAPES:
             for name in names:
@@ -151,7 +151,7 @@ def count_here(timers, timer, hows, names, calls):
 
 
 def measure_instructions(options, hows, names, calls=20000):
-    """Instructions per call in lists of one, as measure_time has its nanoseconds."""
+    """Returns instructions per call in lists of one, shaped like the result of measure_time."""
     if shutil.which("valgrind") is None:
         sys.exit("counting instructions needs valgrind")
     found = {}
@@ -182,7 +182,7 @@ def measure_instructions(options, hows, names, calls=20000):
 
 
 def ratio(samples, name, reference):
-    """Of the samples of a round, so that both met the same machine."""
+    """Returns the ratio of two samples of each round: both met the same machine."""
     ratios = [own / other for own, other in zip(samples[name], samples[reference])]
     if len(ratios) == 1:
         return Ratio(ratios[0], ratios[0], ratios[0])
@@ -201,7 +201,7 @@ def print_tables(samples, unit):
         print("  %-30s %8s   %-23s   %s" % (
             "", unit, "x by hand (quartiles)", "x typedcall (quartiles)"))
         for name in by_name:
-            # What is compared with need not be in a run of a few.
+            # A run of a few may lack the reference.
             columns = [written(ratio(by_name, name, other)) if other in by_name else ""
                        for other in (REFERENCE, "typedcall")]
             print("  %-30s %8.2f   %-23s   %s" % (
@@ -209,7 +209,7 @@ def print_tables(samples, unit):
 
 
 def print_targets(samples):
-    """Says what is met; returns the number of those that are not."""
+    """Prints which targets are met; returns how many are missed."""
     missed = 0
     print("\ntypedcall, compared")
     for (how, shape), by_name in samples.items():

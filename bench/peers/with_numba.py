@@ -1,4 +1,4 @@
-# The module with Numba: the functions themselves in Python, compiled when it is imported.
+# The module with Numba: the functions in Python, compiled on import.
 import numba
 
 
