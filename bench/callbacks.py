@@ -19,7 +19,7 @@ INTEGRAND = "int (*)(unsigned ndim, const double *x, void *fdata, unsigned fdim,
 RATE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
 RATE_WITHOUT_STATUS = "void (*)(double t, double y[2], double dydt[2], void *data)"
 RATE_OF_VECTORS = "int (*)(double t, N_Vector y, N_Vector ydot, void *user_data)"
-PYTHONS_SHARE = 50  # Python runs this fraction of the work
+PYTHONS_SHARE = 50  # Python does 1/50 of the work
 
 
 def library(name):

@@ -52,7 +52,8 @@ def of_two(designs, name):
 
 
 def bytes_each(make, count):
-    """Returns the bytes that each of `count` classes takes from CPython's allocators, after a warm-up of its caches."""
+    """Returns the bytes that each of `count` classes takes from CPython's allocators; a first class has filled the
+    caches."""
     kept = [None] * count
     kept[0] = make()
     gc.collect()

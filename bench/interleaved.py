@@ -51,7 +51,7 @@ def ratio(taken, name, other):
 
 
 def keep(name, unit, samples):
-    """Writes all samples so far and this group, {contestant: [sample of each round]}, if the command line asks for them."""
+    """Writes the samples so far and this group's, {contestant: [sample of each round]}, if the command line says so."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 

@@ -22,8 +22,8 @@ def _run(*command, **options):
 
 
 def import_from(requirement, patch=None):
-    """Builds `requirement`, "noise==1.2.2", with `patch`, a file's name beside this one, and puts what
-    pip installs in front of what is imported. Ends the process with the reason if it cannot be had."""
+    """Builds `requirement`, such as "noise==1.2.2", with `patch`, a file in this folder, and prepends the result
+    to sys.path. If that is not possible, exits with the reason."""
     scratch = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]

@@ -1,11 +1,12 @@
 // A typed module in C for the limited API of 3.12: one binary for that version and all later ones.
-// For abi3t: one for 3.15 and later, with and without the GIL. The limited API has no side table to
+// For abi3t: one binary for 3.15 and later, with and without the GIL. The limited API has no side
+// table to
 // fill, so consumers find the functions by sibling symbols.
 #include "typedcall/typed_entry.h"
-// Behind Python.h.
+// After Python.h.
 #include <math.h>
 
-static double between_impl(double from, double to) {  // the turn, from -180 up to 180 degrees
+static double between_impl(double from, double to) {  // the turn, from -180 to 180 degrees
   return remainder(to - from, 360.0);
 }
 
@@ -55,7 +56,7 @@ PyTypedMethod_SIBLING(wind, methods[1], wind_typed);
 #ifdef Py_TARGET_ABI3T
 PyABIInfo_VAR(abi_info);
 
-// The array that the symbols name must be the one that the functions refer to: STATIC.
+// STATIC: the functions must refer to the very array that the symbols name.
 static PySlot slots[] = {
     PySlot_PTR_STATIC(Py_mod_name, "angles"),
     PySlot_PTR_STATIC(Py_mod_doc, "Angles in degrees."),

@@ -1,4 +1,4 @@
-"""What pyproject.toml cannot say: how to compile the modules, and which versions one wheel serves."""
+"""How to compile the modules, and which versions one wheel serves: pyproject.toml cannot express this."""
 import os
 import sysconfig
 
@@ -13,7 +13,7 @@ ABI3T = os.environ.get("ABI3T") == "1" or bool(sysconfig.get_config_var("Py_GIL_
 
 class NamedForBoth(build_ext):
     def get_ext_filename(self, fullname):
-        return fullname.replace(".", os.sep) + ".abi3t.so"  # which both kinds of 3.15 look for
+        return fullname.replace(".", os.sep) + ".abi3t.so"  # both builds of 3.15 look for this suffix
 
 
 class TaggedForBoth(bdist_wheel):

@@ -1,11 +1,11 @@
-// A typed module in C++ for the same APIs: a provider, as angles.c is one, and a consumer, which
-// gets C functions from typedcall's Python package. Both use the C99 headers alone.
+// A typed module in C++ for the same APIs: a provider like angles.c, and a consumer that gets C
+// functions from typedcall's Python package. Both use only the C99 headers.
 #include "typedcall/native_callable.h"
 #include "typedcall/typed_entry.h"
 
 namespace {
 
-class reference {  // an owned one
+class reference {  // owned
  public:
   explicit reference(PyObject *object) : object_(object) {}
   reference(const reference &) = delete;
@@ -27,14 +27,14 @@ PyObject *half_turn(PyObject *, PyObject *angle) {
   return PyFloat_FromDouble(half_turn_impl(given));
 }
 
-// What a callable offers as a C function of a double, and a reference that keeps it valid. The GIL
-// is held around calls, so a function that needs it will do; others raise, or are called in
-// another way than their signature says.
+// A C function of a double that a callable offers, and a reference that keeps it valid. Calls hold
+// the GIL, so a function that needs it is fine; others raise, or are called in a way that their
+// signature does not show.
 class native_function {
  public:
   explicit native_function(PyObject *callable)
       : package_(PyImport_ImportModule("typedcall")),
-        // Raises TypeError with what is offered instead.
+        // Raises TypeError with the signatures that are offered.
         found_(package_.get() == nullptr
                    ? nullptr
                    : PyObject_CallMethod(package_.get(), "resolve", "Os", callable, "d->d")) {
@@ -51,7 +51,7 @@ class native_function {
     call_ = reinterpret_cast<double (*)(double)>(PyLong_AsVoidPtr(address.get()));
   }
 
-  // Null with an exception.
+  // NULL with an exception.
   double (*get() const)(double) { return call_; }
 
  private:

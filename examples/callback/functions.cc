@@ -1,7 +1,7 @@
-// Typed functions for numerical libraries, of which they know nothing: no header of one is
-// included.
+// Typed functions for numerical libraries. They know nothing of these libraries and include none of
+// their headers.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <stdexcept>
 
@@ -12,7 +12,7 @@ double wave(double x) {
   if (!(x >= 0)) throw std::domain_error("wave: x is below 0");
   return std::cos(std::sqrt(x));
 }
-// A valley with its lowest point at 1, 1; the gradient only where it is wanted.
+// A valley whose lowest point is (1, 1). Computes the gradient only if it is wanted.
 double valley(span<const double> x, span<double> gradient) noexcept {
   const double step = 1 - x[0], across = x[1] - x[0] * x[0];
   if (gradient.size() == 2) {

@@ -1,21 +1,21 @@
-// GSL (Debian: libgsl-dev) integrates any function that offers double(double), asked for in C++.
+// GSL (Debian: libgsl-dev) integrates any function that offers double(double). The caller is C++.
 #include "typedcall/callback.h"
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_integration.h>
 
 PyObject *integral(PyObject *callable) {
   typedcall::callback<double(double, void *), double(double)> f(PyTypedcall_Import(), callable);
-  if (!f) return nullptr;       // the exception of resolve()
-  gsl_set_error_handler_off();  // it would end the process
+  if (!f) return nullptr;       // resolve() has set an exception
+  gsl_set_error_handler_off();  // GSL's own would end the process
   gsl_integration_workspace *const space = gsl_integration_workspace_alloc(1000);
   if (space == nullptr) return PyErr_NoMemory();
   gsl_function function = {f.function(), f.data()};
   double result = 0, error = 0;
   const int status = gsl_integration_qagi(&function, 0, 1e-9, 1000, space, &result, &error);
   gsl_integration_workspace_free(space);
-  if (!f.check()) return nullptr;  // what the function raised is set now
+  if (!f.check()) return nullptr;  // the function's exception is now set
   if (status != 0) return PyErr_Format(PyExc_RuntimeError, "GSL: %s", gsl_strerror(status));
   return PyFloat_FromDouble(result);
 }

@@ -1,5 +1,5 @@
-// A function of ints, tagged, with a symbol that others see: by that Static Python calls it,
-// without boxes. demo.py has the loop.
+// A tagged function of ints with an exported symbol, by which Static Python calls it without
+// boxing. demo.py has the loop.
 #include "typedcall/provider.h"
 
 // Unsigned arithmetic wraps where signed arithmetic is undefined.

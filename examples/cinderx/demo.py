@@ -1,4 +1,4 @@
-"""The loop `i = inc(i)` in CinderX's JIT, where it calls the C function, and in CPython, boxed."""
+"""The loop `i = inc(i)`: in CinderX's JIT, which calls the C function, and boxed in CPython."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ except ImportError as error:
         "CinderX is not here (%s): it is for CPython 3.14 and 3.15, and comes by "
         "pip install 'typedcall[cinderx]'" % error
     )
-install()  # from here on modules that import __static__ are compiled by Static Python
+install()  # Static Python compiles modules that import __static__ from here on
 import cinderx.jit
 
 import counter
@@ -25,7 +25,7 @@ def boxed(count):
 
 
 def nanoseconds(run, count):
-    """What an iteration takes."""
+    """Returns the time of one iteration."""
     assert run(10_000) == 10_000
     begin = time.perf_counter()
     assert run(count) == count

@@ -1,5 +1,5 @@
-# What `python -m typedcall cinderx counter` writes is to stand in front of this, in one module: of
-# another module's declarations Static Python's compiler knows nothing.
+# Put the output of `python -m typedcall cinderx counter` in front of this, in the same module: Static
+# Python's compiler does not see declarations in other modules.
 # ruff: noqa: F821
 from __static__ import box
 

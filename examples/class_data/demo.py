@@ -1,12 +1,12 @@
-"""The classes of both modules, and what Python code may do with them: derive, mix, copy. Run it with
-the folder of greetings_cpp.so (and greetings_cython.so, if it has been built) in PYTHONPATH."""
+"""The classes of both modules, and what Python code can do with them: derive, mix, copy. Run it with the
+folder of greetings_cpp.so (and greetings_cython.so, if you have built it) in PYTHONPATH."""
 
 import importlib
 import sys
 
 
 class Loud:
-    """An ordinary class, of someone who has never heard of custom slots."""
+    """An ordinary class whose author has never heard of custom slots."""
 
     def greet(self):
         return super().greet().upper()
@@ -18,8 +18,8 @@ def show(module):
         print(f"{cls.__name__}().greet()", "->", cls().greet())
     print('Hello("you").greet() ->', module.Hello("you").greet())
 
-    # With the article's metaclass this is a segmentation fault (article/designs.py): the C field of the
-    # class object, NULL in every class that Python code makes, is not inherited.
+    # With the article's metaclass this is a segmentation fault (article/designs.py): the class object's C field
+    # is not inherited, and it is NULL in every class that Python code makes.
     class FriendlyHello(module.Hello):
         pass
 

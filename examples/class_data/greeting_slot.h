@@ -1,12 +1,12 @@
-/* The ID of the custom slot in which a greetings class keeps its `const greeting_class *`, for C,
- * C++ and Cython alike. */
+/* The ID of the custom slot that holds a greetings class's `const greeting_class *`, for C, C++
+ * and Cython. */
 #ifndef EXAMPLES_CLASS_DATA_GREETING_SLOT_H_
 #define EXAMPLES_CLASS_DATA_GREETING_SLOT_H_
 
 #include "core/slot_id.h"
 
-/// Of the registrar for private use: anybody may take such an ID for classes that stay at home. A
-/// released library asks for a registrar of its own, or takes an ID at run time
+/// From the registrar for private use: anyone may use such an ID for classes that are not
+/// published. A released library applies for a registrar of its own, or gets an ID at run time
 /// (PyCustomSlot_IDByName).
 #define GREETING_SLOT_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x6772 /* "gr" */, 0)
 

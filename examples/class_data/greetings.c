@@ -1,5 +1,5 @@
 /* The array that the Python classes are made from: one class for each entry, at import. A third
- * entry would be a third class. */
+ * entry would make a third class. */
 #include "examples/class_data/greetings.h"
 
 #include <stddef.h>

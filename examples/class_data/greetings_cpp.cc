@@ -10,7 +10,7 @@
 
 namespace {
 
-// What an instance holds. What its class holds is not here: that is the point.
+// An instance's data. The class's data are not here: that is the point.
 struct greet_object {
   PyObject_HEAD
   PyObject *name;
@@ -18,8 +18,8 @@ struct greet_object {
 
 greet_object *as_greet(PyObject *self) { return reinterpret_cast<greet_object *>(self); }
 
-// The class data: one look at the type of `self`, whether that is a class of ours or one that
-// someone derived from it. NULL for Greet itself, and for what derives from nothing else.
+// The class data: one look at the type of `self`, whether it is one of our classes or derived from
+// one. NULL for Greet itself, and for classes derived only from Greet.
 const greeting_class *greeting_of(PyObject *self) {
   const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0);
   return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
@@ -34,7 +34,7 @@ PyObject *greet(PyObject *self, PyObject *) {
 }
 
 PyObject *greet_new(PyTypeObject *type, PyObject *, PyObject *) {
-  // object's, because it refuses abstract classes; tp_init sees to the arguments.
+  // Call object's tp_new, which refuses abstract classes; tp_init checks the arguments.
   PyObject *none = PyTuple_New(0);
   PyObject *self = none != nullptr ? PyBaseObject_Type.tp_new(type, none, nullptr) : nullptr;
   Py_XDECREF(none);
@@ -79,8 +79,8 @@ PyObject *greet_name(PyObject *self, void *) {
   return as_greet(self)->name;
 }
 
-// For pickle and copy: the class by its name, the C data as an argument, what Python code has added
-// as state. A subclass with __slots__ of its own sees to those itself.
+// For pickle and copy: the class by name, the C data as an argument, attributes that Python code
+// has added as state. A subclass with __slots__ must pickle those itself.
 PyObject *greet_reduce(PyObject *self, PyObject *) {
   PyObject *state = PyObject_GetAttrString(self, "__dict__");
   if (state == nullptr) {
@@ -122,8 +122,8 @@ PyType_Spec greet_spec = {
     greet_slots,
 };
 
-// "greetings_cpp.Hello" and so on, for the life of the process: before 3.11 a type made from C does
-// not copy its name.
+// "greetings_cpp.Hello" and so on, kept until the process ends: before 3.11, a type made from C
+// does not copy its name.
 const std::vector<std::string> &class_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> made;
@@ -146,7 +146,7 @@ PyObject *make_class(PyObject *module, PyObject *base, const char *name,
   return PyExtensibleType_FromSpec(module, &spec, base, &slot, 1);
 }
 
-// Takes the reference to `value`, which may be NULL with an exception set.
+// Takes over the reference to `value`, which may be NULL with an exception set.
 int add(PyObject *module, const char *name, PyObject *value) {
   if (value == nullptr) return -1;
   const int result = PyObject_SetAttrString(module, name, value);
@@ -167,7 +167,7 @@ int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-// There is no state: each interpreter has classes of its own, and the array is constant.
+// There is no module state: each interpreter has its own classes, and the array is constant.
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(exec)},
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,5 +1,5 @@
-# greetings_cpp.cc once more in Cython: one class for each entry of the C array, with the address of
-# its entry in a custom slot. The class is made as the dictionary or metaclass version makes it.
+# The same as greetings_cpp.cc in Cython: one class for each entry of the C array, with the entry's
+# address in a custom slot. Making the class works as in the dictionary and metaclass versions.
 from core.custom_slots cimport PyCustomSlots_Find
 from core.extensible_type cimport PyExtensibleType_Import
 from core.slot_id cimport PyCustomSlot
@@ -36,7 +36,7 @@ cdef class Greet:
 
     def greet(self):
         """The sentence of the class, to the name."""
-        # One look at the type, whether that is a class of ours or one derived from it.
+        # One look at the type, whether it is one of our classes or derived from one.
         cdef const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0)
         if slot is NULL:
             raise TypeError(f"{type(self)} has no greeting")
@@ -44,8 +44,8 @@ cdef class Greet:
         return f"{sentence.decode()} {self._name}!"
 
     def __reduce__(self):
-        # For pickle and copy: the class by its name, the C data as an argument, what Python code
-        # has added as state. A subclass with __slots__ of its own sees to those itself.
+        # For pickle and copy: the class by name, the C data as an argument, attributes that Python code
+        # has added as state. A subclass with __slots__ must pickle those itself.
         state = getattr(self, "__dict__", None)
         return (type(self), (self._name,)) if state is None else (type(self), (self._name,), state)
 

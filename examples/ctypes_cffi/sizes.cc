@@ -1,5 +1,5 @@
-// Three tagged functions: one that can be called from anywhere, one that needs the GIL and may
-// raise, one that only a single thread at a time may be in.
+// Three tagged functions: one that any thread can call at any time, one that needs the GIL and may
+// raise, and one that only one thread at a time may run.
 #include "typedcall/provider.h"
 
 long twice(long x) noexcept { return 2 * x; }

@@ -4,7 +4,7 @@ import typedcall
 
 import shapes
 
-# Before the Cython module is imported: its cimports are looked up first of all.
+# Before the import of the Cython module, whose cimports are resolved first.
 typedcall.export_to_cython(shapes)
 
 import ripple  # noqa: E402

@@ -1,5 +1,5 @@
 # cython: language_level=3
-# Calls C functions of another module, and tags its own.
+# Calls C functions of another module, and tags its own functions.
 import typedcall
 from typedcall import Flags
 
@@ -34,5 +34,5 @@ cpdef long half(long x) except? -1:
     return x // 2
 
 
-# Cython does not record how they raise: this says that it is by -1, as everywhere above.
+# Cython does not record how they raise; this says that they return -1, like all the others above.
 tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

@@ -1,5 +1,5 @@
-"""Four threads count prime numbers at once, in three ways. It runs on every CPython; only a
-free-threaded one lets all threads be in Python at the same time."""
+"""Four threads count prime numbers at once, in three ways. Runs on every CPython, but only a
+free-threaded one lets all threads execute Python code at the same time."""
 
 import sys
 import threading
@@ -11,23 +11,23 @@ THREADS, LAST, EXPECTED = 4, 2_000_000, 148_933
 
 
 def from_python(first, last):
-    """Many short calls."""
+    """Counts by many short calls."""
     return sum(primes.is_prime(n) for n in range(first, last))
 
 
 def native_loop(first, last):
-    """A consumer's loop, which calls the C function behind the Python function."""
+    """Counts by a consumer's loop, which calls the C function behind the Python function."""
     return primes.count(primes.is_prime, first, last)
 
 
 def in_threads(work, threads):
-    """What `work` counts in all shares, each in a thread of its own; and the time it took."""
+    """Runs `work` on one share per thread; returns the total count and the time it took."""
     share = LAST // threads
     counts = [None] * threads
     barrier = threading.Barrier(threads)
 
     def run(number):
-        barrier.wait()  # so that they all begin at once
+        barrier.wait()  # all threads start at once
         counts[number] = work(number * share, (number + 1) * share)
 
     started = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
@@ -40,7 +40,7 @@ def in_threads(work, threads):
     return sum(counts), time.perf_counter() - start
 
 
-# After the import: a module that does not say that it needs no GIL would have brought it back.
+# After the import: a module that does not declare that it needs no GIL would have enabled it again.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
 else:

@@ -1,5 +1,6 @@
-// A module for free-threaded CPythons: its functions may run in any number of threads at once, and
-// the last line says so. One of them is a consumer, which calls what others offer in a native loop.
+// A module for free-threaded CPython: its functions may run in any number of threads at once, as
+// the last line declares. One of them is a consumer, which calls offered functions in a native
+// loop.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -7,10 +8,10 @@
 
 namespace {
 
-// Data that threads share are atomic, or protected by a mutex: there may be no GIL to do it.
+// Data that threads share are atomic, or protected by a mutex: there may be no GIL to protect them.
 std::atomic<long> threads_inside{0}, most_inside{0};
 
-// Counts the threads that are between its making and its end.
+// Counts the threads that are inside a scope that has one of these.
 class visit {
  public:
   visit() {
@@ -41,13 +42,13 @@ long count_primes(long first, long last) noexcept {
   return count;
 }
 
-// A consumer: for how many numbers is the callable true? Its C function needs no Python, so other
-// threads need not wait for this one: with a GIL they have it meanwhile, and without one the
-// garbage collector need not wait until the loop ends. Not noexcept: CPython may end the thread
-// where it takes the GIL back.
+// A consumer: for how many numbers is the callable true? Its C function needs no Python, so this
+// thread detaches: with a GIL, other threads run meanwhile, and without one, the garbage collector
+// need not wait until the loop ends. Not noexcept: CPython may end the thread when it attaches
+// again.
 long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
-  if (!is_wanted) return -1;  // TypeError: says what is offered instead
+  if (!is_wanted) return -1;  // TypeError lists what is offered
   if ((is_wanted.flags() & PyNativeCallable_THREAD_SAFE) == 0) {
     PyErr_SetString(PyExc_TypeError, "count() needs a function that says thread_safe");
     return -1;

@@ -1,4 +1,4 @@
-"""JAX calls an extension module's function in a compiled program, without calling Python."""
+"""JAX calls a function of an extension module from a compiled program, without calling Python."""
 
 import os
 
@@ -15,7 +15,7 @@ energy = elementwise(energies.lennard_jones)
 
 @jax.jit
 def total(positions):
-    """Of all pairs of atoms on a line."""
+    """Sums over all pairs of atoms on a line."""
     distances = jnp.abs(positions[:, None] - positions[None, :])
     first, second = jnp.triu_indices(len(positions), 1)
     return energy(distances[first, second]).sum()

@@ -1,9 +1,9 @@
-// A function in C++, wrapped and tagged, which knows nothing of JAX.
+// A C++ function, wrapped and tagged. It knows nothing of JAX.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <optional>
 
-// The energy of two atoms at a distance; nothing for what is no distance.
+// The energy of two atoms at a distance; no value if that is not positive.
 std::optional<double> lennard_jones(double distance) noexcept {
   if (!(distance > 0)) return std::nullopt;
   const double square = 1 / (distance * distance), sixth = square * square * square;

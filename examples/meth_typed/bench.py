@@ -1,4 +1,4 @@
-# The loop of the post, as it is printed there.
+# The loop as printed in the post.
 import mytypedmod
 
 def main():

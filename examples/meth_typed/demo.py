@@ -1,5 +1,5 @@
-"""The post's module and loop: what its type information says, and the loop's time. On stock PyPy also with
-typedcall.accelerate(), which does there what the post's patch of PyPy did."""
+"""The post's module and loop: its type information, and the loop's time. On stock PyPy also with
+typedcall.accelerate(), which does what the post's patch of PyPy did."""
 import pathlib
 import runpy
 import time
@@ -18,7 +18,7 @@ def milliseconds():
 
 print("mytypedmod.inc offers", *typedcall.signatures(mytypedmod.inc))
 print("the loop: %.0f ms" % milliseconds())
-# The module comes from before flags: somebody has to say that inc may run without the GIL.
+# The module predates flags, so its caller has to declare that inc may run without the GIL.
 done = typedcall.accelerate(mytypedmod, trust=["inc"])
 if done:
     print("accelerated: %.0f ms" % milliseconds())

@@ -1,5 +1,5 @@
-// The module of the post "Type information for faster Python C extensions", with its change
-// applied, as it is printed there but for the first include.
+// The module of the post "Type information for faster Python C extensions" with the post's change
+// applied, as printed there except for the first include.
 #include "typedcall/meth_typed.h"
 // clang-format off
 

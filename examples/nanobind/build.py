@@ -1,4 +1,4 @@
-"""Compiles cold.cc with nanobind's own sources: one command of the compiler, no CMake."""
+"""Compiles cold.cc together with nanobind's sources by one compiler command, without CMake."""
 
 import os
 import pathlib

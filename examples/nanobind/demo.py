@@ -1,4 +1,4 @@
-"""A function of nanobind with a tag: the same for Python, and a C function for everyone else."""
+"""A tagged nanobind function: unchanged for Python, and a C function for other libraries."""
 
 import typedcall
 
@@ -12,7 +12,7 @@ print("promised: %s of kelvin, %d of to_kelvin" % (one.name, other))
 assert cold.days(weeks=2) == typedcall.resolve(cold.days, "ll->l")(2, 0) == 14
 assert typedcall.signatures(cold.untagged) == []
 
-# A function that throws falls back to the Python one, which raises what nanobind makes of it.
+# A function that throws falls back to the Python function, which raises nanobind's exception.
 checked = typedcall.resolve(cold.checked_kelvin, "d->d")
 assert checked(26.85) == 300.0
 for function in (cold.checked_kelvin, checked):

@@ -1,5 +1,5 @@
-"""Numba compiles calls of an extension module's functions to direct calls. Nothing is imported for
-it: the installed package `typedcall` announces itself to Numba."""
+"""Numba compiles calls of an extension module's functions to direct calls. No import is needed:
+the installed package `typedcall` registers itself with Numba."""
 
 import time
 

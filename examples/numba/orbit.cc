@@ -1,4 +1,4 @@
-// A C++ library's function, wrapped and tagged: the acceleration of a planet at distance r.
+// A function from a C++ library, wrapped and tagged: the acceleration of a planet at distance r.
 #include "typedcall/provider.h"
 
 double pull(double r) noexcept { return -1 / (r * r); }

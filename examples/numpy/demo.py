@@ -1,4 +1,4 @@
-"""A scalar function of an extension module becomes a ufunc, whose loop calls the C function."""
+"""A scalar function of an extension module becomes a ufunc whose loop calls the C function."""
 
 import pickle
 
@@ -17,6 +17,6 @@ assert blend.reduce([8.0, 4.0, 2.0]) == 4.0
 out = np.full(3, -1.0)
 clamp([-1.0, 2.0, 3.0], out=out, where=[True, True, False])
 assert out.tolist() == [0.0, 2.0, -1.0]
-assert clamp(np.float32([1])).dtype == np.float32  # the overload decides
+assert clamp(np.float32([1])).dtype == np.float32  # the float overload is called
 assert pickle.loads(pickle.dumps(blend)) is blend
 print(table)

@@ -1,8 +1,8 @@
-"""What a typed extension module is to Python, and what the package `typedcall` sees in it."""
+"""What Python sees of a typed extension module, and what the package `typedcall` sees in it."""
 
 import geodesy
 
-# To Python it is a module like any other, and needs nothing else to be installed.
+# For Python it is an ordinary module, and no other package has to be installed.
 lisbon, kyiv, quito = (38.72, -9.14), (50.45, 30.52), (-0.22, -78.51)
 for name, city in (("Kyiv", kyiv), ("Quito", quito)):
     kilometres, course = geodesy.distance(*lisbon, *city) / 1000, geodesy.bearing(*lisbon, *city)
@@ -15,11 +15,11 @@ try:
 except ValueError as error:
     print("ValueError:", error)
 
-# The package looks behind the functions.
+# The package looks behind the Python functions.
 import typedcall
 
 print("distance offers", typedcall.signatures(geodesy.distance))
-distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # with the radius, which has a default
+distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # takes the radius, too, which has a default
 assert distance.address and typedcall.Flags.THREAD_SAFE in distance.flags
 assert distance(*lisbon, *kyiv, 6371008.8) == geodesy.distance(*lisbon, *kyiv)
 assert distance(*lisbon, *kyiv, radius=1.0) == geodesy.distance(*lisbon, *kyiv, radius=1.0)

@@ -1,4 +1,4 @@
-// A few functions on a globe, as an extension module. Its functions know nothing of Python; the
+// A few functions on a globe as an extension module. The functions know nothing of Python; the
 // table at the end makes Python functions of them, and offers them to native code.
 #include "typedcall/provider.h"
 
@@ -9,9 +9,9 @@
 namespace {
 
 constexpr double degree = 3.14159265358979323846 / 180;
-constexpr double earth = 6371008.8;  // the mean radius, in metres
+constexpr double earth = 6371008.8;  // mean radius in metres
 
-// The haversine formula; min() because rounding may lead beyond the opposite point.
+// The haversine formula. min() is needed because rounding may go beyond the opposite point.
 double distance(double lat1, double lon1, double lat2, double lon2, double radius) noexcept {
   const double a = std::sin((lat2 - lat1) * degree / 2), b = std::sin((lon2 - lon1) * degree / 2);
   const double h = a * a + std::cos(lat1 * degree) * std::cos(lat2 * degree) * b * b;
@@ -27,7 +27,7 @@ double bearing(double lat1, double lon1, double lat2, double lon2) noexcept {
   return angle < 0 ? angle + 360 : angle;
 }
 
-// No noexcept: what it throws becomes Python's ValueError.
+// Not noexcept: what it throws becomes Python's ValueError.
 long utm_zone(double lon) {
   if (!(lon >= -180 && lon <= 180)) throw std::domain_error("a longitude is from -180 to 180");
   return std::min(1 + static_cast<long>((lon + 180) / 6), 60L);
@@ -50,5 +50,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// All of them may run in several threads at once, also in a Python without a GIL.
+// All of them may run in several threads at once, even in a Python without a GIL.
 TYPEDCALL_MODULE_WITHOUT_GIL(geodesy, "Distances and directions on the earth.", methods);

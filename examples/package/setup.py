@@ -1,4 +1,4 @@
-"""The one thing that pyproject.toml cannot say: how to compile the module."""
+"""How to compile the module: the one thing that pyproject.toml cannot express."""
 import typedcall
 from setuptools import Extension, setup
 

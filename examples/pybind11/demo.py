@@ -1,4 +1,4 @@
-"""A function of pybind11 with a tag: the same for Python, and a C function for everyone else."""
+"""A tagged pybind11 function: unchanged for Python, and a C function for other libraries."""
 
 import gc
 
@@ -12,7 +12,7 @@ assert celsius(212.0) == heat.celsius(212.0) == 100.0
 assert heat.steps(start=1, to=5) == typedcall.resolve(heat.steps, "ll->l")(1, 5) == 4
 assert typedcall.signatures(heat.untagged) == []
 
-# A function that throws falls back to the Python one, which raises what pybind11 makes of it.
+# A function that throws falls back to the Python function, which raises pybind11's exception.
 checked = typedcall.resolve(heat.checked_celsius, "d->d")
 assert checked(212.0) == 100.0
 for function in (heat.checked_celsius, checked):
@@ -23,8 +23,8 @@ for function in (heat.checked_celsius, checked):
     else:
         raise AssertionError("no exception")
 
-# pybind11 frees the PyMethodDef of a function that dies, and the next one gets the same address. A
-# tag that stayed would be another function's.
+# pybind11 frees the PyMethodDef of a dead function, and the next function gets the same address. A stale
+# tag would describe the wrong function.
 for at in range(2000):
     whole = at % 3 == 0
     function = heat.make(whole)

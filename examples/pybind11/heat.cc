@@ -1,4 +1,4 @@
-// A module of pybind11 whose functions native code can call without pybind11.
+// A pybind11 module whose functions native code can call without pybind11.
 #include <stdexcept>
 
 #include "typedcall/pybind11.h"
@@ -10,7 +10,7 @@ double checked_celsius(double fahrenheit) {
   return celsius(fahrenheit);
 }
 
-// A function that lives only as long as the module `other` that is made here.
+// A function that lives only as long as the module `other`, which is created here.
 pybind11::object make(bool whole) {
   pybind11::module_ other = pybind11::reinterpret_steal<pybind11::module_>(PyModule_New("other"));
   if (whole) {

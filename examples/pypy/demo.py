@@ -1,4 +1,4 @@
-"""An extension module's functions on PyPy, boxed and accelerated. On CPython accelerate() does
+"""The functions of an extension module on PyPy, boxed and accelerated. On CPython accelerate() does
 nothing, so the same program runs there."""
 import time
 
@@ -7,7 +7,7 @@ import typedcall
 
 
 def swing(steps):
-    """The angle and the energy after so many steps."""
+    """Returns the angle and the energy after so many steps."""
     angle, speed, total = 1.0, 0.0, 0.0
     for _ in range(steps):
         speed += 0.001 * pendulum.acceleration(angle, speed, 0.1)
@@ -17,7 +17,7 @@ def swing(steps):
 
 
 def timed(steps):
-    swing(20000)  # the just-in-time compiler needs to see it run
+    swing(20000)  # warm up the just-in-time compiler
     start = time.perf_counter()
     result = swing(steps)
     return result, (time.perf_counter() - start) / steps * 1e9
@@ -33,7 +33,7 @@ assert result == boxed
 assert pendulum.energy.__wrapped__ is original if done else pendulum.energy is original
 print("%.0f ns a step boxed, %.0f ns now" % (boxed_time, accelerated_time))
 
-# Whatever is not of the very types goes the usual way, errors included.
+# Arguments of other types take the usual path, errors included.
 assert pendulum.energy(0, True) == original(0, True)
 assert pendulum.acceleration(1.0, speed=0.5) == pendulum.acceleration(1.0, 0.5, 0.1)
 for call in (pendulum.period, pendulum.energy):

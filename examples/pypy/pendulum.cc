@@ -13,7 +13,7 @@ double acceleration(double angle, double speed, double friction) noexcept {
 
 double energy(double angle, double speed) noexcept { return speed * speed / 2 - std::cos(angle); }
 
-// An exception needs Python: this one is always called boxed.
+// Raising an exception needs Python, so this one is always called boxed.
 double period(double length) {
   if (!(length > 0)) throw std::invalid_argument("a pendulum has a length");
   return 2 * 3.141592653589793 * std::sqrt(length / 9.81);

@@ -1,4 +1,4 @@
-// Argument values for the demo's measurements: random ones of every magnitude, and the edges.
+// Argument values for the demo's measurements: random values of every magnitude, and edge cases.
 #ifndef EXAMPLES_QUICKSTART_ARGUMENTS_H_
 #define EXAMPLES_QUICKSTART_ARGUMENTS_H_
 
@@ -15,8 +15,8 @@ using generator = std::mt19937_64;
 template <class T>
 T random_value(generator &random);
 
-/// A third any bit pattern (so every magnitude, infinities and nans), a third around the domain
-/// edges of elementary functions, a third edges.
+/// One third arbitrary bit patterns (so every magnitude, infinities and nans), one third values
+/// around the domain edges of elementary functions, one third edge cases.
 template <>
 inline double random_value<double>(generator &random) {
   using limits = std::numeric_limits<double>;
@@ -95,7 +95,7 @@ T tame_value(generator &random) {
   return static_cast<T>(std::uniform_real_distribution<double>(0.0, 3.0)(random));
 }
 
-/// How many representable values lie between two results, 0 for two nans; the largest number when
+/// The number of representable values between two results: 0 for two nans, the largest number if
 /// only one is a nan.
 inline std::uint64_t distance(double a, double b) {
   if (a != a || b != b) return a != a && b != b ? 0 : std::numeric_limits<std::uint64_t>::max();

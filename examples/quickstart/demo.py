@@ -1,5 +1,5 @@
-"""The demo: real Python functions called through their unboxed C pointers, checked against the boxed
-result and timed against it. Run it with tools/demo; --quick compares fewer arguments."""
+"""The demo: calls real Python functions through their unboxed C pointers, checks the results against the boxed
+ones and compares the times. Run it with tools/demo; --quick compares fewer arguments."""
 
 import argparse
 import math
@@ -17,7 +17,7 @@ MAY_RAISE, DIFFERS, FALLS_BACK = 0x0004, 0x0080, 0x0100
 
 
 def functions():
-    """(name, function) for everything that is tagged, and one function that is not."""
+    """Returns (name, function) for every tagged function, and for one that is not tagged."""
     for module in (quickstart_functions, quickstart_c):
         for name, value in vars(module).items():
             if callable(value) and not name.startswith("__"):

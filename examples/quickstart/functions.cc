@@ -1,5 +1,5 @@
-// The provider in C++: each line of the table makes a Python function out of a C++ function and
-// tags it with its signature and address.
+// The C++ provider: each line of the table makes a Python function out of a C++ function and tags
+// it with its signature and address.
 #include "typedcall/provider.h"
 
 namespace {

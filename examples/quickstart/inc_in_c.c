@@ -1,4 +1,4 @@
-// The provider in plain C: the same `inc`, its wrapper written by hand and its def written with
+// The provider in plain C: the same `inc`, with a wrapper written by hand and a def written with
 // macros. The three places that tagging adds are marked.
 #include "typedcall/tag.h"
 
@@ -6,7 +6,7 @@ static long inc_impl(long x) { return (long)((unsigned long)x + 1); }
 
 static PyObject *inc(PyObject *module, PyObject *argument) {
   (void)module;
-  PyObject *integer = PyNumber_Index(argument);  // before 3.10 PyLong_AsLong takes floats, too
+  PyObject *integer = PyNumber_Index(argument);  // before 3.10, PyLong_AsLong accepts floats
   if (integer == NULL) return NULL;
   const long x = PyLong_AsLong(integer);
   Py_DECREF(integer);
@@ -14,7 +14,7 @@ static PyObject *inc(PyObject *module, PyObject *argument) {
   return PyLong_FromLong(inc_impl(x));
 }
 
-// 1. What is in front of the name: PyPy's fields, then the overloads.
+// 1. The data before the name: PyPy's fields, then the overloads.
 PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_LONG, inc_impl,
                           {"l->l", PyNativeCallable_PURE, (void *)inc_impl});
 
@@ -25,7 +25,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// 3. Where the flag bits would cost something, the interpreter's side table says so instead.
+// 3. Where the flag bits would cost time, the interpreter's side table replaces them.
 static int exec(PyObject *module) {
   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
   return PyTypedMethod_AddTags(module, methods, typed);

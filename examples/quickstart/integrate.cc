@@ -1,4 +1,4 @@
-// A consumer: adaptive quadrature over any Python callable. It asks for `d->d` and calls that; when
+// A consumer: adaptive quadrature over any Python callable. It looks for `d->d` and calls that; if
 // there is none, it calls the Python object.
 #include <cmath>
 
@@ -7,25 +7,25 @@
 
 namespace {
 
-// A module keeps the interface in its state: every interpreter has its own.
+// The module keeps the interface in its state: every interpreter has its own.
 struct module_state {
   const PyTypedcall_Interface *interface;
 };
 
-// f(x) by way of Python.
+// Calls f(x) through Python.
 struct boxed_integrand {
   PyObject *callable;
   bool operator()(double x, double *y) const { return typedcall::boxed_call(callable, y, x); }
 };
 
-// f(x) by way of C; where that falls back (math.sqrt of a negative number), by way of Python.
+// Calls f(x) in C, and through Python where that falls back (math.sqrt of a negative number).
 struct native_integrand {
   const typedcall::fallback_function<double(double)> &function;
   boxed_integrand boxed;
   bool operator()(double x, double *y) const {
     *y = function(x);
     if (function.raised(*y)) return false;
-    // Where a function that DIFFERS returns nan or infinity, Python's may raise: ask it.
+    // If a function that DIFFERS returns nan or infinity, Python's may raise: call it.
     const bool differs = (function.flags() & PyNativeCallable_DIFFERS) != 0;
     return !differs || std::isfinite(*y) || boxed(x, y);
   }
@@ -40,7 +40,7 @@ class adaptive_simpson {
  public:
   explicit adaptive_simpson(const Integrand &f) : f_(f) {}
 
-  // False with the exception that the integrand has set.
+  // Returns false if the integrand has set an exception.
   bool integrate(double lower, double upper, double tolerance, double *result) {
     point a{lower, 0}, m{lower + (upper - lower) / 2, 0}, b{upper, 0};
     if (!evaluate(&a) || !evaluate(&m) || !evaluate(&b)) return false;
@@ -69,7 +69,7 @@ class adaptive_simpson {
     if (!evaluate(&l) || !evaluate(&r)) return false;
     const double left = simpson(a, l, m), right = simpson(m, r, b);
     const double change = left + right - whole;
-    // Negated, so that a nan ends the refinement too.
+    // Negated, so that a nan ends the refinement, too.
     if (depth == 0 || !(std::fabs(change) > 15 * tolerance)) {
       *result = left + right + change / 15;
       return true;
@@ -110,7 +110,7 @@ PyObject *integrate(PyObject *module, PyObject *args, PyObject *kwargs) {
     return PyErr_Format(PyExc_TypeError, "integrate() needs a callable, not '%.100s'",
                         Py_TYPE(callable)->tp_name);
   }
-  // Of two finite bounds the distance may still overflow.
+  // The distance between two finite bounds may still overflow.
   if (!std::isfinite(upper - lower) || !(tolerance > 0)) {
     PyErr_SetString(PyExc_ValueError, "integrate() needs finite bounds and a positive tolerance");
     return nullptr;

@@ -1,5 +1,5 @@
-// The demo's instruments: what does a callable offer, how long does each way of calling it take,
-// and do the boxed and the unboxed way agree?
+// The demo's instruments: what a callable offers, how long each way of calling it takes, and
+// whether the boxed and the unboxed results agree.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -19,7 +19,7 @@ namespace {
 constexpr typedcall::capabilities everything =
     typedcall::checks_errors | typedcall::accepts_differences;
 
-// The compiler must neither know these values nor drop them.
+// Hides a value from the compiler, or makes the compiler keep it.
 template <class T>
 void opaque(T *&pointer) {
   asm volatile("" : "+r"(pointer) : : "memory");
@@ -39,7 +39,7 @@ timing summarise(std::vector<double> samples) {
   return {samples[n / 2], (samples[3 * n / 4] - samples[n / 4]) / 2};
 }
 
-// ns per call of `call(i)` for i from 0 to calls - 1.
+// Measures ns per call of `call(i)` for i from 0 to calls - 1.
 template <class Call>
 double time_calls(std::size_t calls, Call &&call) {
   const auto start = std::chrono::steady_clock::now();
@@ -55,7 +55,7 @@ std::string spell(double value) {
 }
 std::string spell(long value) { return std::to_string(value); }
 
-// The name of the pending exception, which is cleared; empty when there is none.
+// Returns the name of the pending exception and clears it; empty if there is none.
 std::string take_error() {
   PyObject *type = PyErr_Occurred();
   if (type == nullptr) return "";
@@ -74,7 +74,7 @@ struct instruments<R(A...)> {
 
   static constexpr std::size_t calls_per_round = 4096, rounds = 41, prepared = 256;
 
-  // Arguments for which the Python callable raises nothing. False when none can be found.
+  // Finds arguments for which the Python callable does not raise. False if there are none.
   static bool tame_arguments(PyObject *callable, std::vector<arguments> *tame) {
     generator random(1);
     for (std::size_t tries = 0; tries < 100 * prepared && tame->size() < prepared; ++tries) {
@@ -185,7 +185,7 @@ const PyTypedcall_Interface *interface_of(PyObject *module) {
   return static_cast<const module_state *>(PyModule_GetState(module))->interface;
 }
 
-// Resolves `callable` for the signature of the instruments and hands both on to `action`.
+// Resolves `callable` for the instruments' signature and passes both to `action`.
 template <class Signature, class Action>
 PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callable,
                         Action &&action) {
@@ -194,7 +194,7 @@ PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callab
   return action(instruments<Signature>(), direct);
 }
 
-// The signatures that the demo's functions have; a library would take whatever it knows.
+// The signatures of the demo's functions; a library would use those that it knows.
 template <class Action>
 PyObject *by_signature(const PyTypedcall_Interface *interface, PyObject *callable,
                        const std::string &signature, Action &&action) {

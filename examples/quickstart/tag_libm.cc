@@ -1,5 +1,5 @@
-// Tagging functions that someone else wrote: CPython's `math`, with libm's addresses. Nothing is
-// written to math's method table; the tags are in the interpreter's side table.
+// Tags functions that someone else wrote: CPython's `math`, with libm's addresses. The tags are in
+// the interpreter's side table; math's method table is not modified.
 #include <math.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ libm_tag entry(const char *name, const char *signature, std::uintptr_t flags, vo
   return {name, {1, {{signature, flags, address}}}};
 }
 
-// `math` calls libm's function, and raises nothing.
+// `math` calls libm's function and never raises.
 libm_tag same(const char *name, unary address) {
   return entry(name, "d->d", pure, reinterpret_cast<void *>(address));
 }
@@ -33,7 +33,7 @@ libm_tag same(const char *name, binary address) {
 }
 
 // The same, but `math` raises ValueError or OverflowError where libm returns nan or infinity. There
-// these fall back to the Python function, which knows.
+// these fall back to the Python function, which raises what is right.
 template <unary function>
 int or_ask_python(double x, double *result) {
   *result = function(x);
@@ -44,7 +44,7 @@ int or_ask_python(double x, double y, double *result) {
   *result = function(x, y);
   return !std::isfinite(*result) || !std::isfinite(x) || !std::isfinite(y);
 }
-// A zero has the sign of x, which glibc's forgets of subnormal y.
+// A zero has the sign of x; glibc's remainder gets this wrong for subnormal y.
 double signed_remainder(double x, double y) {
   const double result = remainder(x, y);
   return std::fpclassify(result) == FP_ZERO ? copysign(result, x) : result;
@@ -63,8 +63,8 @@ libm_tag raises(const char *name) {
                reinterpret_cast<void *>(address));
 }
 
-// `math` computes it by itself, and gets other last digits. Only for who says that this is all
-// right.
+// `math` has its own implementation with different last digits. Only for callers that accept the
+// difference.
 libm_tag differs(const char *name, unary address, std::uintptr_t flags = pure) {
   return entry(name, "d->d", flags | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
 }
@@ -72,7 +72,7 @@ libm_tag differs(const char *name, binary address) {
   return entry(name, "dd->d", pure | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
 }
 
-// For the life of the process: the side tables of all interpreters point into it.
+// Lives until the process ends: the side tables of all interpreters point into it.
 const libm_tag tags[] = {
     raises<acos>("acos"),
     raises<acosh>("acosh"),
@@ -94,7 +94,7 @@ const libm_tag tags[] = {
     raises<fmod>("fmod"),
     differs("gamma", unary(tgamma)),
     differs("hypot", binary(hypot)),
-    // Writes the global `signgam`: neither pure nor safe in several threads at once.
+    // Writes the global `signgam`, so it is neither pure nor thread-safe.
     differs("lgamma", unary(lgamma), PyNativeCallable_SHORT),
     raises<log>("log"),
     raises<log10>("log10"),

@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the structs and constants of docs/ABI.md, and how the
-//! interface is found. For LP64, whose sizes and offsets that page has.
+//! Part of an example of typed functions in Rust without any library: the structs and constants of docs/ABI.md, and the
+//! look-up of the interface. For LP64; docs/ABI.md lists its sizes and offsets.
 #![allow(dead_code)]
 
 use crate::python::*;
@@ -8,7 +8,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::AtomicU64;
 
-// ---- Section 1: slots on types. What another thread may write while we read is atomic.
+// ---- Section 1: slots on types. Fields that another thread may write while we read are atomic.
 
 pub const EXTENSIBLE_MAGIC: u64 = 0xd1a0c5b3e7f42961;
 pub const NATIVE_CALLABLE_ID: usize = 0x0400_0001;
@@ -47,14 +47,14 @@ pub struct Entry {
     pub function: *const c_void,
 }
 
-/// `entries` has `count` elements, of which C and Rust declare one.
+/// `entries` has `count` elements; C and Rust declare one.
 #[repr(C)]
 pub struct Table {
     pub count: isize,
     pub entries: [Entry; 1],
 }
 
-// ---- Section 4: in front of a name, and beside it.
+// ---- Section 4: data in front of a name, and symbols beside a def.
 
 pub const METH_TYPED: c_int = 0x1000;
 pub const METH_TYPED_EXT: c_int = 0x2000;
@@ -125,14 +125,15 @@ const _: () = assert!(
         && size_of::<CustomSlot>() == 16
 );
 
-// The statics made of these are never written.
+// Statics of these types are never written.
 unsafe impl Sync for Table {}
 unsafe impl Sync for PyPyMetadata {}
 unsafe impl Sync for OneArgMetadata {}
 unsafe impl Sync for TypedMetadata {}
 unsafe impl Sync for Sibling {}
 
-/// The interface of this interpreter, or NULL (5.1, 5.2). Attached. Never kept in a static: it belongs to one interpreter.
+/// Returns the interpreter's interface, or NULL (5.1, 5.2). Attached. Never keep it in a static: it belongs to one
+/// interpreter.
 pub unsafe fn find_interface() -> *const Interface {
     let name = c!("_extensibletype.typedcall_v2");
     let own = PyInterpreterState_GetDict(PyInterpreterState_Get());

@@ -1,5 +1,5 @@
-//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a reader, which finds the
-//! C function behind a Python callable, and calls it. Module `member_rust_consumer`, as tests/conformance/README.md says.
+//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a reader that finds the
+//! C function behind a Python callable and calls it. Module `member_rust_consumer`; see tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -19,7 +19,7 @@ use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{addr_of_mut, null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Acquire};
 
-/// The state of the module.
+/// The module state.
 struct Reader {
     interface: Cell<*const Interface>,
     data_offset: usize,      // O of 1.1
@@ -27,7 +27,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Looked up until it is there, and then kept: it lives as long as the interpreter, and so longer than this module (5.3).
+    /// Looked up until it is found, and then kept: it lives as long as the interpreter, so longer than this module
+    /// (5.3).
     unsafe fn interface(&self) -> Option<&Interface> {
         if self.interface.get().is_null() {
             self.interface.set(find_interface());
@@ -51,12 +52,12 @@ impl Reader {
             if !ours.is_null() && PyType_IsSubtype(metaclass, ours) != 0 {
                 (interface.resolve)(interface.state, kind, null(), 0);
             }
-            PyErr_Clear(); // a type that cannot be resolved is one without slots
+            PyErr_Clear(); // a type that cannot be resolved has no slots
         }
         (data.magic.load(Acquire) == EXTENSIBLE_MAGIC).then(|| data)
     }
 
-    /// The data word of the first slot of a type with that ID (1.5, 2.1).
+    /// Returns the data word of the type's first slot with that ID (1.5, 2.1).
     unsafe fn slot(&self, kind: *mut PyTypeObject, id: usize, resolves: bool) -> Option<usize> {
         if id < 2 || (id & 1 == 1 && id >> 32 != 0) {
             return None;
@@ -66,14 +67,14 @@ impl Reader {
         slots.find(|slot| slot.id == id).map(|slot| slot.data)
     }
 
-    /// The table that an instance has of its own (1.18 to 1.21), or NULL. The instance keeps it valid.
+    /// Returns the instance's own table (1.18 to 1.21), or NULL. The instance keeps it valid.
     unsafe fn table_in_instance(&self, object: *mut PyObject) -> Result<*const Table, Raised> {
         let kind = (*object).kind;
         let offset = match self.slot(kind, NATIVE_CALLABLE_ID, true) {
             Some(offset) => offset as isize,
             None => return Ok(null()),
         };
-        // A class may override __call__ below the one that brought the slot: then the table is not what a call does.
+        // A class may override __call__ below the one that has the slot: then calls do not follow the table.
         let name = Owned::new(PyUnicode_FromString(c!("__call__")))?;
         let mro = (*kind).tp_mro;
         let bases = (0..PyTuple_Size(mro)).map(|index| PyTuple_GetItem(mro, index) as *mut PyTypeObject);
@@ -84,7 +85,7 @@ impl Reader {
         Ok((*((object as *const u8).offset(offset) as *const AtomicPtr<Table>)).load(Acquire))
     }
 
-    /// The entry of a row that answers, and a reference that keeps it valid (5.7).
+    /// Returns the row's matching entry, and a reference that keeps it valid (5.7).
     unsafe fn in_row(&self, space: c_int, key: *const c_void, request: &Request) -> Result<Option<Found>, Raised> {
         let interface = match self.interface() {
             Some(interface) => interface,
@@ -98,11 +99,11 @@ impl Reader {
         }
     }
 
-    /// Looks in every place in order (8.1); the first with an entry that answers decides.
+    /// Looks in every place in order (8.1); the first place with a matching entry decides.
     unsafe fn look_everywhere(&self, callable: *mut PyObject, request: &Request) -> Result<Option<Found>, Raised> {
         let (kind, def) = ((*callable).kind, def_of(callable));
         if kind == addr_of_mut!(PyMethodDescr_Type) || kind == addr_of_mut!(PyClassMethodDescr_Type) {
-            return Ok(None); // nobody brings a self (8.6)
+            return Ok(None); // there is no self (8.6)
         }
         let mut found = if def.is_null() {
             request.choose(entries_of(self.table_in_instance(callable)?))
@@ -121,7 +122,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// A C request (section 8). What is no signature finds nothing.
+    /// A C request (section 8). An invalid signature finds nothing.
     unsafe fn find(
         &self,
         callable: *mut PyObject,
@@ -138,9 +139,9 @@ impl Reader {
     }
 }
 
-// ---- The functions of the module.
+// ---- The module's functions.
 
-/// The state of the module, which `start` has filled.
+/// Returns the module state, which `start` has filled.
 unsafe fn reader_of<'a>(module: *mut PyObject) -> &'a Reader {
     &*(PyModule_GetState(module) as *const Reader)
 }
@@ -160,7 +161,7 @@ unsafe extern "C" fn find(module: *mut PyObject, args: *mut PyObject) -> *mut Py
     })
 }
 
-/// call(callable, signature, can, arguments): what Python would get
+/// call(callable, signature, can, arguments): the result or exception that Python would get
 unsafe extern "C" fn call(module: *mut PyObject, args: *mut PyObject) -> *mut PyObject {
     guarded(|| {
         let (mut callable, mut text, mut can, mut given) =
@@ -186,7 +187,7 @@ unsafe extern "C" fn slot(module: *mut PyObject, args: *mut PyObject) -> *mut Py
     })
 }
 
-/// PyArg_ParseTuple says 0 where it has set an exception.
+/// PyArg_ParseTuple returns 0 if it has set an exception.
 fn check_parsed(parsed: c_int) -> Result<(), Raised> {
     check((parsed == 0).into())
 }
@@ -194,7 +195,7 @@ fn check_parsed(parsed: c_int) -> Result<(), Raised> {
 /// Fills the state, and PLACES.
 unsafe extern "C" fn start(module: *mut PyObject) -> c_int {
     let done = guarded(|| {
-        // O of 1.1, with an alignment of 16. The other offset differs between versions, but every heap type shows it.
+        // O of 1.1, for an alignment of 16. The other offset differs between versions, but any heap type reveals it.
         let data_offset = (PyType_Type.tp_basicsize as usize + 15) & !15;
         let arguments = Owned::new(Py_BuildValue(c!("(s(){})"), c!("Probe")))?;
         let probe = Owned::new(PyObject_Call(addr_of_mut!(PyType_Type) as *mut PyObject, arguments.get(), null_mut()))?;

@@ -1,5 +1,5 @@
 //! Part of an example of typed functions in Rust without any library: the functions that the provider offers, each as a
-//! C function, and as what Python calls, which gives 1000 more. tests/conformance/README.md has the list.
+//! C function and as a Python callable, which returns 1000 more. tests/conformance/README.md has the list.
 
 use crate::python::*;
 use crate::Callable;
@@ -22,7 +22,7 @@ pub extern "C" fn next(x: c_long) -> c_long {
     x.wrapping_add(1)
 }
 
-/// Raises where x is below 0. Attached.
+/// Raises if x is below 0. Attached.
 unsafe fn is_below_zero(x: f64) -> bool {
     if x < 0.0 {
         PyErr_SetString(PyExc_ValueError, c!("below 0"));
@@ -56,13 +56,13 @@ pub unsafe extern "C" fn thrice(x: f64, place: *mut f64) -> c_int {
 
 pub unsafe extern "C" fn even(x: c_long, place: *mut c_long) -> c_int {
     if x & 1 != 0 {
-        return 1; // Python shall do it
+        return 1; // fall back to Python
     }
     *place = x / 2;
     0
 }
 
-/// Where there are none, `first` may be anything.
+/// If `count` is 0, `first` may be anything.
 pub unsafe extern "C" fn total(first: *const f64, count: isize) -> f64 {
     (0..count).map(|index| *first.offset(index)).sum()
 }
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn scaled(own: *mut PyObject, x: f64) -> f64 {
     x * (*(own as *const Callable)).factor
 }
 
-// ---- The Python callables: METH_O, but for `add`.
+// ---- The Python callables: all METH_O except `add`.
 
 unsafe fn with_double(argument: *mut PyObject, work: impl FnOnce(f64) -> Result<f64, Raised>) -> *mut PyObject {
     guarded(|| {

@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: calls a C function that was found, attached, and gives
-//! what Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
+//! Part of an example of typed functions in Rust without any library: calls a C function that was found, attached, and
+//! returns what Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
 
 use crate::abi::*;
 use crate::places::*;
@@ -10,12 +10,12 @@ use std::mem::{transmute, zeroed};
 use std::os::raw::{c_char, c_void};
 use std::ptr::{addr_of_mut, null_mut};
 
-/// Being attached, it handles all that is known but SETS_ERRNO, for Python has no errno to get.
+/// Handles, attached, every known flag except SETS_ERRNO: Python has no errno to return.
 pub const HANDLED: usize =
     NEEDS_THREAD | ACQUIRES_GIL | MAY_RAISE | ERROR_IS_NEG_ZERO | RETURNS_STATUS | TAKES_SELF | DIFFERS | FALLS_BACK;
 
-/// Integers and floating numbers have registers of their own there. So a call that fills all of them calls any function
-/// whose arguments fit in, by whatever signature is known only at run time.
+/// Integers and floating-point numbers use separate registers. So a call that fills all of them can call any function
+/// whose arguments fit in registers, even if its signature is known only at run time.
 type WithAll<Result> = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, f64, f64, f64, f64, f64, f64, f64, f64) -> Result;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct Registers {
     views: Vec<Box<View>>,
 }
 
-/// A buffer of Python's, given back when it goes out of scope.
+/// A Python buffer, released when it goes out of scope.
 struct View(PyBuffer);
 
 impl Drop for View {
@@ -75,14 +75,14 @@ pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObj
         0 if has_place => value_of(result.class, place),
         0 => Ok(Owned::none()),
         _ if has(FALLS_BACK) => {
-            drop(registers); // gives the buffers back: Python code may change them
+            drop(registers); // releases the buffers: Python code may change them
             Owned::new(PyObject_Call(callable, arguments, null_mut()))
         }
         _ => Err(Raised),
     }
 }
 
-/// What Python gets for a result or a place, whose unused bits may be anything.
+/// Returns what Python gets for a result or a place. Its unused bits may be anything.
 unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     Owned::new(match class {
         Class::Bool => PyBool_FromLong((bits as u8).into()),
@@ -96,7 +96,7 @@ unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     })
 }
 
-/// A number, or the exception that Python has set where it is the error value.
+/// Returns a number, or the exception that Python has set if it is the error value.
 unsafe fn unless_raised<T: PartialEq>(number: T, error_value: T) -> Result<T, Raised> {
     let raised = number == error_value && !PyErr_Occurred().is_null();
     (!raised).then(|| number).ok_or(Raised)

@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: what is in front of a def's name and beside it
-//! (docs/ABI.md, section 4), and which entry of one place is taken. Symbols are looked up with glibc.
+//! Part of an example of typed functions in Rust without any library: the data in front of a def's name and beside it
+//! (docs/ABI.md, section 4), and the choice among one place's entries. Symbols are looked up with glibc.
 
 use crate::abi::*;
 use crate::python::*;
@@ -9,14 +9,14 @@ use std::mem::size_of;
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{addr_of, addr_of_mut, null, null_mut};
 
-/// The def of an object that is exactly of one of the two types for C functions that have a self (4.1), or NULL.
+/// Returns the def of an object of exactly one of the two types for C functions that have a self (4.1), or NULL.
 pub unsafe fn def_of(callable: *mut PyObject) -> *const PyMethodDef {
     let kind = (*callable).kind;
     let is_function = kind == addr_of_mut!(PyCFunction_Type) || kind == addr_of_mut!(PyCMethod_Type);
     is_function.then(|| (*(callable as *mut PyCFunctionObject)).m_ml).unwrap_or(null())
 }
 
-/// What TAKES_SELF passes, or NULL (3.16).
+/// Returns what TAKES_SELF passes, or NULL (3.16).
 pub unsafe fn self_of(callable: *mut PyObject) -> *mut PyObject {
     let def = def_of(callable);
     if def.is_null() {
@@ -28,7 +28,7 @@ pub unsafe fn self_of(callable: *mut PyObject) -> *mut PyObject {
     }
 }
 
-/// What a caller asks for (section 8).
+/// A caller's request (section 8).
 pub struct Request<'a> {
     pub text: &'a [u8],
     pub signature: Signature,
@@ -36,7 +36,7 @@ pub struct Request<'a> {
     pub equivalent: bool,
 }
 
-/// A well-formed entry. What was held for it is let go with it.
+/// A well-formed entry. Dropping it releases what is held for it.
 pub struct Found {
     pub text: Vec<u8>,
     pub signature: Signature,
@@ -54,7 +54,7 @@ impl Found {
 }
 
 impl Request<'_> {
-    /// The entry of one place that answers (8.2).
+    /// Returns the matching entry of one place (8.2).
     pub fn choose(&self, mut entries: Vec<Found>) -> Option<Found> {
         entries.retain(|entry| entry.flags & 0xffff & !self.can == 0);
         let mut chosen = entries.iter().position(|entry| entry.text == self.text);
@@ -65,7 +65,7 @@ impl Request<'_> {
     }
 }
 
-/// The well-formed entries of a table (3.1 to 3.3).
+/// Returns a table's well-formed entries (3.1 to 3.3).
 pub unsafe fn entries_of(table: *const Table) -> Vec<Found> {
     if table.is_null() {
         return Vec::new();
@@ -80,7 +80,7 @@ pub unsafe fn entries_of(table: *const Table) -> Vec<Found> {
         .collect()
 }
 
-/// What a def says in front of its name (4.2 to 4.8).
+/// Reads the data in front of a def's name (4.2 to 4.8).
 pub unsafe fn in_front_of_name(def: *const PyMethodDef) -> Vec<Found> {
     let name = (*def).ml_name as *const u8;
     let bits = (*def).ml_flags & (METH_TYPED | METH_TYPED_EXT);
@@ -89,7 +89,7 @@ pub unsafe fn in_front_of_name(def: *const PyMethodDef) -> Vec<Found> {
     }
     let pypy = name.sub(24) as *const PyPyMetadata;
     if bits & METH_TYPED_EXT != 0 {
-        // The magic first: what is in front of it is there only if that is right.
+        // Check the magic first: the data before it exist only if it is right.
         let header = name.sub(HEADER_SIZE as usize) as *const TypedMetadata;
         if (*header).magic != HEADER_MAGIC || (*header).abi_major != 1 || (*header).size < HEADER_SIZE {
             return Vec::new();
@@ -133,7 +133,7 @@ fn by_codes(arguments: &[c_int], result: c_int, flags: usize, function: *const c
         1 => b'l',
         2 => b'd',
         3 => b'O',
-        _ => b'!', // in no signature
+        _ => b'!', // never valid in a signature
     };
     let mut text: Vec<u8> = arguments.iter().copied().map(spell).collect();
     text.extend([b'-', b'>', spell(result)]);
@@ -145,7 +145,7 @@ unsafe fn convention(def: *const PyMethodDef) -> c_int {
     (*def).ml_flags & ALL
 }
 
-/// What glibc says of an address.
+/// What glibc knows about an address.
 #[repr(C)]
 struct DlInfo {
     file: *const c_char,
@@ -178,7 +178,7 @@ unsafe fn shared_object_of(address: *const c_void) -> Option<(DlInfo, *const Elf
     (dladdr1(address, &mut info, &mut symbol, RTLD_DL_SYMENT) != 0).then(|| (info, symbol))
 }
 
-/// The table of the symbol _PyPyTyped_NAME beside a def (4.10 to 4.12).
+/// Returns the table of the symbol _PyPyTyped_NAME beside a def (4.10 to 4.12).
 pub unsafe fn beside(def: *const PyMethodDef) -> Option<Vec<Found>> {
     const RTLD_LAZY_AND_NOLOAD: c_int = 1 | 4;
     const STT_OBJECT: u8 = 1;
@@ -196,7 +196,7 @@ pub unsafe fn beside(def: *const PyMethodDef) -> Option<Vec<Found>> {
     let sibling = dlsym(handle, name.as_ptr() as *const c_char) as *const Sibling;
     dlclose(handle);
 
-    // The symbol at this address must be the one we asked for, not one of another object or of another name.
+    // The symbol at this address must be the one we looked up, not one of another object or with another name.
     let (place, symbol) = shared_object_of(sibling as *const c_void)?;
     let named = !place.name.is_null() && CStr::from_ptr(place.name).to_bytes_with_nul() == name;
     if place.base != object.base || !named || symbol.is_null() {

@@ -1,5 +1,5 @@
-//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a provider of a few functions.
-//! Module `member_rust_provider`: OFFERS has them in each way of that page, as tests/conformance/README.md says.
+//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a provider of a few
+//! functions. Module `member_rust_provider`: OFFERS has them in each way of that page; see tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -14,7 +14,7 @@ use std::os::raw::{c_char, c_int, c_uint, c_void};
 use std::ptr::{addr_of, addr_of_mut, null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Release};
 
-// ---- What is said of each function, all of it static.
+// ---- The description of each function, all of it static.
 
 const fn table(signature: &'static str, flags: usize, function: *const c_void) -> Table {
     let end = signature.as_bytes()[signature.len() - 1];
@@ -42,12 +42,13 @@ const fn pypy(text: &str, arg_types: &'static [c_int], ret_type: c_int, function
     PyPyMetadata { arg_types: arg_types.as_ptr(), ret_type, padding: 0, function, ml_name: name(text) }
 }
 
-/// PyPy's codes, and what stands where they cannot say it (4.6).
+/// PyPy's codes, and the placeholder for signatures that they cannot express (4.6).
 const LONG: c_int = 1;
 const DOUBLE: c_int = 2;
 const OTHER: c_int = 0x100;
 
-/// What a function needs for most of the ways: its table, a def without bits, our header, and a def whose name is in that.
+/// A function's data for most of the ways: its table, a def without bits, our header, and a def whose name is in that
+/// header.
 macro_rules! typed {
     ($module:ident, $signature:literal, $flags:expr, $function:ident, $convention:expr, $python:ident) => {
         mod $module {
@@ -78,7 +79,7 @@ typed!(of_even, "l&l->i", FALLS_BACK, even, METH_O, py_even);
 typed!(of_total, "*kd->d", 0, total, METH_O, py_total);
 typed!(of_length, "*s->n", 0, length, METH_O, py_length);
 
-/// The functions of three ways, each as (our header, no bits, table).
+/// The functions offered in three ways, each as (our header, no bits, table).
 static FUNCTIONS: [(&PyMethodDef, &PyMethodDef, &Table); 8] = [
     (&of_half::TYPED, &of_half::PLAIN, &of_half::TABLE),
     (&of_add::TYPED, &of_add::PLAIN, &of_add::TABLE),
@@ -108,7 +109,7 @@ static ONE_ARG: [PyMethodDef; 2] = [
     def(addr_of!(ONE_NEXT.ml_name) as _, METH_O | METH_TYPED, py_next as *const c_void),
 ];
 
-// The symbols beside these two defs are exported. One name has one symbol, and a symbol is for one def.
+// The symbols beside these two defs are exported. Each name has one symbol, and each symbol describes one def.
 static SIBLINGS: [PyMethodDef; 2] =
     [def(c!("half"), METH_O, py_half as *const c_void), def(c!("add"), METH_FASTCALL, py_add as *const c_void)];
 #[no_mangle]
@@ -121,13 +122,13 @@ pub static _PyPyTyped_add: Sibling = Sibling { def: addr_of!(SIBLINGS[1]), table
 static SCALED: PyMethodDef = def(c!("scaled"), METH_O, py_scaled as *const c_void);
 static SCALED_TABLE: Table = table("d->d\0", TAKES_SELF, scaled as *const c_void);
 
-// ---- A class of one's own: a call of its object runs `def` with the object as self.
+// ---- A class of one's own: calling an instance runs `def` with the instance as self.
 
 #[repr(C)]
 pub struct Callable {
     head: PyObject,
-    weak_references: *mut PyObject, // so that it can own a row
-    table: AtomicPtr<Table>,        // where the slot of the native class leads to
+    weak_references: *mut PyObject, // needed to own a row
+    table: AtomicPtr<Table>,        // where the native class's slot points
     def: *const PyMethodDef,
     pub factor: f64,
 }
@@ -146,7 +147,7 @@ unsafe extern "C" fn callable_call(own: *mut PyObject, args: *mut PyObject, keyw
     })
 }
 
-/// CPython clears the weak references only of classes with garbage collection by itself.
+/// CPython clears weak references by itself only for classes with garbage collection.
 unsafe extern "C" fn callable_dealloc(own: *mut PyObject) {
     let kind = Owned::stolen((*own).kind as *mut PyObject);
     PyObject_ClearWeakRefs(own);
@@ -182,7 +183,7 @@ unsafe fn make_callable_type() -> Result<Owned, Raised> {
     }))
 }
 
-/// A subclass with the native-callable slot (1.11): made by type's tp_new, and resolved before anybody looks.
+/// A subclass with the native-callable slot (1.11): made by type's tp_new, and resolved before the first look-up.
 unsafe fn make_native_type(interface: &Interface, base: &Owned) -> Result<Owned, Raised> {
     let metaclass = (interface.metaclass)(interface.state);
     if metaclass.is_null() {
@@ -241,7 +242,8 @@ unsafe fn publish(i: &Interface, space: c_int, key: *const c_void, owner: *mut P
     }
 }
 
-/// The interface, which `typedcall` brings if nobody has yet (5.5). None, and no exception, where there is no such module.
+/// Returns the interface, importing `typedcall` if it is not installed yet (5.5). None, without an exception, if there
+/// is no such module.
 unsafe fn interface_or_import<'a>() -> Result<Option<&'a Interface>, Raised> {
     if find_interface().is_null() && Owned::new(PyImport_ImportModule(c!("typedcall"))).is_err() {
         if PyErr_ExceptionMatches(PyExc_ImportError) == 0 {
@@ -274,7 +276,7 @@ unsafe extern "C" fn start(module: *mut PyObject) -> c_int {
     Owned::new(done).map_or(-1, |_| 0)
 }
 
-/// The ways that need the interface.
+/// Adds the ways that need the interface.
 unsafe fn offer_with(interface: &Interface, offers: &Owned, module: *mut PyObject) -> Result<(), Raised> {
     let callable_type = make_callable_type()?;
     let by_def = new_way(offers, c!("def"))?;

@@ -1,5 +1,6 @@
-//! Part of an example of typed functions in Rust without any library: what it needs of CPython, with references, exceptions
-//! and panics. For CPython 3.9 to 3.13 with a GIL, on LP64: the layouts of what is here are the same in all of them.
+//! Part of an example of typed functions in Rust without any library: the parts of CPython that it needs, with
+//! references, exceptions and panics. For CPython 3.9 to 3.13 with a GIL, on LP64: these layouts are the same in all of
+//! them.
 #![allow(dead_code, non_upper_case_globals)]
 
 use std::os::raw::{c_char, c_int, c_uint, c_ulong, c_void};
@@ -66,7 +67,7 @@ pub struct PyMemberDef {
     pub doc: *const c_char,
 }
 
-/// Of modules (Py_mod_exec) and of types (the numbers are those of typeslots.h).
+/// A slot of a module (Py_mod_exec) or of a type (numbers as in typeslots.h).
 #[repr(C)]
 pub struct Slot {
     pub slot: c_int,
@@ -178,12 +179,12 @@ extern "C" {
     pub fn PyModuleDef_Init(def: *mut PyModuleDef) -> *mut PyObject;
 }
 
-// The statics made of these are never written.
+// Statics of these types are never written.
 unsafe impl Sync for PyMethodDef {}
 unsafe impl Sync for PyMemberDef {}
 unsafe impl Sync for Slot {}
 
-/// A module that is made in two phases (PEP 489), so that each interpreter has its own.
+/// A module with multi-phase initialisation (PEP 489), so that each interpreter has its own.
 pub const fn module_def(name: *const c_char, size: usize, methods: *const PyMethodDef, slots: &'static [Slot]) -> PyModuleDef {
     PyModuleDef {
         head: PyObject { refcount: 1, kind: null_mut() },
@@ -197,14 +198,14 @@ pub const fn module_def(name: *const c_char, size: usize, methods: *const PyMeth
     }
 }
 
-/// A text as C has it.
+/// Makes a C string of a text.
 macro_rules! c {
     ($text:expr) => {
         concat!($text, "\0").as_ptr() as *const std::os::raw::c_char
     };
 }
 
-/// A Python exception is set.
+/// Says that a Python exception is set.
 pub struct Raised;
 
 /// Sets a Python exception.
@@ -213,16 +214,16 @@ pub unsafe fn raise<T>(kind: *mut PyObject, text: *const c_char) -> Result<T, Ra
     Err(Raised)
 }
 
-/// What a function of CPython says by 0 or -1.
+/// Turns the status of a CPython function, 0 or -1, into a Result.
 pub fn check(status: c_int) -> Result<(), Raised> {
     (status == 0).then(|| ()).ok_or(Raised)
 }
 
-/// A reference, given back when it goes out of scope.
+/// A reference, released when it goes out of scope.
 pub struct Owned(*mut PyObject);
 
 impl Owned {
-    /// Takes the new reference that a function of CPython gave, or its exception.
+    /// Takes the new reference that a CPython function returned, or its exception.
     pub fn new(object: *mut PyObject) -> Result<Owned, Raised> {
         (!object.is_null()).then(|| Owned(object)).ok_or(Raised)
     }
@@ -230,7 +231,7 @@ impl Owned {
         Py_IncRef(object);
         Owned(object)
     }
-    /// Takes over a reference that somebody else had.
+    /// Takes over a reference from another owner.
     pub fn stolen(object: *mut PyObject) -> Owned {
         Owned(object)
     }
@@ -251,7 +252,7 @@ impl Drop for Owned {
     }
 }
 
-/// Runs what Python called. A panic becomes a SystemError, for it must not reach C.
+/// Runs the body of a function that Python calls. A panic becomes a SystemError, because it must not reach C.
 pub unsafe fn guarded(work: impl FnOnce() -> Result<Owned, Raised>) -> *mut PyObject {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(object)) => object.release(),

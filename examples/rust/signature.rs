@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the grammar of signatures, which entries are well
-//! formed, and which answer a request (docs/ABI.md, sections 3 and 8). Plain Rust, without Python.
+//! Part of an example of typed functions in Rust without any library: the grammar of signatures, which entries are
+//! well-formed, and which match a request (docs/ABI.md, sections 3 and 8). Plain Rust, without Python.
 
 use crate::abi::*;
 use std::mem::size_of;
@@ -39,7 +39,7 @@ pub struct Signature {
     pub result: Item,
 }
 
-/// The code at the begin of the text, and the rest.
+/// Splits the code at the start of the text from the rest.
 pub fn parse_code(text: &[u8]) -> Option<(Class, &[u8])> {
     let (&letter, rest) = text.split_first()?;
     let class = match letter {
@@ -69,7 +69,7 @@ pub fn parse_code(text: &[u8]) -> Option<(Class, &[u8])> {
     Some((class, rest))
 }
 
-/// The argument or result at the begin of the text, and the rest.
+/// Splits the argument or result at the start of the text from the rest.
 fn parse_item(text: &[u8]) -> Option<(Item, &[u8])> {
     let (shape, rest) = match text.split_first()? {
         (b'&', rest) => (Shape::Pointer, rest),
@@ -91,7 +91,7 @@ fn parse_item(text: &[u8]) -> Option<(Item, &[u8])> {
 }
 
 impl Signature {
-    /// None if the grammar does not have it (3.3, 3.4).
+    /// None if the grammar does not allow it (3.3, 3.4).
     pub fn parse(text: &[u8]) -> Option<Signature> {
         let mut arguments = Vec::new();
         let mut count_in_c = 0;
@@ -115,7 +115,7 @@ impl Signature {
         Some(Signature { arguments, result })
     }
 
-    /// Is an entry with these flags well formed (3.8, 3.11 to 3.13)?
+    /// True if an entry with these flags is well-formed (3.8, 3.11 to 3.13).
     pub fn goes_with(&self, flags: usize) -> bool {
         const KNOWN: usize = 0x01ff;
         let has = |flag| flags & flag != 0;
@@ -143,13 +143,13 @@ impl Signature {
         !(has(MAY_RAISE) && is_value && without_error_value)
     }
 
-    /// Is the last argument the place of the value (3.14)?
+    /// True if the last argument is the place of the value (3.14).
     pub fn has_place(&self, flags: usize) -> bool {
         let last = self.arguments.last();
         flags & (RETURNS_STATUS | FALLS_BACK) != 0 && last.map_or(false, |last| last.shape == Shape::Pointer && !last.constant)
     }
 
-    /// Does an entry with this signature and these flags answer the request, though the texts differ (8.2, 8.3)?
+    /// True if an entry with this signature and these flags matches the request, even if the texts differ (8.2, 8.3).
     pub fn answers(&self, flags: usize, request: &Signature) -> bool {
         let same = |one: &Item, other: &Item| one.shape == other.shape && one.class == other.class;
         self.arguments.len() == request.arguments.len()

@@ -1,4 +1,4 @@
-"""SciPy integrates and filters with an extension module's functions, without calling Python."""
+"""SciPy integrates and filters with functions of an extension module, without calling Python."""
 
 import math
 

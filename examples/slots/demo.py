@@ -1,4 +1,4 @@
-"""Every provider with every consumer. Their files have one header in common, agreed.h."""
+"""Combines every provider with every consumer. Their files share one header, agreed.h."""
 import extent
 import ramp
 import samples
@@ -6,7 +6,7 @@ import total
 
 
 class Seconds(ramp.Ramp):
-    """A subclass that Python makes has the slots of its base."""
+    """A Python subclass inherits the slots of its base."""
 
 
 def show(name, numbers):

@@ -1,5 +1,5 @@
-// Another consumer: extent(numbers) is the least number, the greatest, and their unit or None. It
-// also finds slots that were registered for foreign types such as numpy.ndarray. That needs the
+// Another consumer: extent(numbers) returns the least number, the greatest, and their unit or None.
+// It also finds slots that were registered for foreign types such as numpy.ndarray. That needs the
 // interpreter's interface, which a consumer awaits and does not install.
 #include "agreed.h"
 #include "core/await.h"

@@ -1,5 +1,5 @@
-"""The object whose address is a slot's pointer ID. It does nothing: both sides only know it."""
+"""The object whose address is a slot's pointer ID. It does nothing else: both sides only import it."""
 
 
 class Measured:
-    """Numbers with a unit: the slot's ID is the address of this class, its pointer the unit's name."""
+    """The idea of numbers with a unit: the slot's ID is this class's address, its pointer the unit's name."""

@@ -1,5 +1,5 @@
-// A third provider, for a foreign type: it gives the vtable to numpy.ndarray in the two ways that
-// there are. The vtable reads the buffer, so NumPy's headers are not needed.
+// A third provider, for a foreign type: it gives the vtable to numpy.ndarray in both possible ways.
+// The vtable reads the buffer, so NumPy's headers are not needed.
 //
 // - numpy.ndarray itself is NumPy's static type. Its slot is registered in the side table, and
 //   PyCustomSlots_FindAny finds it for the type and for its subclasses.
@@ -9,7 +9,7 @@
 #include "core/extensibletype.h"
 #include "core/foreign_slots.h"
 
-// Arrays of float64 in one dimension, of any stride.
+// One-dimensional arrays of float64, with any stride.
 static int open_buffer(PyObject *array, Py_buffer *view) {
   if (PyObject_GetBuffer(array, view, PyBUF_RECORDS_RO) < 0) return -1;
   if (view->ndim == 1 && strcmp(view->format, "d") == 0) return 0;

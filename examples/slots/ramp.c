@@ -1,5 +1,5 @@
 // A provider: Ramp(start, step, count) computes its numbers, so it has no memory to offer. It skips
-// that position, and its unit stands where consumers expect a unit.
+// that position, and its unit is at the position where consumers expect it.
 #include "agreed.h"
 #include "core/extensibletype.h"
 

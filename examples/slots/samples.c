@@ -1,4 +1,4 @@
-// Another provider: Samples(numbers) has its numbers in memory, at the end of the instance. It
+// Another provider: Samples(numbers) keeps its numbers in memory, at the end of the instance. It
 // offers the vtable, and the memory for consumers that read in place. It has no unit.
 #include "agreed.h"
 #include "core/extensibletype.h"
@@ -13,7 +13,7 @@ static PyObject *samples_new(PyTypeObject *type, PyObject *args, PyObject *names
   static char *keywords[] = {"numbers", NULL};
   PyObject *numbers;
   if (!PyArg_ParseTupleAndKeywords(args, names, "O", keywords, &numbers)) return NULL;
-  PyObject *given = PySequence_Tuple(numbers);  // no code that runs below can change this
+  PyObject *given = PySequence_Tuple(numbers);  // code that runs below cannot change this
   if (given == NULL) return NULL;
   const Py_ssize_t count = PyTuple_GET_SIZE(given);
   Samples *self = (Samples *)type->tp_alloc(type, count);

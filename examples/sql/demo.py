@@ -1,4 +1,4 @@
-"""SQLite calls an extension module's functions, without calling Python."""
+"""SQLite calls functions of an extension module, without calling Python."""
 
 import sqlite3
 
@@ -8,7 +8,7 @@ import distance
 
 if hasattr(sqlite3.Connection, "load_extension"):
     connection = sqlite3.connect(":memory:")
-else:  # this Python was built without loadable extensions of SQLite's
+else:  # this Python's sqlite3 cannot load extensions
     import apsw
 
     connection = apsw.Connection(":memory:")

@@ -1,5 +1,5 @@
-"""DuckDB calls the same functions as SQLite in demo.py, for whole columns at once, texts and NULLs
-among them; what a function raises is DuckDB's error."""
+"""DuckDB calls the same functions as SQLite in demo.py, on whole columns at once, including texts and
+NULLs. An exception from a function becomes DuckDB's error."""
 
 import duckdb
 from typedcall import sql

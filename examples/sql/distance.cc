@@ -1,11 +1,11 @@
-// Functions in C++, wrapped and tagged, which know nothing of SQL.
+// C++ functions, wrapped and tagged. They know nothing of SQL.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <optional>
 #include <string_view>
 
-// Kilometres between two places on the earth; nothing for what is no place.
+// Kilometres between two places on the earth; no value for an invalid place.
 std::optional<double> distance(double latitude, double longitude, double other_latitude,
                                double other_longitude) noexcept {
   if (std::fabs(latitude) > 90 || std::fabs(other_latitude) > 90) return std::nullopt;

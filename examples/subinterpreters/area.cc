@@ -1,5 +1,5 @@
-// A module for any number of interpreters in one process: what belongs to one interpreter is in
-// the module's state, of which each interpreter has its own. It has no static variables.
+// A module for any number of interpreters in one process: what belongs to one interpreter is in its
+// module state. There are no static variables.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -25,7 +25,7 @@ double bowl(double x) noexcept { return x * x; }
 // A consumer: the area under any callable that offers double(double), by the midpoint rule.
 double under(PyObject *module, PyObject *callable, double from, double to) {
   const auto height = typedcall::resolve<double(double)>(state_of(module).interface, callable);
-  if (!height) return typedcall::error_value<double>();  // TypeError: nothing of the kind
+  if (!height) return typedcall::error_value<double>();  // TypeError: not offered
   constexpr int strips = 10000;
   const double width = (to - from) / strips;
   double area = 0;

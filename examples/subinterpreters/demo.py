@@ -1,5 +1,5 @@
-"""One extension module in several interpreters of one process: typed calls work in each, and what
-one interpreter has tagged is its own business."""
+"""One extension module in several interpreters of one process: typed calls work in each, and a tag
+belongs to the interpreter that has set it."""
 
 import ctypes
 import ctypes.util
@@ -20,23 +20,23 @@ libm = ctypes.CDLL(ctypes.util.find_library("m"))
 
 
 def run(source):
-    """Runs `source` in a new interpreter, which ends then."""
+    """Runs `source` in a new interpreter, and ends that."""
     source = "import sys; sys.path[:] = %r\nimport math, typedcall, area\n" % sys.path + source
     made = interpreters.create()
     try:
         failed = interpreters.run_string(made, source)
-        if failed is not None:  # 3.13 returns what was raised
+        if failed is not None:  # 3.13 returns the exception
             raise RuntimeError(failed.formatted)
     finally:
         interpreters.destroy(made)
 
 
-# This interpreter tags a function of CPython's own, and the consumer calls libm's erf from now on.
+# This interpreter tags one of CPython's functions, and from now on the consumer calls libm's erf.
 typedcall.tag(math.erf, "d->d", libm.erf)
 assert abs(area.under(math.erf, 0.0, 1.0) - 0.486065) < 1e-6
 print("here:  erf offers", typedcall.signatures(math.erf), flush=True)
 
-# In another interpreter `math` is another module. It is made of the same C data, but not tagged.
+# Another interpreter has its own `math`. It is made from the same C data, but it is not tagged.
 run(
     """
 assert abs(area.under(area.bowl, 0.0, 3.0) - 9) < 1e-6 and area.calls() == 1
@@ -51,12 +51,12 @@ print("there: erfc offers", typedcall.signatures(math.erfc), flush=True)
     % ctypes.cast(libm.erfc, ctypes.c_void_p).value
 )
 
-# Nothing of it has come here, and nothing that was here has gone with it.
+# That interpreter's tags are not here, and this interpreter's are still there.
 print("here:  erf offers", typedcall.signatures(math.erf), end=", ")
 print("erfc offers", typedcall.signatures(math.erfc), flush=True)
 assert area.calls() == 1
 
-# Several interpreters at once, each in a thread.
+# Several interpreters at once, one per thread.
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
     gil = "this Python has no GIL"
 else:

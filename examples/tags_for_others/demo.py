@@ -1,4 +1,4 @@
-"""noise, tagged by a package that nobody imports: what it offers then, and gives."""
+"""What noise offers and computes when a package tags it that no program imports."""
 
 import noise
 import typedcall

@@ -1,6 +1,6 @@
-// Functions in C++, wrapped and tagged, which know nothing of tvm-ffi.
+// C++ functions, wrapped and tagged. They know nothing of tvm-ffi.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <optional>
 #include <string_view>

@@ -1,4 +1,4 @@
-"""Functions of an extension module as functions of tvm-ffi, and a function of tvm-ffi as a typed one."""
+"""Functions of an extension module as tvm-ffi functions, and a tvm-ffi function as a typed one."""
 
 import tvm_ffi
 import typedcall
@@ -9,7 +9,7 @@ import activations
 for f in (activations.swish, activations.logit, activations.words):
     tvm_ffi.register_global_func("activations." + f.__name__, function(f), override=True)
 
-# As anybody gets it: from Python, C++, Rust, or a compiled kernel.
+# Any user can get it like this: from Python, C++, Rust, or a compiled kernel.
 logit = tvm_ffi.get_global_func("activations.logit")
 print("swish(1) = %.4f, logit(0.5) = %.1f" % (activations.swish(1.0), logit(0.5)))
 print("words:", tvm_ffi.get_global_func("activations.words")("as any text of tvm-ffi is"))
@@ -18,7 +18,7 @@ try:
 except ValueError as error:
     print("logit(2):", error)
 
-# The other way: native code finds a C function behind it.
+# The other direction: native code finds a C function behind it.
 flags = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
 swish = source("activations.swish", "d->d", flags=flags)
 print("typed:", typedcall.signatures(swish), "%.4f" % typedcall.resolve(swish, "d->d")(1.0))

@@ -1,6 +1,6 @@
-// PEP 697's example, a list with a state of its own, and the same for array.array: written with the
-// PEP's names for CPython 3.12, and by one include it works since 3.9. The structs of list and
-// array are nowhere.
+// PEP 697's example, a list with its own state, and the same for array.array: written with the
+// PEP's names for CPython 3.12; one include makes it work from 3.9 on. It uses neither list's
+// struct nor array's.
 #include <Python.h>
 #include <structmember.h>
 
@@ -10,7 +10,7 @@ typedef struct {
   int state;
 } SubListState;
 
-// `cls` is the class that this method was defined in, of whatever subclass `self` is.
+// `cls` is the class that defines this method, whichever subclass `self` belongs to.
 static PyObject *bump(PyObject *self, PyTypeObject *cls, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *names) {
   (void)args;
@@ -35,8 +35,8 @@ static PyType_Slot list_slots[] = {
 static PyType_Spec list_spec = {"states.SubList", -(int)sizeof(SubListState), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, list_slots};
 
-// What one unit of the array's numbers is worth. A double wants eight bytes, wherever array's
-// struct ends.
+// The value of one unit of the array's numbers. A double needs an alignment of eight bytes,
+// wherever array's struct ends.
 typedef struct {
   double unit;
 } UnitState;
@@ -47,7 +47,7 @@ static PyType_Slot array_slots[] = {{Py_tp_members, array_members}, {0, NULL}};
 static PyType_Spec array_spec = {"states.UnitArray", -(int)sizeof(UnitState), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};
 
-// Adds the type to the module. `base`: a new reference, which ends here, or NULL with an exception.
+// Adds the type to the module. Takes over the reference `base`, or NULL with an exception.
 static int add_type(PyObject *module, PyType_Spec *spec, PyObject *base) {
   if (base == NULL) return -1;
   PyObject *type = PyType_FromModuleAndSpec(module, spec, base);

@@ -1,8 +1,8 @@
-// A provider in plain C that needs one copied file, typedcall_provider.h: functions of a module and
-// methods of a type, with hand-written wrappers, of every calling convention that is usual.
+// A provider in plain C that needs one copied file, typedcall_provider.h: module functions and
+// methods of a type, with hand-written wrappers for every common calling convention.
 #include "typedcall_provider.h"
 
-// --- Functions of the module ---------------------------------------------------------------------
+// --- Module functions ----------------------------------------------------------------------------
 
 static long gcd_of(long a, long b) {
   unsigned long x = a < 0 ? 0 - (unsigned long)a : (unsigned long)a;
@@ -40,7 +40,7 @@ static PyObject *clamp(PyObject *module, PyObject *args, PyObject *kwargs) {
 // PyTypedMethod_ENTRY makes text and check from the names of types, result first: "ll->l".
 PyTypedMethod_DEFINE(gcd_typed, "gcd",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, gcd_of, LONG, LONG, LONG));
-// Python callers may leave arguments out; those who call the C function give all.
+// Python callers may omit arguments; callers of the C function pass all.
 PyTypedMethod_DEFINE(clamp_typed, "clamp",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, clamp_to, DOUBLE, DOUBLE, DOUBLE,
                                          DOUBLE));
@@ -78,7 +78,7 @@ static void line_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-// Its first argument is self, whose type whoever calls it has checked.
+// Its first argument is self; the caller has checked its type.
 static double line_at_of(PyObject *self, double x) {
   const Line *line = (const Line *)self;
   return line->slope * x + line->intercept;
@@ -109,7 +109,7 @@ PyTypedMethod_DEFINE(slope_typed, "slope",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, slope_of, DOUBLE, DOUBLE, DOUBLE,
                                          DOUBLE, DOUBLE));
 
-// An array that someone else generates, and that is tagged in place, below.
+// An array from a code generator, tagged in place below.
 static PyMethodDef line_methods[] = {
     {"at", line_at, METH_O, "at($self, x, /)\n--\n\n"},
     {"slope", (PyCFunction)(void (*)(void))slope, METH_FASTCALL | METH_STATIC,
@@ -133,14 +133,14 @@ static const PyTypedMethodMetadata *const typed_methods[] = {&at_typed, &slope_t
 static int exec(PyObject *module) {
   if (PyTypedMethod_AddTags(module, functions, typed_functions) < 0) return -1;
   PyObject *line = PyType_FromModuleAndSpec(module, &line_spec, NULL);
-  // The type has the methods, so the tags live as long as it does.
+  // The type has the methods, so the tags live as long as the type.
   const int failed = line == NULL || PyTypedMethod_AddTags(line, line_methods, typed_methods) < 0 ||
                      PyObject_SetAttrString(module, "Line", line) < 0;
   Py_XDECREF(line);
   return failed ? -1 : 0;
 }
 
-// For consumers that look functions up without the interpreter's table; optional.
+// Optional: for consumers that look functions up without the interpreter's table.
 PyTypedMethod_SIBLING(gcd, functions[0], gcd_typed);
 
 static PyModuleDef_Slot slots[] = {

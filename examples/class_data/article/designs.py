@@ -1,5 +1,5 @@
-"""What the article's five designs and the custom slot do when Python code derives from their classes: each
-program in a child process, because some crash. Run it with the folder of the modules in PYTHONPATH."""
+"""What the article's five designs and the custom slot do when Python code derives from their classes. Each program
+runs in a child process, because some crash. Run it with the modules' folder in PYTHONPATH."""
 
 import abc
 import importlib
@@ -43,7 +43,7 @@ PROGRAMS = (itself, subclass, of_two, with_abc)
 
 
 def run(design, program):
-    """In the child: the greeting, or the exception."""
+    """Prints the greeting or the exception. Runs in the child."""
     module = importlib.import_module(design)
     try:
         print(globals()[program](module).greet())

@@ -1,5 +1,5 @@
-# The article's meta-metaclass, which prevents the crash of simple_metaclass: each class has a metaclass of its
-# own, with the C field, and subclasses have the same one. Who derives that metaclass finds NULL again.
+# The article's meta-metaclass, which prevents the crash of simple_metaclass: each class has its own metaclass
+# with the C field, and subclasses share it. A class derived from that metaclass has NULL again.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

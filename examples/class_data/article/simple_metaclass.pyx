@@ -1,5 +1,5 @@
-# The article's simple-metaclass (metaclass-crash is the same module): the metaclass has a C field. In a class
-# that Python code derives it is NULL, and greet() follows it.
+# The article's simple-metaclass (metaclass-crash is the same module): the metaclass has a C field. The field
+# is NULL in classes that Python code derives, and greet() follows it.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name
