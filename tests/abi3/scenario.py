@@ -1,7 +1,7 @@
-# What one interpreter is put through with the limited-API module, and with a module compiled for
-# the full API if there is one: test_abi3.py runs this in a process of its own.
-# Usage: scenario.py NAME[,NAME...], of `limited`, `abi3t` and `full`, in the order of imports; put through
-# it is the first of the limited ones
+# The scenario for one interpreter with the limited-API module, and with a module compiled for the full
+# API if there is one. test_abi3.py runs this in a separate process.
+# Usage: scenario.py NAME[,NAME...], of `limited`, `abi3t` and `full`, in the order of imports; the scenario
+# runs on the first of the limited ones
 import abc
 import enum
 import gc
@@ -14,7 +14,7 @@ import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
-T = typing.TypeVar("T")  # one for all: typing keeps what it has seen
+T = typing.TypeVar("T")  # a single one: typing caches all it has seen
 
 
 def check(what, expected):
@@ -93,7 +93,7 @@ def refused(m):
 
 
 def during_creation(m):
-    """Look-ups on classes that nobody has resolved yet, and with an exception pending."""
+    """Look-ups on classes that are not resolved yet, and with a pending exception."""
     Base, seen = m.make({A: 11}), []
 
     class Looks(Base):
@@ -148,14 +148,14 @@ def foreign(m):
 
 
 def out_of_memory(m):
-    """Whatever allocation fails, __init__ says so, and nothing is lost that a base has."""
+    """Whichever allocation fails, __init__ raises MemoryError, and no slot of a base is lost."""
     try:
         import _testcapi
     except ImportError:
         return
     Base, failures = m.make({A: 1}), 0
     for start in range(1, 1000):
-        # Past __init__, because CPython's own type.__new__ leaks when memory runs out.
+        # Bypasses __init__, because CPython's own type.__new__ leaks when memory runs out.
         late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {B: 2}})
         X = type.__new__(m.Metaclass, "X", (late,), {"__customslots__": {C: 3}})
         arguments = X, "X", (late,), {}
@@ -183,14 +183,14 @@ def freed(m):
 
 
 def nothing_leaks(m):
-    """Blocks of Python's allocators after ever the same work; abc and typing have caches that vary."""
+    """The same work takes no more blocks of Python's allocators each time, except for caches of abc and typing."""
     def work():
         during_creation(m)
         foreign(m)
         refused(m)
 
-    # An object lost each time would be as many blocks or more. Under some layouts of memory those caches grow for
-    # three hundred calls, and then no more.
+    # An object lost each time would be at least as many blocks. Under some memory layouts the caches grow for
+    # three hundred calls, and then stop.
     leaks.check(work, 20, warm_up=500, rounds=9, blocks=20)
 
 
@@ -228,7 +228,7 @@ def in_other_interpreters(name):
 
     def several():
         for _ in range(3):
-            other = interpreters.create()  # by default with a GIL of its own
+            other = interpreters.create()  # by default with its own GIL
             try:
                 error = interpreters.run_string(other, code)  # 3.12 raises, 3.13 returns it
             except Exception as raised:
@@ -246,7 +246,7 @@ def in_other_interpreters(name):
 
 
 def at_the_end(m):
-    """Something that looks slots up and makes types while the interpreter goes."""
+    """An object that looks slots up and makes types while the interpreter finalizes."""
     Base = m.make({A: 11})
 
     class Late(Base):

@@ -1,6 +1,6 @@
-# One binary, compiled for the limited API of 3.12, under every CPython from 3.12 on that the machine
-# has, and one for abi3t under every one from 3.15 on, also without the GIL; beside modules compiled
-# for the full API, in both import orders.
+# One binary compiled for the limited API of 3.12, under every installed CPython from 3.12 on, and one for
+# abi3t under every one from 3.15 on, also without the GIL; each beside modules compiled for the full API,
+# in both import orders.
 import importlib.util
 import os
 import re
@@ -15,10 +15,10 @@ import processes
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIO = os.path.join(HERE, "scenario.py")
 with open("/proc/self/maps", encoding="utf-8") as file:
-    # Else the program itself has CPython's functions, and nothing that is loaded replaces them.
+    # Otherwise the program itself contains CPython's functions, and a loaded library cannot replace them.
     HAS_LIBPYTHON = "/libpython" in file.read()
 
-# What CPython's own macros refer to, and Misc/stable_abi.toml lists, of the names with an underscore.
+# Names with an underscore that CPython's own macros use and Misc/stable_abi.toml lists.
 STABLE_PRIVATE = {
     "_Py_CheckRecursionLimit", "_Py_Dealloc", "_Py_DecRef", "_Py_EllipsisObject", "_Py_FalseStruct",
     "_Py_IncRef", "_Py_NoneStruct", "_Py_NotImplementedStruct", "_Py_TrueStruct",
@@ -30,12 +30,12 @@ def run(*command, **environment):
 
 
 class Cases:
-    """What each kind of binary must do. Those of a kind say its name for scenario.py, its module, the
-    oldest CPython, whether builds without the GIL load it, and a function that it needs."""
+    """What each kind of binary must do. A subclass gives the kind's name for scenario.py, its module, the oldest
+    CPython, whether builds without the GIL load it, and a function that it needs."""
 
     def test_under_every_later_interpreter(self):
         ran = []
-        # tools/test knows all of them; a bare `bazel test` those that it can see.
+        # tools/test knows all interpreters; a bare `bazel test` uses those that it can find.
         told = os.environ.get("TYPEDCALL_PYTHONS", "").split(os.pathsep)
         for each in interpreters.find([sys.executable] + [path for path in told if path]):
             info = each.info
@@ -44,9 +44,9 @@ class Cases:
             if info["gil_disabled"] and not self.without_gil:
                 continue
             if info["multiarch"] != sysconfig.get_config_var("MULTIARCH"):
-                continue  # another C library
+                continue  # built for another C library
             with self.subTest(each.label):
-                # A free-threaded interpreter may otherwise take the GIL for another module.
+                # A free-threaded interpreter may otherwise enable the GIL for another module.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
                 done = run(each.executable, SCENARIO, self.name, **off)
                 self.assertEqual(done.status, 0, done.out)
@@ -99,7 +99,7 @@ class Cases:
         self.assertLessEqual(private, STABLE_PRIVATE)
 
 
-# With 3.12 PEP 697 came, and with it the limited tier. Free-threaded builds have no limited API of 3.12.
+# PEP 697 and the limited tier came with 3.12. Free-threaded builds have no limited API of 3.12.
 @only_if(sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"))
 class OneBinary(Cases, unittest.TestCase):
     name, module, suffix = "limited", "limited_slots", ".abi3.so"
@@ -108,7 +108,7 @@ class OneBinary(Cases, unittest.TestCase):
     other_orders = ()
 
 
-@only_if(sys.version_info >= (3, 15))  # with which PEP 803 came, and with it abi3t
+@only_if(sys.version_info >= (3, 15))  # PEP 803, and with it abi3t
 class OneBinaryForBothBuilds(Cases, unittest.TestCase):
     name, module, suffix = "abi3t", "abi3t_slots", ".abi3t.so"
     oldest, without_gil = (3, 15), True

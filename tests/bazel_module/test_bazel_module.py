@@ -1,4 +1,4 @@
-"""A project of its own depends on typedcall, by MODULE.bazel and by WORKSPACE, and its module works."""
+"""A separate project depends on typedcall through MODULE.bazel or WORKSPACE, and its module works."""
 import os
 import pathlib
 import re
@@ -12,12 +12,12 @@ import processes
 #: In the repository, not in Bazel's copy of the test.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
-#: Bazel finds out the name of a machine's compiler by the PATH of its server.
+#: Bazel finds the machine's compiler through the PATH of its server.
 ENVIRONMENT = {"USER": os.environ.get("USER", "nobody")}
 
 
 def version():
-    """Bazel's major version, 0 where there is none."""
+    """Returns Bazel's major version, or 0 if there is no Bazel."""
     if not BAZEL:
         return 0
     found = re.search(r"\d+", processes.run([BAZEL, "--version"], check=False).out)
@@ -27,9 +27,9 @@ def version():
 
 class TestDependency(unittest.TestCase):
     def build(self, *flags):
-        """What the module prints that Bazel builds with these flags. No server stays."""
+        """Returns what the module prints that Bazel builds with these flags. Leaves no server behind."""
         with tempfile.TemporaryDirectory() as output:
-            # Bazel 4 leaves a link in the project, whatever it is told.
+            # Bazel 4 always leaves a link in the project.
             project = shutil.copytree(PROJECT, os.path.join(output, "project"))
             for name in ("MODULE.bazel", "WORKSPACE"):
                 file = pathlib.Path(project, name)

@@ -8,10 +8,10 @@ NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
 
 
 class InCpp(unittest.TestCase):
-    """Test cases derive from this, and then from the case itself and InCython."""
+    """Test cases derive from this; a second class derives from the test case and InCython."""
 
     module_name = "greetings_cpp"
-    NO_MODULE = ""  # or why there is none
+    NO_MODULE = ""  # or why there is no module
 
     @classmethod
     def setUpClass(cls):

@@ -1,5 +1,5 @@
-"""examples/class_data/article: each design, under each program, ends as its README's table says. Some crash, in
-child processes; the custom slot does not."""
+"""examples/class_data/article: each design ends under each program as its README's table says. Programs run in
+child processes because some crash; those with the custom slot do not."""
 
 import os
 import re
@@ -13,7 +13,7 @@ FOLDER = "examples/class_data/article/"
 
 
 def table():
-    """{module: how each program ends} in the README."""
+    """Returns {module: how each program ends} from the README."""
     with open(FOLDER + "README.md", encoding="utf-8") as file:
         rows = re.findall(r"(?m)^\| `(\w+)` \|[^|]*\|(.*)\|$", file.read())
     return {name: [cell.strip() for cell in cells.split("|")] for name, cells in rows}
@@ -32,7 +32,7 @@ class Article(unittest.TestCase):
 
     def test_the_crash_is_a_segmentation_fault_and_the_slot_survives_it(self):
         crashed = designs.outcome("simple_metaclass", designs.subclass)
-        # A sanitizer reports it, and ends the process itself.
+        # A sanitizer reports the crash and ends the process itself.
         self.assertEqual(crashed, "crash: exit status 1" if "ASAN_OPTIONS" in os.environ else "crash: SIGSEGV")
         for program in (designs.subclass, designs.with_abc):
             self.assertEqual(designs.outcome("greetings_cython", program), "Hello World!")

@@ -1,5 +1,5 @@
-"""What subclasses of the six designs of bench/class_data_designs.cc find: the claims of the example's
-table. Nothing here follows the NULL that two of them find."""
+"""What subclasses find in the six designs of bench/class_data_designs.cc, as the example's table claims. No test
+follows the NULL that two of them find."""
 
 import sys
 import unittest
@@ -20,7 +20,7 @@ class Plain:
 
 
 def table_rows(text):
-    """{design: cells} of the table in `text`."""
+    """Returns {design: cells} of the table in `text`."""
     rows = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split("|")]
@@ -30,7 +30,7 @@ def table_rows(text):
 
 
 def words_of(cells):
-    """The cells that are not figures, which differ from one machine to the next."""
+    """Returns the cells that are not figures, which differ between machines."""
     return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
 
 
@@ -98,8 +98,8 @@ class Designs(unittest.TestCase):
             printed = table_rows(file.read())
         for name, cells in rows.items():
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
-        # Two objects for a class instead of one (IOPy also had a proxy); and the most that ours may take.
+        # Two objects for a class instead of one (IOPy had a proxy, too), and the upper limit for ours.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
         if "t" not in sys.abiflags:
-            # Without the GIL CPython's allocator rounds up further.
+            # Without the GIL, CPython's allocator rounds up further.
             self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)

@@ -1,4 +1,4 @@
-"""What the classes of the C array do as they come from the modules, in C++ and in Cython alike."""
+"""The classes of the C array as the modules define them, in C++ and in Cython."""
 
 import copy
 import importlib
@@ -63,7 +63,7 @@ class Cases:
             with self.assertRaises(TypeError):
                 self.Hello.greet(wrong)
         self.assertEqual(self.Greet.greet(self.Hello()), "Hello World!")
-        # The base's method, on an instance of another class of the base.
+        # The base's method, on an instance of another subclass.
         self.assertEqual(self.Hello.greet(self.GoodMorning()), "Good morning World!")
 
     def test_pickle_and_copy(self):
@@ -97,12 +97,12 @@ class Cases:
             self.Hello().__class__ = int
 
 
-# Where pickle can find them.
+# At module level, where pickle can find them.
 WithAttribute = {}
 
 
 def with_attribute(module):
-    """A subclass of the module's Hello whose instances have an attribute in their __dict__."""
+    """Makes a subclass of the module's Hello whose instances have an attribute in their __dict__."""
 
     class Made(module.Hello):
         def __init__(self, name="World"):

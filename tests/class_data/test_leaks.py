@@ -1,5 +1,5 @@
-"""Using and deriving from the modules' classes a thousand times leaks nothing: no reference, no block
-of memory; nor, in C++, does importing and dropping the module."""
+"""A thousand rounds of using and deriving from the modules' classes leak no references and no memory blocks;
+nor, in C++, does importing and dropping the module."""
 
 import importlib
 import pickle
@@ -10,8 +10,8 @@ import leaks
 from both_modules import NO_CYTHON
 
 CYCLES = 1000
-# A leak shows as CYCLES or more. References are exact but for what the interpreter itself keeps; the
-# count of memory blocks wanders by hundreds with its free lists.
+# A leak shows as CYCLES or more. References are exact except for those that the interpreter itself keeps; the
+# number of memory blocks varies by hundreds with its free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
@@ -46,14 +46,14 @@ class Base:
 
 class Leaks(unittest.TestCase):
     def check(self, cycle):
-        # So many rounds, because 3.14's debug build gives half as many references back in each.
+        # This many rounds, because 3.14's debug build releases half as many references in each.
         leaks.check(cycle, CYCLES, warm_up=50, rounds=6, both_ways=True,
                     blocks=BLOCKS, references=REFERENCES)
 
     def test_a_thousand_imports_in_cpp(self):
         self.check(import_use_and_drop)
 
-    # Cython 3.3 leaks a block for each import of one and the same module, even an empty one.
+    # Cython 3.3 leaks a block each time the same module is imported, even an empty one.
     @unittest.skipIf(NO_CYTHON, NO_CYTHON)
     def test_a_thousand_uses_in_cython(self):
         module = importlib.import_module("greetings_cython")

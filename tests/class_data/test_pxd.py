@@ -1,4 +1,4 @@
-"""core/*.pxd: everything they declare is there, and does for Cython what it does for C."""
+"""core/*.pxd: everything that they declare exists, and behaves in Cython as in C."""
 
 import abc
 import glob
@@ -13,7 +13,7 @@ if not NO_CYTHON:
 
 
 def declared():
-    """(header, name) for every macro and function that the .pxd files declare."""
+    """Returns (header, name) for every macro and function that the .pxd files declare."""
     for path in sorted(glob.glob("core/*.pxd")):
         with open(path, encoding="utf-8") as file:
             text = re.sub(r"#.*", "", file.read())
@@ -27,7 +27,7 @@ class Declarations(unittest.TestCase):
         for path in glob.glob("core/**/*.h", recursive=True):
             with open(path, encoding="utf-8") as file:
                 headers += file.read()
-        names = {name for _, name in declared()} - {"PyCustomSlot_Data"}  # a union without a name
+        names = {name for _, name in declared()} - {"PyCustomSlot_Data"}  # an unnamed union
         self.assertGreater(len(names), 20)
         for name in sorted(names):
             self.assertRegex(headers, r"\b%s\b" % name)

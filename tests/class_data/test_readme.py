@@ -1,4 +1,4 @@
-"""The README of the example: its commands build and run the modules, its code is the modules' code."""
+"""The example's README: its commands build and run the modules, and its code is the modules' code."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class Readme(unittest.TestCase):
                              environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
     def setUp(self):
-        # Where `build` may be made, with nothing in it but what an adopter has.
+        # `build` is created here, in a folder with nothing else but an adopter's files.
         self.root = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.root)
         for folder in ("core", FOLDER):

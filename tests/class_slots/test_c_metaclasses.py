@@ -1,4 +1,4 @@
-# Combined with metaclasses that are written in C: what these do runs, or combining them is refused.
+# Our metaclass combined with metaclasses written in C: either their code runs, or the combination is refused.
 import abc
 import gc
 import sys
@@ -10,7 +10,7 @@ import c_metaclasses as c
 from collected import only_if
 from slot_tools import make, table
 
-import _extensibletype  # there since someone imported the metaclass
+import _extensibletype  # exists once a module has imported the metaclass
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})
@@ -26,7 +26,7 @@ class PythonMeta(type):
 
 class Refused(unittest.TestCase):
     def test_a_class_may_be_forbidden(self):
-        """Its tp_new would not be called: the class would be made."""
+        """Its tp_new would not be called, and the class would be made."""
         class Derived(c.Forbidding):
             pass
 
@@ -62,7 +62,7 @@ class Made(unittest.TestCase):
             self.assertEqual(table(made()), [(A, 1), (B, 2)])
 
     def check_freed(self, meta, wanted):
-        """Each class once, and of the metaclass no reference is lost, nor given back twice."""
+        """Frees each class exactly once, and neither loses a reference to the metaclass nor releases one twice."""
         meta("Warm", (Base,), {})
         gc.collect()
         before, references = c.freed(), sys.getrefcount(meta)

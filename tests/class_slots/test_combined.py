@@ -1,4 +1,4 @@
-# The metaclass that is ours and another one at once: one for each set, in any order, and each does
+# Our metaclass combined with others: one combination for each set, in any order, and each metaclass does
 # what it does alone.
 import abc
 import enum
@@ -14,7 +14,7 @@ from at_once import at_once
 from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
-import _extensibletype  # there since someone imported the metaclass
+import _extensibletype  # exists once a module has imported the metaclass
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})
@@ -72,7 +72,7 @@ class Cached(unittest.TestCase):
         self.assertEqual({orders(first) for first in ("left", "right") * 5}, {True})
 
     def test_combined_ones_can_be_combined(self):
-        """In whatever steps: all agree about the order of what they were combined from."""
+        """In any number of steps: all agree about the order of the metaclasses that they combine."""
         metas = [type(name, (type,), {}) for name in ("Aa", "Mm", "Zz")]
         made = {combined_metaclass(*metas)}
         for some in itertools.permutations(metas):
@@ -298,7 +298,7 @@ class Refused(unittest.TestCase):
     def test_metaclasses_that_cannot_be_combined(self):
         with self.assertRaises(TypeError):
             class Meta(type):
-                __slots__ = ()  # harmless: no fields
+                __slots__ = ()  # harmless: adds no fields
 
             class Final(Meta):
                 def __init_subclass__(cls):

@@ -1,5 +1,5 @@
-# Types that PyType_Freeze (3.14) has made immutable: it leaves their slots as they are, and keeps
-# Python code from changing the bases that the slots came from.
+# Types that PyType_Freeze (3.14) has made immutable: it leaves their slots unchanged, and keeps Python
+# code from changing the bases that the slots came from.
 import ctypes
 import gc
 import sys
@@ -11,7 +11,7 @@ from slot_tools import Metaclass, find, table
 A, B, C = (0x01000001 | idea << 8 for idea in (1, 2, 3))
 
 
-@only_if(sys.version_info >= (3, 14))  # with which PyType_Freeze came
+@only_if(sys.version_info >= (3, 14))  # for PyType_Freeze
 class Frozen(unittest.TestCase):
     def setUp(self):
         self.freeze = ctypes.pythonapi.PyType_Freeze

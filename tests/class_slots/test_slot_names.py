@@ -1,4 +1,4 @@
-# Slot IDs by name: the same in every module of an interpreter, in a range of their own.
+# Slot IDs by name: the same in every module of an interpreter, from a range of their own.
 import unittest
 
 from at_once import at_once

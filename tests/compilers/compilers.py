@@ -1,4 +1,4 @@
-"""The compilers of this machine."""
+"""Finds the installed compilers."""
 import glob
 import os
 import re
@@ -10,7 +10,7 @@ def of_this_build():
 
 
 def installed(name):
-    """Paths of `name` and of `name-VERSION`, each program once."""
+    """Returns the paths of `name` and of `name-VERSION`, each program once."""
     paths = {}
     for folder in ("/usr/bin", "/usr/local/bin"):
         for path in sorted(glob.glob(os.path.join(folder, name + "*"))):

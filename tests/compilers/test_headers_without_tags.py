@@ -1,4 +1,4 @@
-"""Where there are no tags (core/compiler.h) every header compiles, and nothing that a compiler sees there is GNU's."""
+"""Where there are no tags (core/compiler.h), every header compiles, and the compiler sees no GNU extensions in it."""
 import glob
 import os
 import re
@@ -11,9 +11,9 @@ import without_tags
 GNU = re.compile(r"__attribute__|__builtin_\w+|__atomic_\w+|__sync_\w+|\b(?:__asm__|asm)\b|__extension__"
                  r"|\b__?typeof\w*|__real__|__imag__|\b_Complex\b|__PRETTY_FUNCTION__|__int128|__alignof__"
                  r"|#\s*pragma|__(?:FLT|DBL|LDBL)_\w+|__BYTE_ORDER__")
-# They include another library's.
+# These include another library's headers.
 OTHERS = {"typedcall/nanobind.h", "typedcall/pybind11.h"}
-# Of a limited API that not every CPython has.
+# These need a limited API that not every CPython has.
 LIMITED = {"core/custom_slots_limited.h"}
 CXX_EXAMPLES = ["examples/quickstart/functions.cc", "examples/quickstart/integrate.cc"]
 VENDORED = "examples/vendored/geometry.c"
@@ -43,8 +43,8 @@ class Headers(without_tags.WithoutTags):
         gcc = compilers.installed("gcc") or self.skipTest("no gcc here")
         for header in headers():
             with self.subTest(header):
-                # Directives are followed, macros stay as they are written. CPython's own headers may refuse such
-                # a compiler: that ends nothing.
+                # Directives are followed, but macros are not expanded. CPython's own headers may refuse such a
+                # compiler; that is no failure.
                 seen = processes.run([gcc[0], "-E", "-fdirectives-only", "-U__GNUC__", "-w", "-x",
                                       "c++" if without_tags.is_cxx(header) else "c", "-I.", "-isystem",
                                       sysconfig.get_paths()["include"], header],

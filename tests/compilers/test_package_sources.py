@@ -1,6 +1,5 @@
-"""The Python package's C++ sources under the compiler of this build and every clang of this machine:
-pip compiles them with the user's, and shows its warnings to no one. test_package_standards.py takes the other standard
-of each."""
+"""The Python package's C++ sources under this build's compiler and every installed clang: pip compiles them with
+the user's compiler and hides its warnings. test_package_standards.py covers each compiler's other standard."""
 import glob
 import os
 import sysconfig
@@ -11,9 +10,9 @@ import compilers
 import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
-# The adapter that wants a header of another library: CMake, too, leaves it out where that is missing.
+# This adapter needs another library's header; CMake leaves it out, too, if the header is missing.
 SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
-# PyPy's has the headers of Debian's pypy3-dev.
+# PyPy's needs the headers from Debian's pypy3-dev.
 PYPY = "typedcall/python/typedcall/native/_native_pypy.cc"
 PYPY_HEADERS = glob.glob("/usr/include/pypy3*")
 FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem"]
@@ -26,7 +25,7 @@ def has_sqlite(compiler):
 
 
 def check(case, found, standard):
-    """Each source by each of the compilers, without a warning."""
+    """Compiles each source with each compiler, and fails on a warning."""
     case.assertLessEqual({SQLITE, PYPY}, set(SOURCES))
     for compiler in found:
         for source in SOURCES:
@@ -47,7 +46,7 @@ class PackageSources(unittest.TestCase):
         check(self, compilers.installed("clang++") or self.skipTest("no clang here"), "c++17")
 
     def test_module_at_og(self):
-        # GCC inlines least there, and so sees least of what is set.
+        # GCC inlines least at this level, so its warnings about uninitialised variables see least.
         module = """
             #include "typedcall/provider.h"
             int twice(int x) noexcept { return 2 * x; }

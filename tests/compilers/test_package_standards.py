@@ -1,4 +1,4 @@
-"""The Python package's C++ sources by the standards that test_package_sources.py leaves out."""
+"""The Python package's C++ sources under the standards that test_package_sources.py leaves out."""
 import unittest
 
 import compilers

@@ -1,6 +1,6 @@
-"""The README's module compiles without a warning at every level of optimisation, with coverage and under Clang's
-analyser: each sees in its own way what is set and what is not. GCC's analyser, which GCC 12 calls suitable for
-C only, looks at a module in C."""
+"""The README's module compiles without a warning at every optimisation level, with coverage and under Clang's
+analyser, which all differ in how they track initialisation. GCC's analyser, which GCC 12 calls suitable
+for C only, checks a module in C."""
 import os
 import re
 import sysconfig
@@ -26,7 +26,7 @@ class Modules(unittest.TestCase):
         for compiler in compilers.installed(name) or self.skipTest("no %s here" % name):
             for flags in options:
                 with self.subTest(compiler=compiler, flags=flags):
-                    # Newer Clangs warn of it beside --analyze, which compiles nothing.
+                    # Newer Clangs warn that it is unused with --analyze, which compiles nothing.
                     compiles = [] if flags[-len(CLANGS_ANALYSER):] == CLANGS_ANALYSER else ["-c"]
                     made = processes.run([compiler, *flags, *WARNINGS, *compiles, source, "-o",
                                           os.path.join(self.folder, "made.o")],

@@ -1,5 +1,5 @@
-"""What the compiler's options do not allow: one #error for each header of the C++ layer, which says what to
-write, and nothing behind it."""
+"""Compiler options that are not allowed: each header of the C++ layer reports one #error that says which option
+to use, and no other errors."""
 import glob
 import re
 import sysconfig
@@ -9,13 +9,13 @@ import compilers
 import processes
 
 FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", "-isystem", sysconfig.get_paths()["include"], "-"]
-# They neither throw nor catch.
+# These neither throw nor catch.
 WITHOUT_EXCEPTIONS = {"typedcall/%s.h" % name for name in (
     "attach", "boxed_call", "calling", "casting", "gil", "invoker", "namespace", "object_ref", "signature_of", "span", "stats")}
 
 
 def headers_of_cxx():
-    """Those at the top that include namespace.h."""
+    """Returns the top-level headers that include namespace.h."""
     found = []
     for path in sorted(glob.glob("typedcall/*.h")):
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Where there are no tags (core/compiler.h) modules compile and run without them: a provider, one in C, and a
+"""Where there are no tags (core/compiler.h), modules compile and run without them: a provider, one in C, and a
 consumer, beside a provider with tags. test_headers_without_tags.py compiles every header."""
 import re
 import sys
@@ -35,7 +35,7 @@ for use, function, why in tried:
 """
 
 
-# What calls functions that were found.
+# Calls the functions that were found.
 CONSUMER = """
 #include "typedcall/call_site.h"
 #include "typedcall/loop.h"

@@ -1,5 +1,5 @@
-"""A compiler for which there are no tags (core/compiler.h), and what it compiles: on 64-bit Linux that is Clang that
-does not say it is like GCC, on 32 bits the usual compiler. tools/check_platforms compiles for the other platforms."""
+"""A compiler without tags (core/compiler.h), and the sources that it compiles: on 64-bit Linux, Clang that does not
+claim to be GCC; on 32 bits, the usual compiler. tools/check_platforms compiles for the other platforms."""
 import os
 import re
 import sys
@@ -11,12 +11,12 @@ import compilers
 import processes
 
 HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
-# libstdc++ asks for these, which Clang then leaves out, too; and glibc has inline functions for GCC only.
+# libstdc++ needs these, which Clang then leaves out, too; and glibc has inline functions for GCC only.
 LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
            *("-D__GCC_ATOMIC_%s_LOCK_FREE=2" % each for each in (
                "BOOL", "CHAR", "CHAR8_T", "CHAR16_T", "CHAR32_T", "WCHAR_T", "SHORT", "INT", "LONG", "LLONG",
                "POINTER"))]
-# And CPython 3.15 asks for one of C11's, GNU's or Microsoft's storage classes.
+# And CPython 3.15 requires a thread-local storage class of C11, GNU or Microsoft.
 THREAD_LOCAL = {True: "-Dthread_local=thread_local", False: "-Dthread_local=_Thread_local"}
 OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", "-isystem", sysconfig.get_paths()["include"]]
 INC = "examples/quickstart/inc_in_c.c"

@@ -1,5 +1,5 @@
-"""Does a reader follow docs/ABI.md? Makes callables of the records in corpus/, asks readers about them, each in a process of
-its own, and says what they got wrong. README.md has the protocol."""
+"""Checks whether a reader follows docs/ABI.md: makes callables from the records in corpus/, asks readers about them,
+each in a separate process, and reports their mistakes. README.md describes the protocol."""
 import argparse
 import collections
 import importlib.util
@@ -14,20 +14,20 @@ import records
 
 READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
-#: Ours that every CPython can have, by module; a compiled one by its source.
+#: Our readers that run on every CPython, by module; a compiled one by its source.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: And with libraries, or where the limited API has what they need.
+#: And those that need libraries, or a limited API with the functions they use.
 MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
-#: Debian's, which the example has to compile with, stands in front of others in a usual PATH.
+#: Debian's, which the example has to compile with; a usual PATH may have others first.
 RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
-#: Of one batch, in seconds.
+#: For one batch, in seconds.
 LIMIT = 900
 Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
 def prepare(reader, folder, headers=None):
-    """Compiles one of ours, with these headers of ours, or leaves a module where it is."""
+    """Compiles one of our readers with these headers, or leaves a module where it is."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
@@ -41,7 +41,7 @@ def prepare(reader, folder, headers=None):
 
 
 def prepare_members(folder, names=("c", "ctypes", "headers")):
-    """Compiles, or copies, the members' modules; "headers" is the provider with ours."""
+    """Compiles or copies the members' modules; "headers" is the provider that uses our headers."""
     for name in names:
         source = os.path.join(records.HERE, "members", name)
         if name in ("c", "headers"):
@@ -60,7 +60,7 @@ def prepare_members(folder, names=("c", "ctypes", "headers")):
 
 
 def pair(provider, reader, folder, python=sys.executable):
-    """[way, name, fault] of each function of a provider, as a reader calls it, in a process of their own."""
+    """Returns [way, name, fault] for each of the provider's functions as a reader calls it, in a separate process."""
     done = subprocess.run([python, os.path.join(records.HERE, "members", "members.py"), provider, reader], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment_of(folder))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -73,7 +73,7 @@ def environment_of(folder):
 
 
 def ask(reader, ids, folder, python):
-    """The answers of a process that is asked for these records, in their order, and how it ended: up to where it died."""
+    """Asks a process about these records. Returns the answers in order, and how it ended: up to where it died."""
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
                               input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -96,7 +96,8 @@ def ask(reader, ids, folder, python):
 
 
 def run(reader, found, folder, python=sys.executable):
-    """Every answer of a reader. A process that dies answers CRASHED for what it was asked, and a new one goes on."""
+    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process goes
+    on."""
     answers = []
     # PyPy has no interface.
     batches = [[record["id"]] for record in found
@@ -110,7 +111,7 @@ def run(reader, found, folder, python=sys.executable):
                 break
             if pending is None and not got:
                 raise RuntimeError(f"{reader} cannot be asked: {errors[-2000:]}")
-            # Between two records: the next has not been asked.
+            # It died between two records: the next has not been asked.
             crashed = pending or (got[-1].id, None)
             answers.append(Answer(*crashed, f"status {status}: {errors[-300:]}", CRASHED))
             batch = batch[batch.index(crashed[0]) + 1:]
@@ -118,13 +119,13 @@ def run(reader, found, folder, python=sys.executable):
 
 
 def load_expected(path=EXPECTED):
-    """{reader: {id: reason}}: what a reader of ours does not do yet."""
+    """Returns {reader: {id: reason}}: what our readers do not do yet."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
 def judge(reader, answers, expected):
-    """(what it got wrong and should not, what is expected to be wrong and is right)"""
+    """Returns (unexpected wrong answers, right answers that are listed as wrong)."""
     listed = expected.get(reader, {})
     bad = [answer for answer in answers if answer.outcome in (WRONG, CRASHED)
            and (answer.outcome == CRASHED or answer.id not in listed)]
@@ -134,7 +135,7 @@ def judge(reader, answers, expected):
 
 
 def report(found, results, expected):
-    """A page in Markdown: counts by verdict, by rule, and by reader."""
+    """Returns a page in Markdown: counts by verdict, by rule, and by reader."""
     lines = ["# Conformance", "", "| layer | " + " | ".join(sorted(records.VERDICTS)) + " |",
              "|---|" + "---|" * len(records.VERDICTS)]
     for layer in sorted(records.LAYERS):

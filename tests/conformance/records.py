@@ -1,4 +1,4 @@
-"""From records to a C extension module that makes a callable of each: corpus/*.json says what, this how."""
+"""Turns the records in corpus/*.json into a C extension module with a callable for each."""
 import glob
 import json
 import os
@@ -16,21 +16,21 @@ FLAGS.update(THREAD_SAFE=0x010000, PURE=0x020000, SHORT=0x040000)
 ALL = 0xffff
 LAYERS = {"entry", "request", "name", "sibling", "instance", "type", "interface", "order", "call", "values"}
 VERDICTS = {"accept", "reject", "free", "trusted"}
-#: Where a table of entries can be, for layers that do not say it themselves.
+#: Where a table of entries can be, for layers that do not name the place themselves.
 TABLE_PLACES = ("name", "def", "object", "instance")
 CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x80, "METHOD": 0x200}
 C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double"}
 MAGIC = 0x5059545950454431
-#: What a header has in front of it where PyPy's codes cannot say what the function takes (4.6).
+#: What a header has in front of it if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
-#: A good entry behind a malformed one.
+#: A good entry that follows a malformed one.
 NEXT = ["d->d", 0, "third"]
 
 
 def corpus(folder=os.path.join(HERE, "corpus")):
-    """Every record, by the order of files and lines."""
+    """Returns every record, in the order of files and lines."""
     found = []
     for path in sorted(glob.glob(folder + "/*.json")):
         with open(path, encoding="utf-8") as file:
@@ -39,34 +39,34 @@ def corpus(folder=os.path.join(HERE, "corpus")):
 
 
 def reasons(path=os.path.join(HERE, "no_record.json")):
-    """Why there is no record of a rule, by its number."""
+    """Returns why a rule has no record, by the rule's number."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
 def rules(path=os.path.join(ROOT, "docs", "ABI.md")):
-    """The numbers of the rules in the text, in its order."""
+    """Returns the numbers of the rules in the text, in its order."""
     with open(path, encoding="utf-8") as file:
         return re.findall(r"(?m)^- \*\*(\d+\.\d+)\*\* ", file.read())
 
 
 def number(value):
-    """An int, a text such as "0x200", or names of flags with "|" between them."""
+    """Returns an int from an int, a text such as "0x200", or names of flags with "|" between them."""
     if isinstance(value, int):
         return value
     return sum(FLAGS[word] if word in FLAGS else int(word, 0) for word in value.split("|"))
 
 
 def asked(record):
-    """(signature, can, equivalent) of the request."""
+    """Returns (signature, can, equivalent) of the request."""
     entries = record.get("entries") or [["d->d", 0, "half"]]
     ask = record.get("ask", {})
     return ask.get("signature", entries[0][0] or "d->d"), number(ask.get("can", ALL)), ask.get("equivalent", True)
 
 
 def variants(record):
-    """(entries, what is found: an index, None for nothing) of the tables that a record of entries is about: its own, and
-    where that is to be rejected the same with a good entry behind it."""
+    """Returns (entries, what is found: an index, None for nothing) of the tables that a record of entries is about: its
+    own table, and if that must be rejected, the same table followed by a good entry."""
     if "tables" in record:
         yield from ((entries, None) for _, entries in record["tables"])
         return
@@ -80,19 +80,19 @@ def variants(record):
 
 
 def wanted(record):
-    """The signatures that are asked for: the record's own, and in `also` what a reader might take it for."""
+    """Returns the signatures to ask for: the record's own, and in `also` those that a reader might mistake it for."""
     own = asked(record)[0]
     also = ["d->d"] if is_of_a_text(record) else []
     return list(dict.fromkeys([own, *also, *record.get("also", [])]))
 
 
 def is_of_a_text(record):
-    """Is it about a text that is no signature, and must not be taken for what it resembles?"""
+    """True if the record is about a text that is no signature and must not be mistaken for the one it resembles."""
     return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
 
 
 def places(record):
-    """Where the record's table is put."""
+    """Returns where the record's table is put."""
     if record["layer"] in ("entry", "request", "call", "values"):
         return tuple(record.get("places", TABLE_PLACES))
     if record["layer"] == "order":
@@ -106,7 +106,7 @@ def c_text(text):
 
 
 def automatic(signature, name, index):
-    """A C function of a scalar signature that gives its place among the overloads, counted from 1."""
+    """Returns a C function with a scalar signature that returns its number among the overloads, counted from 1."""
     arguments, _, result = signature.partition("->")
     types = ", ".join(C_TYPES[letter] + f" a{i}" for i, letter in enumerate(arguments)) or "void"
     unused = " ".join(f"(void)a{i};" for i in range(len(arguments)))
@@ -206,7 +206,8 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
 
 
 def provider_source(found):
-    """A C++ module that is both reader and provider: the wrapper of each record's overloads, which chooses by values."""
+    """Returns a C++ module that is both reader and provider: the wrapper of each record's overloads chooses by
+    values."""
     functions, defs = [], []
     for at, record in enumerate(record for record in found if record["layer"] == "values"):
         names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
@@ -219,7 +220,7 @@ def provider_source(found):
 
 
 def build(found, folder, compiler="gcc"):
-    """The path of the module, compiled with the headers of the interpreter that runs this."""
+    """Returns the path of the module, compiled with the headers of the running interpreter."""
     source = Source()
     for record in found:
         if record["verdict"] != "trusted" and record["layer"] != "type":
@@ -232,15 +233,15 @@ def build(found, folder, compiler="gcc"):
 
 
 def headers():
-    """Where ours are: the installed package's."""
+    """Returns the folder of our headers in the installed package."""
     import typedcall
 
     return typedcall.get_include()
 
 
 def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
-    """A module of C or C++ sources in `folder`, with our headers in `own`; CalledProcessError shows what the compiler
-    says."""
+    """Compiles C or C++ sources to a module in `folder`, with our headers in `own`; CalledProcessError shows the
+    compiler's output."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
     subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-I" + HERE, "-I" + (own or headers()),

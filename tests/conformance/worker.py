@@ -1,4 +1,4 @@
-"""Asks one reader about records, in a process of its own: what the runner starts, and what dies when a reader crashes.
+"""Asks one reader about records, in a separate process: the runner starts it, and it dies if a reader crashes.
 
     worker.py FOLDER READER < ids    prints a line of JSON for each record: its id, where, what was seen, whether that is right;
                                      the last line says "done"
@@ -29,7 +29,7 @@ class Float:
 
 
 def argument(given):
-    """What JSON cannot say is a dict."""
+    """Returns an argument; a dict stands for what JSON cannot express."""
     if not isinstance(given, dict):
         return given
     if "array" in given:
@@ -38,7 +38,7 @@ def argument(given):
 
 
 def make(module, record, index, place):
-    """The callable of one table of the record, there."""
+    """Returns the callable for one table of the record, at that place."""
     name = f"{record['id']}#{index}"
     if record["layer"] == "order":
         (first, _), *others = record["tables"]
@@ -65,12 +65,12 @@ def make(module, record, index, place):
 
 
 def ask(reader, callable_, signature, can, equivalent):
-    """(signature, flags, address), or None."""
+    """Returns (signature, flags, address), or None."""
     return reader.find(callable_, signature, can, equivalent)
 
 
 def ask_for_no_signature(*question):
-    """The same; a reader may refuse by ValueError what is none."""
+    """Does the same; a reader may raise ValueError for an invalid signature."""
     try:
         return ask(*question)
     except ValueError:
@@ -78,7 +78,7 @@ def ask_for_no_signature(*question):
 
 
 def is_same(found, row):
-    """None in what a reader gives is what it cannot know."""
+    """Compares a result with a row; None is what a reader cannot know."""
     return found is not None and all(a is None or a == b for a, b in zip(found, row))
 
 
@@ -96,7 +96,7 @@ def look_for_entries(reader, module, record, place):
             is_none = records.is_of_a_text(record) and wanted == signature
             found = (ask_for_no_signature if is_none else ask)(reader, callable_, wanted, can, equivalent)
             seen.append(repr(found))
-            # What follows answers what it is itself; nobody finds by a text that is no signature.
+            # The following entry matches its own signature; an invalid signature finds nothing.
             is_next = expected is not None and (wanted == rows[expected][0] or not records.is_of_a_text(record))
             right &= is_same(found, rows[expected]) if is_next else found is None
     return "; ".join(seen), right
@@ -116,8 +116,8 @@ def call(function, record, callable_):
 
 
 def choose(reader, record, callable_, is_own):
-    """As call(). Where no entry suits, the answer is Python's: what the callable gives or raises; where that is the wrapper
-    itself (`is_own`), its exception."""
+    """Like call(). If no entry fits, the right answer is Python's: what the callable returns or raises; if that is the
+    wrapper itself (`is_own`), its exception."""
     arguments = tuple(map(argument, record["arguments"]))
     expected, failure = record["gives"], None
     if expected == "boxed":
@@ -189,7 +189,7 @@ def look_for_slot(reader, record, module):
 
 
 def answer(reader, module, record, place):
-    """(what was seen, whether it is right); NotImplementedError where the reader cannot be asked that."""
+    """Returns (what was seen, whether it is right); raises NotImplementedError if the reader cannot be asked that."""
     if record["layer"] == "type":
         return look_for_slot(reader, record, module)
     if record["layer"] == "call":
@@ -220,7 +220,7 @@ def is_for(record, reader):
 
 def main():
     folder, name = sys.argv[1:]
-    # What a reader prints goes elsewhere.
+    # A reader's own output must not mix with ours.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
 
@@ -244,7 +244,7 @@ def main():
     except ImportError as error:
         if not any(record["layer"] == "interface" for record in wanted):
             raise
-        # It refuses the whole module there, as it may.
+        # There it refuses the whole module, which is allowed.
         for record in wanted:
             say(record["id"], "def", repr(error), record["verdict"] == "reject")
         say("done", None, None, None)

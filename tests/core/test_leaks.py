@@ -1,5 +1,5 @@
-# Nothing is left of types, subclasses and instances that are dropped: a thousand of each leave as
-# many objects and blocks as there were, and the metaclass as many references.
+# Types, subclasses and instances that are dropped leave nothing behind: after a thousand of each there are as
+# many objects, blocks and references to the metaclass as before.
 import unittest
 
 import leaks
@@ -58,7 +58,7 @@ class Leaks(unittest.TestCase):
             class C(base, metaclass=Meta):
                 pass
 
-            Meta.made = C  # only a collector that sees a class's own class gets at this
+            Meta.made = C  # found only by a collector that visits a class's own class
             assert slots(C()) == {1: 11}
 
         self.check(use)
@@ -75,7 +75,7 @@ class Leaks(unittest.TestCase):
         self.check(use)
 
     def test_duplicates_refused(self):
-        # make() cannot say an ID twice, but 0x10000 is cut to 0.
+        # make() cannot take an ID twice, but 0x10000 is truncated to 0.
         def use():
             self.assertRaises(ValueError, make, {0: 1, 0x10000: 2})
 

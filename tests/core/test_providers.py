@@ -1,5 +1,5 @@
-# Two providers in one interpreter: they share the metaclass and each other's rows in whatever order
-# they come; a module's rows live as long as one of its module objects does.
+# Two providers in one interpreter: they share the metaclass and each other's rows, in either import order;
+# a module's rows live as long as one of its module objects.
 import gc
 import importlib.util
 import sys
@@ -13,7 +13,7 @@ import provider_b
 
 
 def load_again(module):
-    """A second module object from the same shared object."""
+    """Loads a second module object from the same shared object."""
     spec = importlib.util.spec_from_file_location(module.__name__, module.__file__)
     again = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(again)
@@ -21,7 +21,7 @@ def load_again(module):
 
 
 def run(code):
-    """Runs code in a process of its own, where nothing has been imported."""
+    """Runs code in a separate process, where nothing has been imported."""
     processes.python(code=code)
 
 

@@ -1,4 +1,4 @@
-# Extensible types and the module that has their metaclass, as Python code sees them.
+# Extensible types and the module that holds their metaclass, as Python code sees them.
 import inspect
 import sys
 import unittest

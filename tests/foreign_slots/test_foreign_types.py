@@ -1,4 +1,4 @@
-# Slots registered for the types of other people's modules.
+# Slots registered for types of other modules.
 import collections
 import datetime
 import enum

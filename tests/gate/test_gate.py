@@ -1,5 +1,5 @@
-"""What decides: which failures run again, which skips are expected, what is kept for a tree and a machine,
-and what a run prints and ends with."""
+"""The gate's decisions: which failures run again, which skips are expected, what is cached for a tree and a
+machine, and what a run prints and returns."""
 import contextlib
 import io
 import json
@@ -89,7 +89,7 @@ class RunAgain(unittest.TestCase):
 
 
 class BazelEvents(unittest.TestCase):
-    """Of one `bazel test`, written as Bazel writes them."""
+    """The events of one `bazel test`, as Bazel writes them."""
 
     def cases(self, *targets, exit_code=3):
         with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +119,7 @@ class BazelEvents(unittest.TestCase):
         (case,) = self.cases(("//a:b", "FAILED", xml % 139, "what it printed"))
         self.assertEqual((case.name, case.outcome, case.is_final), ("//a:b", FAILED, True))
         self.assertIn("what it printed", case.log)
-        # A script that has failed may have had bad luck.
+        # A failed script may have been unlucky.
         (case,) = self.cases(("//a:b", "FAILED", xml % 1, "what it printed"))
         self.assertEqual((case.target, case.is_final), ("//a:b", False))
 
@@ -213,7 +213,7 @@ class Expected(unittest.TestCase):
 
 
 class InAFolder(unittest.TestCase):
-    """A repository of its own, with a cache of its own."""
+    """A separate repository with a separate cache."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -233,7 +233,7 @@ class InAFolder(unittest.TestCase):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def enterContext(self, manager):  # unittest has it from 3.11 on
+    def enterContext(self, manager):  # unittest has it since 3.11
         self.addCleanup(manager.__exit__, None, None, None)
         return manager.__enter__()
 
@@ -295,7 +295,7 @@ class Kept(InAFolder):
 
 
 class Ignored(unittest.TestCase):
-    """What a part says that it does not depend on."""
+    """What a part declares that it does not depend on."""
 
     def test_headers_that_pypys_compiler_refuses(self):
         include = sysconfig.get_path("include")
@@ -312,7 +312,7 @@ class Ignored(unittest.TestCase):
 
 
 class OtherMachine(unittest.TestCase):
-    """What is no file of the tree and changes results anyway."""
+    """Inputs outside the tree that change results."""
 
     def test_an_interpreter_of_the_same_name(self):
         import interpreters
@@ -335,7 +335,7 @@ class OtherMachine(unittest.TestCase):
         self.assertEqual(self.described(packages="installed libgtest-dev 1\ninstalled vim 2"), described)
 
     def described(self, compiler="c++ 1", packages="installed libgtest-dev 1"):
-        """What tools/setup writes for Bazel, on a machine with this compiler and these of Debian's packages."""
+        """Returns what tools/setup writes for Bazel on a machine with this compiler and these Debian packages."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in (("c++", compiler), ("cc", "cc 1"), ("clang", "clang 1"), ("dpkg-query", packages)):
                 path = os.path.join(folder, name)
@@ -352,10 +352,10 @@ class OtherMachine(unittest.TestCase):
 
 
 class Runs(InAFolder):
-    """Runs of parts that are made up."""
+    """Runs of made-up parts."""
 
     def run_parts(self, *plan, is_kept=False, is_full=False, not_run=(), kind=""):
-        """(what it printed, its status)"""
+        """Returns (the output, the exit status)."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), \
                 unittest.mock.patch.object(expected, "entries", return_value={"skip": [], "fail": []}):
@@ -428,7 +428,7 @@ class Runs(InAFolder):
         self.assertEqual((self.ran, status), (["two", "three"], 0))
         self.assertIn("one: passed before, for the same tree", printed)
         self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
-        # The gate does not look at what passed before, nor anyone at what a run of another kind has.
+        # The gate ignores earlier passes, and no run uses the results of another kind of run.
         self.run_parts(self.part("one", ("a b", PASSED)))
         self.assertEqual(self.ran, ["one"])
         self.run_parts(self.part("four", ("a b", PASSED)), kind="-other")
@@ -441,7 +441,7 @@ class Runs(InAFolder):
         self.ends(int(printed))
 
     def ends(self, child):
-        """A signal that was sent may take a while."""
+        """Waits: a signal may take a while to arrive."""
         with contextlib.suppress(ProcessLookupError):
             descriptor = os.pidfd_open(child)
             self.addCleanup(os.close, descriptor)

@@ -1,5 +1,5 @@
-# What happens to slots when `__bases__`, `__class__` or the metaclass of a finished class is
-# assigned, and when a class ends: is brought back by its finaliser, or looked at while it goes.
+# What happens to slots when `__bases__`, `__class__` or the metaclass of a finished class is assigned, and
+# when a class dies: its finaliser resurrects it, or it is looked up while it is being destroyed.
 import gc
 import unittest
 import weakref
@@ -66,7 +66,7 @@ class BasesAssigned(unittest.TestCase):
             made.__bases__ = (self.Left,)
         for each in (obj, cls()):
             check_answers(self, each, [])
-        check_answers(self, late(), BASE)  # nobody had looked: this is its first time
+        check_answers(self, late(), BASE)  # not looked up before: this is its first time
 
     def test_in_a_finaliser_of_the_dropped_base(self):
         class Meta(Metaclass):
@@ -139,7 +139,7 @@ class ClassAssigned(unittest.TestCase):
         one, two = (type(name, (override,), {"__slots__": ()}) for name in ("One", "Two"))
         late = type.__new__(Metaclass, "Late", (override,), {"__slots__": ()})
         obj = one()
-        obj.__class__ = late  # nobody has looked at that one
+        obj.__class__ = late  # not looked up yet
         check_answers(self, obj, slots((1, 1111), (2, 22)))
         obj.__class__ = two
         check_answers(self, obj, slots((1, 1111), (2, 22)))

@@ -1,5 +1,5 @@
-# The table of ways to derive a class from extensible ones: each entry makes a class, and says which
-# table its instances, and those of a subclass that adds nothing, must offer, in which order.
+# The table of ways to derive a class from extensible ones: each entry makes a class, and gives the table that
+# its instances, and those of a subclass that adds nothing, must offer, in that order.
 import functools
 import gc
 import sys
@@ -11,7 +11,7 @@ import weakref
 from slot_ids import bare, check_answers, slots
 from slot_tools import Metaclass, address, check, make
 
-# Behind a skipped position; overlaps with Other in 2.
+# After a skipped position; overlaps with Other in 2.
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
@@ -41,7 +41,7 @@ class Last:
 
 
 class Entries:
-    """A base that stands for others (PEP 560)."""
+    """A base that is replaced by others (PEP 560)."""
 
     def __init__(self, *bases):
         self.bases = bases
@@ -214,7 +214,7 @@ def type_called():
 
 @way(BASE)
 def subclass_of_both_a_late_comer_and_the_base():
-    """A class without slots but with our metaclass is in front."""
+    """A class without slots but with our metaclass comes first."""
     return type("X", (Metaclass("N", (), {}), Base), {})
 
 
@@ -304,7 +304,7 @@ class EveryWay(unittest.TestCase):
     def one(self, function, expected):
         cls = function()
         self.assertTrue(issubclass(type(cls), Metaclass))
-        # The subclass first: it must not depend on whether its base was looked at.
+        # The subclass first: it must not depend on whether its base was looked up.
         child = type("Child", (cls,), {})
         self.check(bare(child), expected)
         self.check(bare(cls), expected)
@@ -336,7 +336,7 @@ class EveryWay(unittest.TestCase):
 
 
 class ExtensibleMetaclasses(unittest.TestCase):
-    """A class can be extensible and be a class of classes, too."""
+    """A class can be extensible and a metaclass at the same time."""
 
     def test_a_metaclass_that_offers_slots_itself(self):
         class Meta(Metaclass, Other):

@@ -1,5 +1,5 @@
-# Subclasses that another C extension makes, which was compiled separately and knows nothing of
-# slots: through `type`, through the bases' metaclass, past tp_init, and from a PyType_Spec.
+# Subclasses made by another C extension, which was compiled separately and knows nothing of slots: through
+# `type`, through the bases' metaclass, bypassing tp_init, and from a PyType_Spec.
 import gc
 import sys
 import unittest
@@ -82,7 +82,7 @@ class ForeignClasses(unittest.TestCase):
                     self.assertRaises(TypeError, function, bases)
         check_answers(self, Base(), BASE)
 
-    @only_if(sys.version_info >= (3, 12))  # before, they take no notice of metaclasses
+    @only_if(sys.version_info >= (3, 12))  # older versions ignore metaclasses
     def test_specs(self):
         for name, function in SPECS.items():
             with self.subTest(name):
@@ -90,10 +90,10 @@ class ForeignClasses(unittest.TestCase):
                 self.check(function, (Plain, Base), BASE)
                 self.check(function, (Base, Other), BASE_OTHER)
 
-    @only_if(sys.version_info < (3, 12))  # since then they take the bases' metaclass
+    @only_if(sys.version_info < (3, 12))  # newer versions use the bases' metaclass
     def test_specs_whose_classes_get_type_as_their_metaclass(self):
-        """Such a class has no room for slots, and says so. A class below it that has our metaclass
-        again inherits all of them."""
+        """Such a class has no room for slots, and reports that. A class below it with our metaclass inherits all of
+        them again."""
         for name, function in SPECS.items():
             with self.subTest(name):
                 self.check(function, (Base,), None)

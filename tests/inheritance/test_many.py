@@ -1,5 +1,5 @@
-# What grows: types that are in the MRO of each other, tables of many slots. Everything is
-# looked at once; with a factorial or a square in the time that it takes, this would not end.
+# Large cases: types that are in each other's MRO, tables of many slots. Everything is looked up once; if the
+# time were quadratic or factorial, this would not end.
 import ctypes
 import gc
 import itertools
@@ -20,7 +20,7 @@ class Forgetful(Metaclass):
 
 
 def resolve(cls):
-    """What a class statement does, and a look-up cannot: it raises what goes wrong."""
+    """Does what a class statement does and a look-up cannot: raises the error."""
     Metaclass.__init__(cls, cls.__name__, (), {})
 
 
@@ -36,7 +36,7 @@ class Counting(dict):
 
 
 def in_each_others_mro(count, others_of):
-    """Classes that nobody has resolved yet; others_of(i) says whom the i-th has in its MRO."""
+    """Makes classes that are not resolved yet; others_of(i) gives the others in the i-th one's MRO."""
     others = {}
 
     class Mutual(Metaclass):
@@ -71,7 +71,7 @@ def change_when_read(classes, read, changed, others):
 
 
 class Changing(Counting):
-    """A declaration that does something when it is read."""
+    """A declaration that runs code when it is read."""
 
     change = staticmethod(lambda: None)
 
@@ -125,7 +125,7 @@ class EachOther(unittest.TestCase):
         self.check_settled(classes)
 
     def test_a_chain_that_mro_does_not_show(self):
-        """Only the next one is in each one's MRO."""
+        """Each class has only the next one in its MRO."""
         count = 3000
         classes = in_each_others_mro(count, lambda i: [i + 1] if i + 1 < count else [])
         found = dict(table(bare(classes[0])))
@@ -160,7 +160,7 @@ class EachOther(unittest.TestCase):
         self.assertEqual(find(bare(classes[0]), ID(102)), 2)
 
     def test_bases_assigned_meanwhile(self):
-        """A declaration's code gives the class that is asked for another base."""
+        """Code in a declaration gives the class that is looked up another base."""
         class Assigning(Counting):
             def items(self):
                 child.__bases__ = (other,)
@@ -177,7 +177,7 @@ class EachOther(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """A signal comes while no Python code runs: the next base is not looked at any more."""
+    """A signal arrives while no Python code runs: the next base is not looked up any more."""
     def setUp(self):
         if threading.current_thread() is not threading.main_thread():
             self.skipTest("signals come to the main thread only")

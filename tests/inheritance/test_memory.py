@@ -1,6 +1,5 @@
-# What an extensible class may cost above a plain one, as Python sees it. memory_test.cc counts at
-# the allocators; this is the size of the type object itself, which `__basicsize__` of the metaclass
-# says.
+# The memory limit of an extensible class above a plain one, as Python sees it. memory_test.cc counts at the
+# allocators; this is the size of the type object itself, the metaclass's `__basicsize__`.
 import sys
 import unittest
 

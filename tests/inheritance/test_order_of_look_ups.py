@@ -1,5 +1,5 @@
-# What a class offers must not depend on which of its bases someone has looked at before: bases
-# that came past the metaclass's tp_init are settled at their first look-up, or at a subclass's.
+# A class's slots must not depend on which of its bases was looked up before: bases that bypassed the
+# metaclass's tp_init are settled at their first look-up, or at a subclass's.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
@@ -55,7 +55,7 @@ class OrderOfLookUps(unittest.TestCase):
         check_answers(self, bare(cls), slots((1, 11), (5, 55)))
 
     def test_classes_that_are_in_the_mro_of_each_other(self):
-        """Only a metaclass's mro() can do that; it must not recurse for ever."""
+        """Only a metaclass's mro() can do that; it must not recurse endlessly."""
         others = {}
 
         class Mutual(Metaclass):
@@ -87,7 +87,7 @@ class OrderOfLookUps(unittest.TestCase):
                     made.append(None)
                     (middle,) = declared.__subclasses__()
                     made[0] = type("Child", (middle,), {"__customslots__": {ID(4): 44}})
-                    # The metaclass has not settled it: what it would inherit is not there yet.
+                    # The metaclass has not settled it: the slots that it would inherit are not there yet.
                     self.seen = find(bare(made[0]), ID(3))
                     self.refused = None
                     try:
@@ -128,7 +128,7 @@ class GivenByC(unittest.TestCase):
 
 class LettingGo(unittest.TestCase):
     def test_of_the_class_being_read(self):
-        """The declaration's code drops the last reference to the class whose slots are sought."""
+        """The declaration's code drops the last reference to the class whose slots are looked up."""
         def sub():
             return type("S", (Base,), {"__slots__": ()})
 

@@ -22,7 +22,7 @@ from slot_tools import Metaclass, make
 Base = make(slots(None, (1, 11), (2, 22)))
 BASE = slots(None, (1, 11), (2, 22))
 T = typing.TypeVar("T")
-since_310 = only_if(sys.version_info >= (3, 10))  # with which slots=True came
+since_310 = only_if(sys.version_info >= (3, 10))  # for slots=True
 
 
 class ABCMeta(abc.ABCMeta, Metaclass):

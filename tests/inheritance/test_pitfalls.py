@@ -1,5 +1,5 @@
-# Pitfalls of types in the SEPs and elsewhere, one test each, and where the others are tested. Names
-# without a file are in this one; behind a .cc file stand gtest cases.
+# Pitfalls of types in the SEPs and elsewhere: one test each, or where other tests cover them. Names without
+# a file are in this one; after a .cc file come gtest cases.
 #
 # SEP 200
 #   layout of slot and type                     tests/abi/abi_assertions.h
@@ -63,9 +63,9 @@ Base = make(slots((1, 11), (2, 22)))
 BASE = slots((1, 11), (2, 22))
 T = typing.TypeVar("T")
 MATCH_SELF = 1 << 22
-since_310 = only_if(sys.version_info >= (3, 10))  # with which match and the flag came
+since_310 = only_if(sys.version_info >= (3, 10))  # for match and the flag
 
-# CPython gives the flag to these and to their subclasses.
+# CPython sets the flag for these and their subclasses.
 MATCHED_BY_THEMSELVES = [5, True, 1.5, "text", b"bytes", bytearray(), (), [], {}, set(),
                          frozenset()]
 
@@ -143,7 +143,7 @@ class Bases(unittest.TestCase):
         class D(Plain, Base):
             pass
 
-        self.assertIs(D.__base__, Plain)  # what copying from tp_base would go by
+        self.assertIs(D.__base__, Plain)  # copying from tp_base would use this
         check_answers(self, D(), BASE)
 
     def test_generic_first(self):
@@ -157,7 +157,7 @@ class Bases(unittest.TestCase):
             check_answers(self, cls(), BASE)
 
     def test_metaclass_called_on_object(self):
-        # The memory behind the static `object` is nobody's: ASan would see it read.
+        # The memory after the static `object` is unallocated: ASan would report a read.
         for bases in ((object,), (), (int,), (Exception,), (type,)):
             cls = type(Base)("X", bases, {})
             check_answers(self, bare(cls) if bases != (type,) else cls("Y", (), {}), [])
@@ -187,7 +187,7 @@ class Bases(unittest.TestCase):
         self.assertNotIn("__new__", vars(Metaclass))
         self.assertIs(Metaclass.__new__, type.__new__)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # 3.12 warns of a metaclass's tp_new
+            warnings.simplefilter("error")  # 3.12 warns about a metaclass's tp_new
             check_answers(self, make(slots((3, 33)), (Base,))(), BASE + slots((3, 33)))
             cls = foreign.by_spec((Base,))
         if sys.version_info >= (3, 12):

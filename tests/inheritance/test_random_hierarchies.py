@@ -1,9 +1,9 @@
-# Thousands of random class hierarchies: types made in C with random tables, Python subclasses,
-# plain classes, mixins, diamonds, types past tp_init, all looked at in random order. What the
-# library says is compared with slot_rule.py.
+# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain classes,
+# mixins, diamonds, types that bypass tp_init, all looked up in random order. Each answer of the library is
+# compared with slot_rule.py.
 #
-# TYPEDCALL_HIERARCHIES says how many (default below), each with a seed of its own, from
-# TYPEDCALL_SEED on; TYPEDCALL_HIERARCHY_SEED repeats one: a failure prints its seed.
+# TYPEDCALL_HIERARCHIES is their number (default below); each has its own seed, counted from
+# TYPEDCALL_SEED. TYPEDCALL_HIERARCHY_SEED repeats one: a failure prints its seed.
 import gc
 import os
 import random
@@ -21,7 +21,7 @@ POINTER_IDS = [0x7000, 0x7f0000001000]
 
 
 class Reversing(Metaclass):
-    """Python code decides the MRO; the rule goes by whatever it decides."""
+    """Python code decides the MRO; the rule follows its decision."""
 
     def mro(cls):
         first, *bases, last = super().mro()
@@ -38,10 +38,10 @@ class Hierarchy:
         self.random = random.Random(seed)
         self.rule = Rule()
         self.types = []    # extensible ones
-        # Without a dict: CPython's PyType_From* crashes itself (foreign types too) when a base that
-        # is not the first one has one.
+        # Without a dict: CPython's PyType_From* itself crashes (for foreign types too) if a base other than the
+        # first has one.
         self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
-        self.pending = {}  # type that nobody has looked at and nothing has resolved -> own slots
+        self.pending = {}  # type that is neither looked up nor resolved yet -> own slots
         self.refused = 0
 
     def slots(self):
@@ -53,7 +53,7 @@ class Hierarchy:
         return own
 
     def body(self):
-        """A class body with own slots or without, and what they are."""
+        """Returns a class body, with own slots or without, and what they are."""
         space = {"__slots__": ()}
         own = self.slots() if self.random.random() < 0.4 else []
         own = [pair for pair in own if pair[0] != SKIP]
@@ -68,7 +68,7 @@ class Hierarchy:
             base = self.random.choice(pool)
             if base not in chosen:
                 chosen.append(base)
-        # Later classes first, object last: most MROs are consistent then.
+        # Later classes first, object last: then most MROs are consistent.
         if self.random.random() < 0.8:
             chosen.sort(key=pool.index, reverse=True)
             chosen.sort(key=lambda base: base is object)
@@ -82,14 +82,14 @@ class Hierarchy:
                 self.rule.add(cls, self.pending.pop(cls))
 
     def settle_bases(self, bases):
-        """A class that is settled settles its bases first; the library is not asked here."""
+        """A class that is settled settles its bases first, without a look-up in the library."""
         for base in bases:
             for cls in base.__mro__[::-1]:
                 if cls in self.pending:
                     self.rule.add(cls, self.pending.pop(cls))
 
     def made(self, cls, own, past=False):
-        """Enters a class: settled by the metaclass's __init__, or not if that did not run."""
+        """Records a class: settled by the metaclass's __init__, or not if that did not run."""
         self.types.append(cls)
         if past or isinstance(cls, Forgetful):
             self.pending[cls] = own
@@ -178,7 +178,7 @@ class RandomHierarchies(unittest.TestCase):
         finally:
             gc.enable()
         if ONE_SEED is None:
-            # The generator is worth something only if it makes the shapes that matter.
+            # The generator is useful only if it makes the shapes that matter.
             self.assertGreater(types, 3 * HIERARCHIES)
             self.assertGreater(several, HIERARCHIES // 2)
             self.assertLess(refused, types // 2)
@@ -187,7 +187,7 @@ class RandomHierarchies(unittest.TestCase):
 
 
 class TheRuleItself(unittest.TestCase):
-    """A few tables written down by hand, so that rule and library cannot be wrong together."""
+    """A few tables written by hand, so that rule and library cannot both be wrong unnoticed."""
 
     def check(self, expected, own, *bases):
         rule = Rule()

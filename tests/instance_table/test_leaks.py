@@ -1,6 +1,5 @@
-# Thousands of callables with tables, replaced and refused and dropped, leak no reference and no
-# object. Tables come from the raw allocator, which sys.getallocatedblocks() does not see:
-# test_resident.py is for them.
+# Thousands of callables with tables, replaced, refused and dropped, leak no reference and no object. Tables come
+# from the raw allocator, which sys.getallocatedblocks() does not see; test_resident.py covers them.
 import unittest
 
 import leaks
@@ -25,7 +24,7 @@ def use():
         p.offer(2)
         assert consumer.value(p, 1.0) == 6.0
         if cls is Sub:
-            p.itself = p  # for the garbage collector
+            p.itself = p  # a cycle for the garbage collector
 
 
 def refuse():

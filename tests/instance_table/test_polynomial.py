@@ -1,5 +1,5 @@
-# Instances of an extension module's type are callables: Python calls them boxed, and a consumer that
-# was compiled apart finds their native functions, also on instances of Python subclasses.
+# Instances of an extension module's type are callable: Python calls them boxed, and a separately compiled
+# consumer finds their native functions, also on instances of Python subclasses.
 import sys
 import threading
 import unittest
@@ -162,7 +162,7 @@ class Subclasses(unittest.TestCase):
 
         p = Negative([1, 2])
         self.assertEqual(p(3), -7.0)
-        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # there, but not offered
+        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # present, but not offered
         with self.assertRaisesRegex(TypeError, "offers no native signature"):
             consumer.value(p, 3.0)
 

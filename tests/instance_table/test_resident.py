@@ -1,5 +1,5 @@
 # Thousands of tables, dropped and replaced, leak no memory. They come from the raw allocator, which
-# sys.getallocatedblocks() does not see: the process's own size shows them.
+# sys.getallocatedblocks() does not see, so this measures the size of the process.
 import os
 import unittest
 
@@ -11,10 +11,10 @@ from test_leaks import use
 SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 
 
-@only_if(not SANITIZED)  # the sanitizer keeps freed memory; memory_test counts exactly
+@only_if(not SANITIZED)  # sanitizers keep freed memory; memory_test counts exactly
 class Tables(unittest.TestCase):
     def test_dropped(self):
-        # A table leaked on each of these would be more than five megabytes.
+        # If each of these leaked a table, that would be more than five megabytes.
         leaks.check(use, 15000, warm_up=15000, kilobytes=2500, kilobytes_of=leaks.peak)
 
     def test_switched(self):
@@ -24,5 +24,5 @@ class Tables(unittest.TestCase):
             p.offer(1)
             p.offer(2)
 
-        # Once: a peak grows in the first round alone.
+        # Only once: a peak grows in the first round alone.
         leaks.check(switch, 100000, warm_up=0, kilobytes=2000, kilobytes_of=leaks.peak, rounds=1)

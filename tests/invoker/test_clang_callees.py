@@ -1,5 +1,5 @@
-"""Narrow arguments reach functions that clang has compiled: it relies on the caller to extend them
-to an int, which gcc does not. By typedcall::function, trampoline, register image and libffi."""
+"""Narrow arguments reach functions compiled by clang, which relies on the caller to extend them to an int (gcc does
+not): through typedcall::function, trampoline, register image and libffi."""
 import ctypes
 import os
 import platform
@@ -56,7 +56,7 @@ class ClangCallees(unittest.TestCase):
                 self.check("seven_" + name, letter, 7 * letter + "->l", value, 106 * value)
 
     def test_results(self):
-        # What is above a narrow result is rubbish, and is not part of it.
+        # The bits above a narrow result are garbage, and not part of it.
         for letter, name, low, high in TYPES:
             for value in {low, high, 0x123456789abcdef, -1, 0x80, 0x8000, 0x80000000}:
                 if letter == "?":
@@ -65,8 +65,8 @@ class ClangCallees(unittest.TestCase):
                     expected = (value - low) % (high - low + 1) + low
                 self.check("result_" + name, letter, "l->" + letter, value, expected)
 
-    @only_if(platform.machine() == "x86_64")  # callees of AAPCS64 extend themselves
+    @only_if(platform.machine() == "x86_64")  # under AAPCS64 the callee extends
     def test_clang_relies_on_its_caller(self):
-        # Else the tests above could not fail.
+        # Without this, the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)
         self.assertNotEqual(got, 0xff)

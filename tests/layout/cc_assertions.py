@@ -1,32 +1,32 @@
-"""Which GoogleTest cases cannot fail: those without an EXPECT, ASSERT or FAIL, neither in their body
-nor in a function or class of the tests that the body names."""
+"""Finds GoogleTest cases that cannot fail: those without an EXPECT, ASSERT or FAIL, both in their body and in the
+functions and classes of the tests that the body names."""
 import pathlib
 import re
 
-# What is not code comes first, so that a quote in a comment begins no text.
+# Comments and strings come first, so that a quote in a comment does not start a string.
 NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![\da-fA-F])\'(?:[^\'\\\n]|\\.)+\'',
     re.DOTALL)
 CASE = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*\{", re.MULTILINE)
-# A function's name and what may stand between its parameters and its body; or a class's name.
+# A function's name, and what may be between its parameters and its body; or a class's name.
 DEFINED = re.compile(
     r"\b(\w+)\([^;{}]*\)\s*(?:const\b|noexcept\b|override\b|->\s*[\w:<>]+|\s)*(?::[^;{}]*)?\{"
     r"|\b(?:class|struct)\s+(\w+)[^;{}()]*\{")
 MACRO = re.compile(r"^#\s*define\s+(\w+)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 ASSERTION = re.compile(r"\b(?:EXPECT|ASSERT)_\w+\s*\(|\b(?:FAIL|ADD_FAILURE|GTEST_FAIL)(?:_AT)?\s*\(")
-# Says itself that it tests nothing, where its subject is not there.
+# Reports that it tests nothing if its subject is missing.
 SKIP = re.compile(r"\s*GTEST_SKIP\(\)[^;]*;\s*")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"tests/([^"]+)"', re.MULTILINE)
 NO_FUNCTIONS = {"if", "for", "while", "switch", "catch", "TEST", "TEST_F", "TEST_P", "TYPED_TEST"}
 
 
 def without_comments_and_texts(code):
-    """The same lines; of a comment or a text nothing is left that could be taken for code."""
+    """Returns the same lines without comments, and without the contents of strings."""
     return NO_CODE.sub(lambda found: '""' + "\n" * found.group().count("\n"), code)
 
 
 def block(code, start):
-    """What is between the brace before `start` and its partner."""
+    """Returns the text between the brace before `start` and its partner."""
     depth = 1
     for brace in re.finditer(r"[{}]", code[start:]):
         depth += 1 if brace.group() == "{" else -1
@@ -36,11 +36,11 @@ def block(code, start):
 
 
 class Source:
-    """A file's code, and the blocks that have a name."""
+    """A file's code, and its named blocks."""
 
     def __init__(self, text):
         self.code = without_comments_and_texts(text)
-        # In a text nothing was left of the path.
+        # In the code without strings the path is gone.
         self.includes = INCLUDE.findall(text)
         self.named = [(found.group(1) or found.group(2), block(self.code, found.end()))
                       for found in DEFINED.finditer(self.code)]
@@ -48,7 +48,7 @@ class Source:
 
 
 def asserting_names(sources):
-    """Names of functions, classes and macros that assert, by themselves or by others of them."""
+    """Returns the names of functions, classes and macros that assert, directly or through others."""
     blocks = [(name, body) for source in sources for name, body in source.named
               if name not in NO_FUNCTIONS]
     known = set()
@@ -73,7 +73,7 @@ class Tree:
         return self._sources[path]
 
     def reachable(self, path):
-        """A file, the tests' headers that it includes, and the sources beside these."""
+        """Returns a file, the test headers that it includes, and the sources beside these."""
         found, waiting = [], [path]
         while waiting:
             path = waiting.pop()
@@ -87,7 +87,7 @@ class Tree:
 
 
 def faults(folder):
-    """A line for every case below a folder that cannot fail."""
+    """Returns a line for every case in a folder that cannot fail."""
     tree, found = Tree(folder), []
     for path in sorted(tree.folder.rglob("*.cc")):
         path = path.relative_to(folder).as_posix()

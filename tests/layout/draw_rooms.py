@@ -1,5 +1,5 @@
-"""Draws docs/explanation/rooms.svg from what the files of core, typedcall and the Python package include and import.
-Run it when the test of the rooms says that the picture is an old one."""
+"""Draws docs/explanation/rooms.svg from the includes and imports of core, typedcall and the Python package. Run it
+when the rooms test says that the picture is outdated."""
 import collections
 import html
 import pathlib
@@ -18,7 +18,7 @@ STYLE = """\
       text { fill: #e6edf3 } rect { fill: #0d1117; stroke: #6cb6ff } path { stroke: #6e7681 }
       .ground { fill: #172131 } .note { stroke: #172131 }
     }"""
-# Of rooms that are alone in their row.
+# For rooms that are alone in their row.
 CAPTIONS = {
     "core base": "slots, their IDs, platforms; Python.h alone",
     "core": "what you include: custom slots, the metaclass, the rendezvous",
@@ -27,7 +27,7 @@ CAPTIONS = {
 
 
 def headers():
-    """{room: the rooms that it includes} of core and typedcall, without what includes the top again."""
+    """Returns {room: the rooms that it includes} of core and typedcall, without includes that lead back to the top."""
     found = collections.defaultdict(set)
     for path, text in test_layout.sources("core", "typedcall"):
         room = test_layout.room_of(path)
@@ -42,7 +42,7 @@ def headers():
 
 
 def package():
-    """{room: the rooms that it uses} of the Python package."""
+    """Returns {room: the rooms that it uses} of the Python package."""
     found = collections.defaultdict(set)
     for module, other in test_rooms.arrows():
         room, used = test_rooms.room_of(module), test_rooms.room_of(other)
@@ -52,12 +52,12 @@ def package():
 
 
 def reached(graph, room):
-    """All rooms that one leads to."""
+    """Returns all rooms that can be reached from one."""
     return set().union(graph[room], *(reached(graph, other) for other in graph[room])) if graph[room] else set()
 
 
 def rows(graph):
-    """The rooms by their heights: each is one above the highest that it uses."""
+    """Returns the rooms by height: each is one above the highest that it uses."""
     heights = {}
 
     def height(room):
@@ -72,7 +72,7 @@ def rows(graph):
 
 
 def panel(title, graph, captions, top):
-    """(elements, the height that they take)."""
+    """Returns (elements, their height)."""
     listed = rows(graph)
     height = 40 + ROW * len(listed)
     made = [f'<rect class="ground" x="10" y="{top}" width="{WIDTH - 20}" height="{height}" rx="8"/>',
@@ -97,7 +97,7 @@ def panel(title, graph, captions, top):
 
 
 def picture():
-    """The SVG."""
+    """Returns the SVG."""
     # The first words of each folder's docstring.
     captions = {path.parent.name: re.split(r"[.:;]\s", test_rooms.docstring(path) + " ")[0].replace("\n", " ")
                 for path in test_rooms.PACKAGE.glob("*/__init__.py")}

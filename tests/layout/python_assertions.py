@@ -1,13 +1,13 @@
-"""Which test methods cannot fail: those that assert nothing, neither by themselves nor in a function
-of the tests that they call, and those that return in the middle, which is a skip that nobody sees."""
+"""Finds test methods that cannot fail: those that assert nothing, neither themselves nor in a function of the tests
+that they call, and those that return in the middle, which is a hidden skip."""
 import ast
 import pathlib
 import unittest
 
-# They raise when the child has failed.
+# These raise if the child fails.
 CHECKED_CALLS = {"check_call", "check_output"}
 CASE_METHODS = {name for name in dir(unittest.TestCase) if name.startswith("assert")}
-# They call what they are given in a thread, where a failure is nobody's.
+# These call their arguments in a thread, where a failure is lost.
 THREADS = {"Thread", "Timer", "submit", "start_new_thread"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -46,14 +46,14 @@ class Source:
 
 
 class Tree:
-    """The Python files of a folder, read when they are asked for."""
+    """The Python files of a folder, read on demand."""
 
     def __init__(self, folder):
         self.paths = sorted(pathlib.Path(folder).rglob("*.py"))
         self._sources, self._answers = {}, {}
 
     def find(self, module, importer):
-        """The file of a module that `importer` imports: its neighbour first, else the only one."""
+        """Returns the file of a module that `importer` imports: the one in its folder, or else the only one."""
         named = [path for path in self.paths if path.stem == module.rpartition(".")[2]]
         beside = [path for path in named if path.parent == importer.parent]
         return (beside or (named if len(named) == 1 else [None]))[0]
@@ -64,7 +64,7 @@ class Tree:
         return self._sources[path]
 
     def member(self, source, name):
-        """(source, function or class) that a name of the module `source` means, or None."""
+        """Returns (source, function or class) for a name of the module `source`, or None."""
         if name in source.functions:
             return source, source.functions[name]
         if name in source.classes:
@@ -73,7 +73,7 @@ class Tree:
         return self.member(self.source(path), member) if member else None
 
     def _module(self, source, node):
-        """The source of the module that an expression means, also by way of another one, or None."""
+        """Returns the source of the module that an expression refers to, also through another module, or None."""
         if isinstance(node, ast.Attribute):
             source, name = self._module(source, node.value), node.attr
         else:
@@ -84,7 +84,7 @@ class Tree:
         return self._module(self.source(path), ast.Name(member))
 
     def method(self, source, owner, name):
-        """(source, class, method) by the class or its bases, as far as they are of the tests."""
+        """Returns (source, class, method), looked up in the class and those of its bases that belong to the tests."""
         for node in owner.body:
             if isinstance(node, FUNCTIONS) and node.name == name:
                 return source, owner, node
@@ -102,9 +102,9 @@ class Tree:
         return None
 
     def asserts(self, source, owner, function, outer=()):
-        """Has a function, whose class is `owner`, an assertion? `outer` are those around it."""
+        """True if a function contains an assertion. `owner` is its class; `outer` are the functions around it."""
         if function not in self._answers:
-            self._answers[function] = False  # For one that calls itself.
+            self._answers[function] = False  # For recursion.
             around = (*outer, function)
             local = {}
             for node in (node for each in around for node in _own(each)):
@@ -134,20 +134,20 @@ class Tree:
                 for each in node.keywords):
             return True
         if name in CASE_METHODS and isinstance(node.func, ast.Attribute):
-            # Not what is said of constants: it is always so, or never.
+            # Assertions about constants do not count: they always hold, or never.
             return any(not isinstance(each, ast.Constant) for each in node.args)
         if name == "fail":
             return True
         called = self._meant(source, owner, node.func, local)
         if not called and name and name.startswith("assert_"):
-            return True  # numpy.testing's
-        if name not in THREADS:  # What a function is given, it calls.
+            return True  # from numpy.testing
+        if name not in THREADS:  # A function calls its arguments.
             called += [found for each in node.args if isinstance(each, ast.Name)
                        for found in local.get(each.id, ())]
         return any(self.asserts(*found) for found in called)
 
     def _meant(self, source, owner, node, local):
-        """What `asserts` takes, for every function of the tests that an expression may mean."""
+        """Returns arguments for `asserts`, for every function of the tests that an expression may refer to."""
         if isinstance(node, ast.Name):
             if node.id in local:
                 return local[node.id]
@@ -165,13 +165,13 @@ class Tree:
                 return [found]
             if name in source.aliases:
                 return _runs(self.member(source, source.aliases[name]))
-        # An object's, or one that the class which is mixed with this brings: by its name.
+        # A method of an object, or of the class that this is mixed with: found by its name.
         near = [source, *map(self.source, {path for path, _ in source.imports.values()})]
         return [(each, None, method) for each in near for method in each.methods.get(name, ())]
 
 
 def _own(function):
-    """The nodes of a function without those of functions in it, which are called or not."""
+    """Returns a function's nodes without those of nested functions, which may never be called."""
     waiting = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -185,7 +185,7 @@ def _name(node):
 
 
 def _runs(found):
-    """What a call of a function, or of a class, runs: a list for `asserts`, which may be empty."""
+    """Returns what a call of a function or class runs: a list for `asserts`, which may be empty."""
     source, node = found or (None, None)
     if isinstance(node, ast.ClassDef):
         return [(source, node, each) for each in node.body
@@ -194,7 +194,7 @@ def _runs(found):
 
 
 def faults(folder):
-    """A line for every test method below a folder that cannot fail, or may end in the middle."""
+    """Returns a line for every test method in a folder that cannot fail, or may return in the middle."""
     tree, found = Tree(folder), []
     for path in tree.paths:
         if not path.name.startswith("test_") and not path.name.endswith("support.py"):

@@ -1,4 +1,4 @@
-"""No test of the tree is one that cannot fail; and what looks for these finds them in samples."""
+"""No test of the tree is one that cannot fail, and the search for such tests finds them in samples."""
 import os
 import pathlib
 import tempfile
@@ -26,7 +26,7 @@ SUPPORT = """
         def ask(self): return 1, 1
         def test_of_all(self): print(self)
 """
-# The body of a test method; what is above it stands in a class `Case(support.Case)`.
+# The body of a test method; the part above goes into a class `Case(support.Case)`.
 GOOD = {
     "its own": "self.assertEqual(f(), 1)",
     "the statement": "assert f()",
@@ -103,7 +103,7 @@ class Python(Samples):
     def found(self, body):
         self.write("package/support.py", SUPPORT)
         self.write("package/test_it.py", FILE % textwrap.indent(body, " " * 8))
-        self.write("other/support.py", "def need(value): pass\n")  # not the neighbour
+        self.write("other/support.py", "def need(value): pass\n")  # not in the same folder
         return [line for line in python_assertions.faults(self.folder) if "test_it.py" in line]
 
     def test_good(self):

@@ -1,5 +1,5 @@
-"""The rooms of the repository and the arrows between them: who may include whom. What people include
-is at the top of core/ and typedcall/; what it is made of is in a folder, for that room alone. And Bazel's targets, which follow the includes."""
+"""The rooms of the repository and the arrows between them: who may include whom. Public headers are at the top of
+core/ and typedcall/; the folders below are private to their room. And Bazel's targets, which follow the includes."""
 import ast
 import collections
 import glob
@@ -10,15 +10,15 @@ import unittest
 # Bazel's links to the sources lead back to the repository, which the test reads as a whole.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-# What folders of the same room build on. The other headers at the top are made of those folders.
+# The base of the folders of the same room. The other headers at the top are built on those folders.
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "native_type", "signature", "native_callable", "typed_method",
     "entry_view", "overload_choice", "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil",
     "object_ref", "attach", "with_exceptions",
 }
-# The one table of allowed arrows. The README of each room states its line: the test compares them.
-# "core" and "typedcall" are the headers at the top, "base" those named above.
+# The one table of allowed arrows. The README of each room repeats its line; the test compares them.
+# "core" and "typedcall" are the headers at the top, "base" those listed above.
 ARROWS = {
     "core base": [],
     "core/slots": ["core base"],
@@ -38,12 +38,12 @@ ARROWS = {
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
                   "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
-    # The Python package's own modules are of the same room.
+    # The Python package's own modules belong to the same room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
                          "typedcall/callback", "typedcall/calling"],
 }
-# Headers at the top that docs/reference leaves out: what they have is for the other headers.
+# Top-level headers that docs/reference leaves out, because they serve other headers.
 WITHOUT_REFERENCE = {
     "typedcall/calling.h": "the engine of the Python package's sinks",
     "core/customslots.h": "the names of custom_slots.h",
@@ -56,15 +56,15 @@ WITHOUT_REFERENCE = {
     "typedcall/namespace.h": "the inline namespace, which nobody names",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
-# What Bazel calls the headers of others.
+# Bazel's names for other libraries' headers.
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
-# Tests of what is inside: the Python package's tags; register images on platforms without Python.
+# Tests of internals: the Python package's tags; register images on platforms without Python.
 INSIDERS = {"tests/invoker/registers_main.cc"}
 
 
 def sources(*folders):
-    """(path, text) of everything that can include."""
+    """Returns (path, text) of every file that may contain includes."""
     for folder in folders:
         for where, inner, names in os.walk(os.path.join(ROOT, folder)):
             inner[:] = [name for name in inner if name not in ("build", "corpus")]
@@ -76,7 +76,7 @@ def sources(*folders):
 
 
 def header_libraries(folder):
-    """(label, headers, deps, hdrs) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
+    """Returns (label, headers, deps, hdrs) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
     with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
         calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
                  and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
@@ -95,7 +95,7 @@ def header_libraries(folder):
 
 
 def room_of(path):
-    """The line of the table that a file belongs to."""
+    """Returns the line of the table that a file belongs to."""
     folder, name = os.path.split(path)
     if folder.startswith("typedcall/python"):
         return "typedcall/python"
@@ -104,7 +104,7 @@ def room_of(path):
 
 
 def allowed(room, target):
-    # Who may include the top of a room may include what that is built on.
+    # A file that may include the top of a room may include the base of that top.
     return target == room or target in ARROWS[room] or target.replace(" base", "") in ARROWS[room]
 
 

@@ -1,6 +1,6 @@
 """The rooms of the Python package and the arrows between them: which folder may import or include which. Imports in
-functions, those for type checkers, modules that a text names, and C++ includes count, too. And the backends, of which
-an interpreter has one, have the same names."""
+functions, for type checkers and of modules named in strings count, too, and so do C++ includes. And the backends, of
+which an interpreter has one, define the same names."""
 import ast
 import collections
 import os
@@ -10,7 +10,7 @@ import unittest
 
 # Bazel's links to the sources lead back to the repository, which the test reads as a whole.
 PACKAGE = pathlib.Path(os.path.realpath(__file__)).parents[2] / "typedcall" / "python" / "typedcall"
-# Room: the rooms that it may use. Files at the top are `package`, but for what `python -m typedcall` runs.
+# Room: the rooms that it may use. Top-level files are `package`, except those of `python -m typedcall`.
 ARROWS = {
     "native": "",
     "record": "native",
@@ -28,10 +28,10 @@ ARROWS = {
     "tvm_ffi": "sinks",
     "cli": "native record tools sources pypy calling package",
 }
-# A sink uses no other one, but for a LowLevelCallable that is a callback.
+# A sink uses no other sink, with one exception: a LowLevelCallable that is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
-# What a sink's C++ includes of the project: the engine, and what its module is written with. And who needs more: DuckDB
-# has whole vectors for compiled loops; callbacks pass on what is C already, to a callee that has a signature.
+# The project's headers that a sink's C++ may include: the engine, and the headers its module is written with. Two
+# need more: DuckDB has whole vectors for compiled loops; callbacks pass C values on, to a callee with a signature.
 ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
@@ -45,13 +45,13 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!core/|typedcall/)[^"]+)"', re.MULT
 
 
 def module_of(path):
-    """`numba.cache` of its file in the folder numba, "" of the package itself."""
+    """Returns `numba.cache` for that file in the folder numba, "" for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
 SOURCES = [path for path in sorted(PACKAGE.rglob("*")) if path.suffix in (".py", ".pyi", ".c", ".cc", ".h")]
-# What a compiled module looks like to type checkers is that module.
+# A compiled module's stub stands for that module.
 MODULES = {module_of(path): path for path in SOURCES if path.suffix in (".py", ".pyi")}
 
 
@@ -61,7 +61,7 @@ def room_of(module):
 
 
 def known(name):
-    """The module that a dotted name leads to, or into; None of another package's."""
+    """Returns the module that contains a dotted name; None for another package's."""
     top, _, rest = name.partition(".")
     while rest and rest not in MODULES:
         rest = rest.rpartition(".")[0]
@@ -69,8 +69,8 @@ def known(name):
 
 
 def imported(source, module, is_package=False):
-    """The package's modules that a source text imports or names. `from typedcall import x` is of the module x, if
-    there is one."""
+    """Returns the package's modules that a source text imports or names. `from typedcall import x` means the module x
+    if there is one."""
     here = ("typedcall." + module if module else "typedcall").split(".")
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -89,7 +89,7 @@ def imported(source, module, is_package=False):
 
 
 def arrows():
-    """(file, the module or header that it uses)."""
+    """Yields (file, the module or header that it uses)."""
     for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         if path.suffix in (".py", ".pyi"):
@@ -104,7 +104,7 @@ def arrows():
 
 
 def circle(graph):
-    """One circle of a graph, or None."""
+    """Returns one cycle of a graph, or None."""
     done, way = set(), []
 
     def visit(node):
@@ -122,7 +122,7 @@ def circle(graph):
 
 
 def offered_by(module):
-    """What is in the module's `__all__`: the names of its parameters, where it defines a function."""
+    """Returns the module's `__all__`, with parameter names for functions that it defines."""
     parameters, listed = {}, []
     for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
@@ -195,7 +195,7 @@ class Rooms(unittest.TestCase):
     def test_backends_have_the_same_names(self):
         names = offered_by("calling.cpython_backend")
         others = offered_by("pypy.backend")
-        # Compiled functions are imported, and show no parameters.
+        # Compiled functions are imported, and have no visible parameters.
         self.assertEqual({name: others[name] if each is not None else None
                           for name, each in names.items()}, names)
         self.assertEqual(list(others), list(names))

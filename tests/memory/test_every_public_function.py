@@ -1,11 +1,11 @@
-# Each public function of the headers at the top of core/ and typedcall/ is called by a test of this
-# folder, in which every allocation fails once, or is below with the reason why not.
+# A test in this folder calls each public function of the headers at the top of core/ and typedcall/ with each
+# allocation failing once; exceptions are listed below with the reason.
 import glob
 import os
 import re
 import unittest
 
-# Python.h is not included there, so there is no allocator.
+# These do not include Python.h, so there is no allocator.
 WITHOUT_ALLOCATOR = ("native_type.h", "overload_choice.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
@@ -66,7 +66,7 @@ NOT_SWEPT = {
 
 
 def without_internal(text):
-    """Without what is in a namespace `internal`."""
+    """Removes what is in a namespace `internal`."""
     return re.sub(r"^namespace internal \{$.*?^\}  // namespace internal$", "", text,
                   flags=re.MULTILINE | re.DOTALL)
 
@@ -77,7 +77,7 @@ def public_functions(text):
     text = text.replace("decltype(auto)", "auto")
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
     found = set()
-    # What begins at the margin, up to its first parenthesis: a name of a function comes before it.
+    # Text that begins at the margin, up to its first parenthesis: a function's name is directly before it.
     for start in re.finditer(r"^[A-Za-z_][^;{}=#()]*?\b([A-Za-z_]\w*)\s*\(", text, re.MULTILINE):
         words = start.group(0).split()
         name = start.group(1)
@@ -120,7 +120,7 @@ class EveryPublicFunction(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 swept.append(re.sub(r"//[^\n]*", "", file.read()))
         self.swept = set(re.findall(r"\b[A-Za-z_]\w*(?=\s*[<(])", "\n".join(swept)))
-        # Through the interface.
+        # Called through the interface.
         self.swept |= set(re.findall(r"interface_->(\w+)", "\n".join(swept)))
 
     def test_the_headers_are_read(self):

@@ -1,16 +1,16 @@
-"""The reader that Numba is with typedcall.enable(): nopython code calls what it finds, or does not compile. A type sink."""
+"""Numba with typedcall.enable() as a reader: nopython code calls what it finds, or does not compile. A type sink."""
 import ctypes
 import numba
 import typedcall
 from typedcall.record.records import HANDLED
 
 PLACES = {"name", "object"}
-#: It is not asked for a signature: it has types, and chooses among the entries that it handles.
+#: It takes no signature: it has types, and chooses among the entries that it can handle.
 IS_TYPE_SINK = True
 
 
 def run(callable_, arguments):
-    """What nopython code gives; LookupError where it cannot call the function."""
+    """Returns what nopython code returns; raises LookupError if it cannot call the function."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     scope = {"f": callable_}
     exec(f"def caller({names}):\n    return f({names})", scope)
@@ -21,7 +21,7 @@ def run(callable_, arguments):
 
 
 def find(callable_, signature, can, equivalent):
-    """Only the address, and only of `d->d`: the entry whose function gives what nopython code gave."""
+    """Finds only the address, and only for `d->d`: the entry that returned what nopython code returned."""
     if (can, equivalent, signature) != (0xffff, True, "d->d"):
         raise NotImplementedError("Numba chooses by types, and says which flags it handles")
     there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]

@@ -1,4 +1,4 @@
-"""The reader that our own wrapper of overloads is: what Python calls. It chooses by values."""
+"""Our own wrapper of overloads, which Python calls, as a reader. It chooses by values."""
 import conformance_wrappers
 
 PLACES = set()

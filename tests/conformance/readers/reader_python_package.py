@@ -1,4 +1,4 @@
-"""The reader that the Python package is: typedcall.entries() and typedcall.resolve(), under CPython and PyPy."""
+"""The Python package as a reader: typedcall.entries() and typedcall.resolve(), on CPython and PyPy."""
 import sys
 
 import typedcall
@@ -6,13 +6,13 @@ from typedcall.tools.foreign import is_unbound
 from typedcall.record.records import matching
 
 PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.name == "cpython" else {"name"}
-#: It has looked the interface up when it was imported, before the runner put another one there.
+#: It looked the interface up on import, before the runner installed another one.
 IS_BOUND_EARLY = True
 
 
 def find(callable_, signature, can, equivalent):
     typedcall.parse_signature(signature)
-    if is_unbound(callable_):  # of which entries() lists what a caller with a self can have
+    if is_unbound(callable_):  # for these, entries() lists what a caller with a self can use
         return None
     for entry in matching(typedcall.entries(callable_), signature, "equivalent" if equivalent else "exact"):
         if int(entry.flags) & 0xffff & ~can == 0:

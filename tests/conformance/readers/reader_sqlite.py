@@ -1,4 +1,4 @@
-"""The reader that an SQL function of SQLite is: a value sink, which chooses for each row."""
+"""An SQL function in SQLite as a reader: a value sink, which chooses for each row."""
 import apsw
 import typedcall.sql
 

@@ -1,8 +1,8 @@
-"""A reader of typed functions in plain Python: what docs/ABI.md says, with nothing but ctypes.
-PLACES, find, call and slot are what tests/conformance/README.md asks of a reader.
+"""A reader of typed functions in plain Python that implements docs/ABI.md with ctypes alone.
+PLACES, find, call and slot are what tests/conformance/README.md requires of a reader.
 
-member_ctypes_places finds the entries; here one of them is chosen and called (section 8). Numbers in comments are those
-of the rules in docs/ABI.md.
+member_ctypes_places finds the entries; this module chooses one and calls it (section 8). Numbers in comments are
+rules of docs/ABI.md.
 """
 
 import contextlib
@@ -21,18 +21,18 @@ from member_ctypes_places import PLACES, places, prototype, release_reference, s
 __all__ = ["PLACES", "find", "call", "slot"]
 ACQUIRES_GIL, SETS_ERRNO = 0x2, 0x40
 
-# There a C complex is passed and returned as a struct of its parts.
+# Here a C complex is passed and returned as a struct of its parts.
 COMPLEX_BY_VALUE = ("Zf", "Zd") if os.name == "posix" and platform.machine() in ("x86_64", "aarch64", "arm64") else ()
 
 
 # Requests -------------------------------------------------------------------------------------------------------------
 
 class Found(tuple):
-    """(signature, flags, address) of an entry; as an attribute, what keeps these valid (5.8)."""
+    """(signature, flags, address) of an entry, with an attribute that keeps these valid (5.8)."""
 
 
 def _search(callable, signature, can, equivalent):
-    """(Entry, what keeps it valid), or (None, None)."""
+    """Returns (Entry, what keeps it valid), or (None, None)."""
     wanted = parse(signature)
     unusable = MUST_UNDERSTAND & ~can | (0 if self_of(callable) else TAKES_SELF)
     for entries, held in places(callable) if wanted else ():
@@ -56,7 +56,7 @@ def find(callable, signature, can, equivalent):
 
 
 def slot(object, id):
-    """The data word of the slot with that ID of the object's type, as an unsigned int, or None."""
+    """Returns the data word of the object's type's slot with that ID, as an unsigned int, or None."""
     return slot_of_type(type(object), id)
 
 
@@ -75,7 +75,8 @@ PYBUF_WRITABLE, PYBUF_FORMAT, PYBUF_ND = 1, 4, 8
 
 
 def _buffer(value, code, const, stack):
-    """(address or None, bytes) of a contiguous array of such elements, any for code None; held by the stack."""
+    """Returns (address or None, bytes) of a contiguous array of code's type, or any type for None; the stack holds
+    it."""
     view = Buffer()
     try:
         _get_buffer(value, ctypes.addressof(view), PYBUF_FORMAT | PYBUF_ND | (0 if const else PYBUF_WRITABLE))
@@ -91,7 +92,7 @@ def _buffer(value, code, const, stack):
 
 
 def _number(code, value):
-    """A value for a number's C type: ctypes looks at no range, and takes anything as a bool."""
+    """Returns a value for a number's C type: ctypes does not check ranges, and accepts anything as a bool."""
     kind = KINDS[code]
     if kind in ("signed", "unsigned"):
         number, bits = operator.index(value), 8 * ctypes.sizeof(C_TYPES[code])
@@ -108,7 +109,7 @@ def _number(code, value):
 
 
 def _c_values(token, value, stack):
-    """One Python argument as one or two C arguments (3.17 to 3.19)."""
+    """Returns one Python argument as one or two C arguments (3.17 to 3.19)."""
     if token.code == "s" and token.prefix != "&":
         if not isinstance(value, str):
             raise TypeError(f"{type(value).__name__} is no str")
@@ -130,7 +131,7 @@ def _c_values(token, value, stack):
 
 
 def _c_types(token):
-    """The C types of one argument."""
+    """Returns the C types of one argument."""
     if token.prefix == "*":
         return (c_char_p if token.code == "s" else c_void_p), c_ssize_t
     if token.prefix:
@@ -142,7 +143,8 @@ def _c_types(token):
 
 @functools.lru_cache(256)
 def _c_function_type(entry):
-    """The type of an entry's function. One that takes the GIL is called without; else ctypes raises what is set."""
+    """Returns the type of an entry's function. One that takes the GIL is called without it; others raise what is
+    set."""
     arguments = [c_type for token in entry.arguments for c_type in _c_types(token)]
     result = None if entry.result.code == "v" else _c_types(entry.result)[0]
     make = CFUNCTYPE if entry.flags & (ACQUIRES_GIL | NEEDS_THREAD) == ACQUIRES_GIL else PYFUNCTYPE
@@ -150,7 +152,7 @@ def _c_function_type(entry):
 
 
 def _python_value(token, value):
-    """What Python gets for a C value as ctypes has it."""
+    """Returns what Python gets for a C value as ctypes returns it."""
     if token.prefix or value is None:
         return value
     if token.code.startswith("Z"):
@@ -159,7 +161,8 @@ def _python_value(token, value):
 
 
 def call(callable, signature, can, arguments):
-    """Calls the C function that find gives, with equivalent; the value, None or the exception that Python would get."""
+    """Calls the C function that find returns, with equivalent; gives the value, None or exception that Python would
+    get."""
     entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # errno would be lost
     if entry is None:
         raise LookupError(signature)
@@ -184,6 +187,6 @@ def call(callable, signature, can, arguments):
         return None
     if place.code == "O":
         found = value.value
-        release_reference(found)  # the function gave it a reference of its own
+        release_reference(found)  # the function returned a new reference
         return found
     return _python_value(place, value if place.code.startswith("Z") else value.value)

@@ -1,5 +1,5 @@
 """The lowest part of this member, with ctypes alone: entries in memory, their grammar and flags, and which of them
-answers a request (docs/ABI.md, section 3, 8.2 and 8.3). Numbers in comments are those of its rules."""
+match a request (docs/ABI.md, section 3, 8.2 and 8.3). Numbers in comments are its rules."""
 
 import ctypes
 import functools
@@ -33,13 +33,13 @@ Entry = namedtuple("Entry", "signature flags address arguments result")
 
 
 def pointer_at(address):
-    """The word there, 0 for NULL."""
+    """Returns the word at an address, 0 for NULL."""
     return c_size_t.from_address(address).value
 
 
 @functools.lru_cache(1024)
 def parse(signature):
-    """(arguments, result) as tokens, or None where the grammar has no such string (3.3, 3.4)."""
+    """Returns (arguments, result) as tokens, or None if the grammar does not allow the string (3.3, 3.4)."""
     match = SIGNATURE.fullmatch(signature)
     if match is None:
         return None
@@ -48,7 +48,7 @@ def parse(signature):
 
 
 def _well_formed(flags, result):
-    """3.8, 3.9 and 3.11 to 3.13."""
+    """Checks 3.8, 3.9 and 3.11 to 3.13."""
     if flags & ABI_AND_ABOVE or flags & MUST_UNDERSTAND & ~KNOWN:
         return False
     if flags & (MAY_RAISE | RETURNS_STATUS) and not flags & NEEDS_THREAD:
@@ -63,14 +63,14 @@ def _well_formed(flags, result):
 
 
 def make_entry(signature, flags, address):
-    """An Entry, or None if it is to be ignored (3.2, 3.3, ...)."""
+    """Returns an Entry, or None if it must be ignored (3.2, 3.3, ...)."""
     parsed = parse(signature)
     good = parsed and address and _well_formed(flags, parsed[1])
     return Entry(signature, flags, address, *parsed) if good else None
 
 
 def rows(table):
-    """The addresses of a table's entries, each 24 bytes: signature, flags, function (3.1)."""
+    """Returns the addresses of a table's entries, each 24 bytes: signature, flags, function (3.1)."""
     count = c_ssize_t.from_address(table).value if table else 0
     return range(table + 8, table + 8 + 24 * count, 24)
 
@@ -80,36 +80,36 @@ def text_at(address):
 
 
 def entries_of(table):
-    """The usable entries of the table at an address, which may be 0 (3.2)."""
+    """Returns the usable entries of the table at an address, which may be 0 (3.2)."""
     entries = [make_entry(text_at(pointer_at(row)), pointer_at(row + 8), pointer_at(row + 16))
                for row in rows(table) if pointer_at(row)]
     return [entry for entry in entries if entry]
 
 
 def _same_width(code, other):
-    """Are two codes of one size?"""
+    """True if two codes have the same size."""
     return ctypes.sizeof(C_TYPES[code]) == ctypes.sizeof(C_TYPES[other])
 
 
 def _same_element(code, other):
-    """Are two codes of one class, width and signedness (8.2)?"""
+    """True if two codes have the same class, width and signedness (8.2)."""
     integers = KINDS.get(code) in ("signed", "unsigned") and KINDS[code] == KINDS.get(other)
     return code == other or integers and _same_width(code, other)
 
 
 def _type_answers(offered, wanted, is_result=False):
-    """8.2, 8.3: `k` may come with an argument, and may be missing in a result."""
+    """8.2, 8.3: `k` may be added to an argument, and may be missing in a result."""
     const = (wanted.const, offered.const) if is_result else (offered.const, wanted.const)
     return offered.prefix == wanted.prefix and _same_element(offered.code, wanted.code) and const != ("", "k")
 
 
 def has_place(flags, arguments):
-    """Is the last argument the place of the value (3.14)?"""
+    """True if the last argument is the place of the value (3.14)."""
     return bool(flags & (RETURNS_STATUS | FALLS_BACK) and arguments and arguments[-1][:2] == ("&", ""))
 
 
 def answers(entry, wanted):
-    """Is the entry equivalent to a parsed request (8.2, 8.3)?"""
+    """True if the entry is equivalent to a parsed request (8.2, 8.3)."""
     arguments, result = wanted
     return (len(entry.arguments) == len(arguments) and _type_answers(entry.result, result, True)
             and all(map(_type_answers, entry.arguments, arguments))

@@ -1,7 +1,7 @@
-"""The middle part of this member, with ctypes alone: the interface, slots on types, and what is in front of names and
-beside them (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are those of its rules.
+"""The middle part of this member, with ctypes alone: the interface, slots on types, and data in front of names and
+beside them (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are its rules.
 
-All of it runs attached: with a GIL what was written before is seen, as acquire order asks (1.3, 1.19).
+All of it runs attached: with a GIL, earlier writes are visible, as acquire order requires (1.3, 1.19).
 """
 
 import contextlib
@@ -31,7 +31,7 @@ PLACES = {"name", "def", "object", "instance", "type"} | ({"sibling"} if hasattr
 
 
 def prototype(name, result, *arguments):
-    """A function of libpython with a prototype of our own, called attached."""
+    """Returns a function of libpython with our own prototype, called attached."""
     return PYFUNCTYPE(result, *arguments)((name, pythonapi))
 
 
@@ -42,7 +42,7 @@ release_reference = prototype("Py_DecRef", None, py_object)
 
 
 def object_at(address):
-    """A new reference to the object there."""
+    """Returns a new reference to the object at an address."""
     return ctypes.cast(address, py_object).value
 
 
@@ -60,7 +60,7 @@ class Interface(ctypes.Structure):
         "counters", "live_counters", "slot_id", "ready_static", "combined_metaclass")]
 
     def metaclass(self):
-        """The interpreter's metaclass."""
+        """Returns the interpreter's metaclass."""
         return object_at(_MetaclassFunction(self.metaclass_function)(self.state))
 
 
@@ -68,7 +68,7 @@ _kept = []
 
 
 def interface():
-    """The interpreter's interface, or None; kept when found (5.1 to 5.3)."""
+    """Returns the interpreter's interface, or None; keeps it when found (5.1 to 5.3)."""
     if not _kept:
         interpreter = prototype("PyInterpreterState_Get", c_void_p)()
         names = prototype("PyInterpreterState_GetDict", c_void_p, c_void_p)(interpreter)
@@ -84,7 +84,7 @@ def interface():
 
 
 def hold(space, key, callable):
-    """(value, what keeps it valid), or (0, None) (5.7)."""
+    """Returns (value, what keeps it valid), or (0, None) (5.7)."""
     found, value = interface(), c_size_t(0)
     if found is None:
         return 0, None
@@ -103,7 +103,7 @@ def _mro(kind):
 
 
 def _has_type_data(kind):
-    """1.2. Any heap type, such as Interface, shows where `as_buffer` is."""
+    """1.2. Any heap type, such as Interface, reveals the offset of `as_buffer`."""
     if c_ssize_t.from_address(id(type(kind)) + TP_BASICSIZE).value < TYPE_DATA + 24:
         return False
     as_buffer = pointer_at(id(Interface) + TP_AS_BUFFER) - id(Interface)
@@ -112,12 +112,12 @@ def _has_type_data(kind):
 
 
 def slot_of_type(kind, id_, resolves=True):
-    """The data word of the first slot with that ID in a type's own data (1.3 to 1.5), or None."""
+    """Returns the data word of the first slot with that ID in a type's own data (1.3 to 1.5), or None."""
     if id_ in (0, 1) or id_ >> 64 or id_ & 1 and id_ >> 32 or not _has_type_data(kind):  # 1.5, 2.1
         return None
     data, installed = id(kind) + TYPE_DATA, interface() if resolves else None
     if not pointer_at(data + 16) and installed:  # 1.4
-        with contextlib.suppress(Exception):  # also where there is no metaclass any more
+        with contextlib.suppress(Exception):  # even if the metaclass is gone
             if _is_subtype(type(kind), installed.metaclass()):
                 _ResolveFunction(installed.resolve)(installed.state, kind, None, 0)
     if pointer_at(data + 16) != SLOT_MAGIC:
@@ -128,12 +128,12 @@ def slot_of_type(kind, id_, resolves=True):
 
 
 def _call_of(kind):
-    """What the MRO has as `__call__`, or None."""
+    """Returns the `__call__` in the MRO, or None."""
     return next((base.__dict__["__call__"] for base in _mro(kind) if "__call__" in base.__dict__), None)
 
 
 def _instance_table(instance):
-    """The table that a native callable points to, or 0 (1.18, 1.19, 1.21)."""
+    """Returns the table that a native callable points to, or 0 (1.18, 1.19, 1.21)."""
     kind = type(instance)
     offset = slot_of_type(kind, NATIVE_CALLABLE_SLOT)
     if offset is None:
@@ -146,14 +146,14 @@ def _instance_table(instance):
 
 # Defs: in front of a name, and beside it (section 4) ------------------------------------------------------------------
 
-UNBOUND = (type(str.join), type(dict.__dict__["fromkeys"]))  # of these nobody brings a self (8.6)
+UNBOUND = (type(str.join), type(dict.__dict__["fromkeys"]))  # there is no self for these (8.6)
 BUILTIN_METHOD = object_at(ctypes.addressof(ctypes.c_char.in_dll(pythonapi, "PyCMethod_Type")))
 Method = namedtuple("Method", "address name flags")  # of a PyMethodDef
 LETTERS = {1: "l", 2: "d", 3: "O"}  # 4.4
 
 
 def method_of(callable):
-    """The def of a builtin function or bound method, of exactly these types (4.1), or None."""
+    """Returns the def of a builtin function or bound method, of exactly these types (4.1), or None."""
     if type(callable) not in (types.BuiltinFunctionType, BUILTIN_METHOD):
         return None
     address = pointer_at(id(callable) + HEAD)
@@ -161,14 +161,14 @@ def method_of(callable):
 
 
 def self_of(callable):
-    """What TAKES_SELF passes, in a tuple, which is empty where there is none (3.16)."""
+    """Returns what TAKES_SELF passes, in a tuple, which is empty if there is none (3.16)."""
     method = method_of(callable)
     own = pointer_at(id(callable) + HEAD + 8) if method else id(callable)
     return (object_at(own),) if own and not (method and method.flags & METH_STATIC) else ()
 
 
 def _coded_entries(codes, result, function):
-    """The entry that codes spell (4.4)."""
+    """Returns the entry that codes spell (4.4)."""
     if not all(code in LETTERS for code in (*codes, abs(result))):
         return []
     flags = NEEDS_THREAD | (MAY_RAISE if result < 0 else 0) | (ERROR_IS_NEG_ZERO if result == -2 else 0)
@@ -177,7 +177,7 @@ def _coded_entries(codes, result, function):
 
 
 def _pypy_entries(method):
-    """PyPy's part (4.5, 4.6)."""
+    """Reads PyPy's part (4.5, 4.6)."""
     convention, codes = method.flags & METH_CONVENTION, []
     arg_types, result = pointer_at(method.name - 24), c_int32.from_address(method.name - 16).value
     limit = {METH_O: 1, METH_FASTCALL: 127}.get(convention, 0)
@@ -194,7 +194,7 @@ def _pypy_entries(method):
 
 
 def _name_entries(method):
-    """What is in front of the name (4.2 to 4.8)."""
+    """Reads what is in front of the name (4.2 to 4.8)."""
     name, bits = method.name, method.flags & (METH_TYPED | METH_TYPED_EXT)
     if not bits & METH_TYPED or name % ctypes.alignment(c_void_p):
         return []
@@ -231,20 +231,21 @@ RTLD_DL_SYMENT, RTLD_DL_LINKMAP, STT_OBJECT = 1, 2, 1
 
 
 def _locate(address, what=RTLD_DL_LINKMAP):
-    """(Dl_info, address of its link_map or Elf64_Sym or 0), or None if no shared object has the address."""
+    """Returns (Dl_info, address of its link_map or Elf64_Sym or 0), or None if no shared object contains the
+    address."""
     info, extra = DlInfo(), c_size_t(0)
     found = PROCESS.dladdr1(c_void_p(address), ctypes.byref(info), ctypes.byref(extra), what)
     return (info, extra.value) if found else None
 
 
 def _sibling_entries(method):
-    """The table of the symbol beside a static def (4.10 to 4.12)."""
+    """Returns the table of the symbol beside a static def (4.10 to 4.12)."""
     name = ctypes.string_at(method.name)
     home = _locate(method.address) if "sibling" in PLACES and re.fullmatch(rb"[A-Za-z_]\w{0,98}", name) else None
     if home is None:
         return []
     path, name = LinkMap.from_address(home[1]).l_name, b"_PyPyTyped_" + name
-    try:  # without a path it is the program itself
+    try:  # no path means the program itself
         library = ctypes.CDLL(os.fsdecode(path) if path else None, mode=os.RTLD_NOLOAD)
         symbol = ctypes.addressof(ctypes.c_char.in_dll(library, name.decode()))
     except (OSError, ValueError):
@@ -271,7 +272,7 @@ def _same_home(home, address):
 
 
 def places(callable):
-    """(entries, what keeps them valid) of each place, in the order of section 8."""
+    """Returns (entries, what keeps them valid) for each place, in the order of section 8."""
     if type(callable) in UNBOUND:
         return
     method = method_of(callable)

@@ -1,11 +1,11 @@
-"""A provider of typed functions in plain Python: what docs/ABI.md says, with nothing but ctypes. Numbers in comments
-are those of its rules. OFFERS is what tests/conformance/README.md asks of a provider.
+"""A provider of typed functions in plain Python that implements docs/ABI.md with ctypes alone. Numbers in comments
+are its rules. OFFERS is what tests/conformance/README.md requires of a provider.
 
-The way `sibling` is missing, for a linker makes symbols. Without an interface only the ways of section 4 are there.
+The way `sibling` is missing, because it needs a linker. Without an interface there are only the ways of section 4.
 
-Two devices make this possible without compiler. The Python half of a builtin is a function of libpython that calls its
-first argument, so exceptions pass as they should. A C half that leaves an exception behind gives a number whose
-finaliser raises it: ctypes drops the number after it has stopped looking at exceptions. (Py_DEBUG builds abort there.)
+Two tricks make this possible without a compiler. The Python half of a builtin is a function of libpython that calls its
+first argument, so exceptions propagate as they should. A C half that leaves an exception set returns a number whose
+finaliser raises it: ctypes drops the number after its last check for exceptions. (Py_DEBUG builds abort there.)
 """
 
 import ctypes
@@ -48,7 +48,7 @@ class Entry(ctypes.Structure):
 
 
 class Table(ctypes.Structure):
-    """PyNativeCallableTable of one entry."""
+    """PyNativeCallableTable with one entry."""
     _fields_ = [("count", c_ssize_t), ("entries", Entry * 1)]
 
 
@@ -58,7 +58,7 @@ class CustomSlot(ctypes.Structure):
 
 
 class PlainName(ctypes.Structure):
-    """A name with nothing in front."""
+    """A name with nothing in front of it."""
     _fields_ = [("ml_name", c_char * 100)]
 
 
@@ -74,19 +74,20 @@ class OneArgName(ctypes.Structure):
 
 
 class HeaderName(ctypes.Structure):
-    """PyTypedMethodMetadata; `size` is what is in front of the name."""
+    """PyTypedMethodMetadata; `size` is the size of the data in front of the name."""
     _fields_ = [("details", c_void_p), ("table", c_void_p), ("size", c_uint32), ("abi_major", c_uint16),
                 ("abi_minor", c_uint16), ("magic", c_uint64), ("arg_types", c_void_p), ("ret_type", c_int),
                 ("padding", c_int), ("function", c_void_p), ("ml_name", c_char * 100)]
 
 
 def address_of(function):
-    """The address of a ctypes function."""
+    """Returns the address of a ctypes function."""
     return ctypes.cast(function, c_void_p).value
 
 
 def make_type(name, size, slots=()):
-    """A heap type with `size` bytes behind the object's head, from a PyType_Spec. Its name's bytes must live on."""
+    """Makes a heap type with `size` bytes after the object header, from a PyType_Spec. Its name's bytes must live
+    on."""
     table = (PyTypeSlot * (len(slots) + 1))(*slots)
     py_tpflags_basetype, py_tpflags_have_version_tag = 1 << 10, 1 << 18
     spec = PyTypeSpec(name, object.__basicsize__ + size if size else 0, 0,
@@ -103,7 +104,7 @@ Finalised = make_type(_FINALISED_NAME, 0, [(PY_TP_FINALIZE, address_of(pythonapi
 
 
 class _Raising(Finalised):
-    """Raises `error` when it dies, once."""
+    """Raises `error` once, when it is destroyed."""
 
     def __bool__(self):
         error = self.__dict__.pop("error", None)
@@ -121,7 +122,7 @@ class RaisingInt(_Raising, int):
 
 
 def failure(kind, value, error):
-    """What a callback returns to give its C caller `value` with `error` set."""
+    """Returns what a callback must return to give its C caller `value` with `error` set."""
     result = kind(value)
     result.error = error
     return result
@@ -156,7 +157,7 @@ def c_even(x, place):
 
 
 def c_total(first, count):
-    """The sum of `count` doubles; `first` may be None where that is 0."""
+    """The sum of `count` doubles; `first` may be None if that is 0."""
     return sum((c_double * count).from_address(first)) if count else 0.0
 
 
@@ -172,7 +173,7 @@ def refuse_below_zero(x):
     return x
 
 
-# name: signature, flags, C function, prototype of that, Python callable
+# name: signature, flags, C function, its prototype, Python callable
 DOUBLE_TO_DOUBLE = PYFUNCTYPE(c_double, c_double)
 FUNCTIONS = {
     "half": ("d->d", THREAD_SAFE | PURE, lambda x: x / 2, DOUBLE_TO_DOUBLE, lambda x: x / 2 + 1000),
@@ -192,7 +193,7 @@ PLAIN = tuple(name for name in FUNCTIONS if name != "scaled")
 
 
 def make_table(name):
-    """The table of one function; the ctypes structure keeps what it points to."""
+    """Makes the table of one function; the ctypes structure keeps what it points to."""
     signature, flags, function, c_type, _ = FUNCTIONS[name]
     callback = c_type(function)
     table = Table(1, (Entry(signature.encode(), flags, address_of(callback)),))
@@ -201,7 +202,7 @@ def make_table(name):
 
 
 class PythonHalf:
-    """Self of a builtin that PyObject_CallObject or PyObject_GetItem implement; keeps its def, too."""
+    """Self of a builtin that PyObject_CallObject or PyObject_GetItem implements; keeps its def, too."""
 
     def __init__(self, function, kept):
         self.function = function
@@ -215,7 +216,7 @@ class PythonHalf:
 
 
 def make_builtin(name, struct, flags, kept):
-    """A builtin function and its def, whose name is in `struct`."""
+    """Makes a builtin function and its def, whose name is in `struct`."""
     struct.ml_name = name.encode()
     implementation = pythonapi.PyObject_GetItem if flags & METH_O else pythonapi.PyObject_CallObject
     ml_name = ctypes.addressof(struct) + type(struct).ml_name.offset
@@ -226,7 +227,7 @@ def make_builtin(name, struct, flags, kept):
 
 
 def offer_header(name):
-    """Both bits, our header (4.2)."""
+    """Sets both bits, with our header (4.2)."""
     table = make_table(name)
     header = HeaderName(table=ctypes.addressof(table), size=HeaderName.ml_name.offset, abi_major=1, magic=HEADER_MAGIC,
                         arg_types=ctypes.addressof(NOT_PYPYS), ret_type=NOT_PYPYS[0])
@@ -234,7 +235,7 @@ def offer_header(name):
 
 
 def offer_pypy(name):
-    """0x1000 and PyPy's struct (4.4)."""
+    """Sets 0x1000, with PyPy's struct (4.4)."""
     signature, _, function, c_type, _ = FUNCTIONS[name]
     codes = (c_int * 2)(PYPY_CODES[signature[0]], -1)
     callback = c_type(c_minus_pypy if name == "minus" else function)
@@ -244,7 +245,7 @@ def offer_pypy(name):
 
 
 def offer_one_arg(name):
-    """0x1000 and the post's struct (4.7)."""
+    """Sets 0x1000, with the post's struct (4.7)."""
     signature, _, function, c_type, _ = FUNCTIONS[name]
     callback = c_type(function)
     struct = OneArgName(PYPY_CODES[signature[0]], PYPY_CODES[signature[-1]], address_of(callback))
@@ -263,7 +264,7 @@ def publish(space, key, owner, table):
 
 
 def offer_def(name):
-    """No bits, a row BY_DEF (5.12). The function owns it, for its def dies with it."""
+    """No bits, but a row BY_DEF (5.12). The function owns the row, because its def dies with it."""
     function, method = make_builtin(name, PlainName(), METH_VARARGS, None)
     publish(BY_DEF, ctypes.addressof(method), function, make_table(name))
     return function
@@ -280,7 +281,7 @@ class OfferedObject:
 
 
 def offer_object(name):
-    """A row BY_OBJECT."""
+    """Adds a row BY_OBJECT."""
     result = OfferedObject(name)
     publish(BY_OBJECT, id(result), result, make_table(name))
     return result
@@ -291,7 +292,7 @@ TABLE_OFFSET, FACTOR_OFFSET = object.__basicsize__, object.__basicsize__ + 8
 
 
 def make_native_callable():
-    """A class with the native-callable slot (1.11, 1.18): its base brings a table pointer and a double."""
+    """Makes a class with the native-callable slot (1.11, 1.18): its base contributes a table pointer and a double."""
     def initialise(self, name):
         self.name, self.table = name, make_table(name)
         c_double.from_address(id(self) + FACTOR_OFFSET).value = FACTOR
