@@ -1,5 +1,5 @@
-"""What the tests of typedcall.accelerate share: the two modules of typed functions, accelerated,
-and their originals."""
+"""Shared by the tests of typedcall.accelerate: the two modules of typed functions, accelerated, and their
+originals."""
 import unittest
 
 import support
@@ -19,7 +19,7 @@ class Real:
 
 
 def outcome(function, args, keywords=None):
-    """The result with its type, or the exception with its type and text."""
+    """Returns the result with its type, or the exception with its type and text."""
     try:
         result = function(*args, **(keywords or {}))
     except Exception as error:
@@ -38,13 +38,13 @@ class Accelerated(unittest.TestCase):
         self.boxed = dict(vars(self.functions))
         self.boxed_counting = dict(vars(self.counting))
         self.done = accelerate(self.functions)
-        # Of these two nothing says that they need no GIL.
+        # Nothing says of these two that they need no GIL.
         self.done_counting = accelerate(self.counting, trust=["nothing", "none"])
         self.addCleanup(restore, self.functions)
         self.addCleanup(restore, self.counting)
 
     def calls(self, function, *args, **keywords):
-        """(native, boxed) calls that one call makes."""
+        """Returns the number of (native, boxed) calls that one call makes."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(function, args, keywords)

@@ -1,5 +1,5 @@
-"""What the tests of the adapters share: libraries that may be missing, examples that are compiled
-and run, and Cython modules."""
+"""Shared by the tests of the adapters: libraries that may be missing, examples that are compiled and run, and
+Cython modules."""
 
 import concurrent.futures
 import ctypes
@@ -21,8 +21,8 @@ EXAMPLES = ROOT / "examples"
 
 
 def library(name):
-    """The imported library, or a skip that says what is missing. On PyPy a file that asks for it at its
-    top is left out; elsewhere it is asked for by cases that are ON_CPYTHON."""
+    """Imports a library, or skips with the reason. On PyPy, a file that calls this at the top level is skipped as a
+    whole; elsewhere cases that are ON_CPYTHON call it."""
     support.module_only_if(not support.IS_PYPY, "%s is used with CPython's package" % name)
     try:
         return importlib.import_module(name)
@@ -58,7 +58,7 @@ def compile_pyx(source, folder, language="c"):
 
 
 def offering(functions):
-    """Returns a Python function that offers these by their signatures, each as a C function."""
+    """Returns a Python function that offers these functions by their signatures, each as a C function."""
     def offered(*arguments):
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ def offering(functions):
 
 
 def called_by(code):
-    """The addresses that Numba's code, as inspect_llvm() shows it, has of typed functions."""
+    """Returns the addresses of typed functions in Numba's code, as inspect_llvm() shows it."""
     binding = importlib.import_module("llvmlite.binding")
     symbols = set(re.findall(r"typedcall\.[\w.]*\.[0-9a-f]{32}", code))
     numbers = set(re.findall(r"numba\.dynamic\.globals\.([0-9a-f]+)", code))
@@ -77,7 +77,7 @@ def called_by(code):
 
 
 def nopython_call(function, count=1, **options):
-    """A function that Numba compiles, which calls `function` with `count` arguments."""
+    """Returns a function, compiled by Numba, that calls `function` with `count` arguments."""
     names = ", ".join("abc"[:count])
     scope = {"f": function}
     exec("def call(%s): return f(%s)" % (names, names), scope)
@@ -85,7 +85,7 @@ def nopython_call(function, count=1, **options):
 
 
 class NumbaCalls(unittest.TestCase):
-    """Calls of the functions of `module` in nopython code."""
+    """Calls to the functions of `module` in nopython code."""
 
     module = None
 
@@ -98,7 +98,7 @@ class NumbaCalls(unittest.TestCase):
         return nopython_call(getattr(self.module, name), count, **options)
 
     def check_in_threads(self, total, good, bad, expected, error, text):
-        """`total` gives `expected` for `good` and raises for `bad`, in several threads at once."""
+        """`total` returns `expected` for `good` and raises for `bad`, in several threads at once."""
         total(good)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
@@ -122,7 +122,7 @@ class Example(Folder):
     """A test that compiles an example's C++ files and runs its program."""
 
     def run_example(self, name, flags=(), build=None, program="demo.py"):
-        """What examples/<name>/<program> prints."""
+        """Returns what examples/<name>/<program> prints."""
         example = EXAMPLES / name
         for source in sorted(example.glob("*.cc")) if build is None else ():
             support.compile_module(source, self.folder, flags=flags)

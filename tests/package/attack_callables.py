@@ -1,5 +1,5 @@
-"""What a program of attack_program.py tags and tags with: callables, hostile ones among them, and
-natives of every kind."""
+"""The objects with which attack_program.py tags: callables, including hostile ones, and natives of every
+kind."""
 import ctypes
 import functools
 import sys
@@ -10,12 +10,12 @@ from attack_meanings import ALLOWED, IS_CPYTHON, Thing, Wrong, _of_cffi, prototy
 
 
 class Callables:
-    """Makes them, for the program that derives from it."""
+    """Makes callables, for the program that derives from it."""
 
-    # --- What misbehaves ---------------------------------------------------------------------
+    # --- Misbehaving objects -----------------------------------------------------------------
 
     def reenter(self):
-        """From a `__del__`, an `__eq__` or a callback: whatever else can be done, not too deep."""
+        """Called by a `__del__`, an `__eq__` or a callback: does any other step, up to a limited depth."""
         if self.depth > 2 or self.failure is not None:
             return
         self.depth += 1
@@ -29,7 +29,7 @@ class Callables:
             self.depth -= 1
 
     def bomb(self):
-        """An object that does something when it goes."""
+        """Returns an object that does something when it is destroyed."""
         program = self
 
         class Bomb:
@@ -41,7 +41,7 @@ class Callables:
         return made
 
     def hostile(self, meaning):
-        """An instance that can be called, of a class that answers nothing as it should."""
+        """Returns a callable instance of a class whose special methods all misbehave."""
         program, random_ = self, self.random
         body = {"__call__": lambda self, *args: meaning.python(*args)}
 
@@ -77,7 +77,7 @@ class Callables:
             return type
         return module.combined_metaclass(type)
 
-    # --- What is tagged ----------------------------------------------------------------------
+    # --- Objects that are tagged -------------------------------------------------------------
 
     def make_callable(self):
         meaning = self.random.choice(self.meanings)
@@ -101,7 +101,7 @@ class Callables:
         self.add(Thing(made, meaning, kind))
 
     def callback(self, meaning):
-        """A ctypes function of a Python function, which does more than it should."""
+        """Returns a ctypes function of a Python function that does more than it should."""
         program, python, inner = self, meaning.python, self.random.random() < 0.3
 
         def run(*args, bomb=self.bomb()):
@@ -109,7 +109,7 @@ class Callables:
                 program.reenter()
             if not meaning.falls_back:
                 return python(*args)
-            # Before it falls back it has had no effect on the caller's arguments: nor on the result.
+            # Before it falls back it must not have changed the caller's arguments, so not the result either.
             limit = ctypes.c_long if meaning.signature == "l->l" else ctypes.c_double
             try:
                 result = python(*args[:-1])
@@ -123,7 +123,7 @@ class Callables:
         return prototype(meaning.offered)(run)
 
     def native(self, meaning):
-        """Something that holds the address of a C function that does what is meant."""
+        """Returns an object that holds the address of a C function with this meaning."""
         made = self.native_of(meaning)
         self.trace("  native %s %#x", type(made).__name__, id(made))
         return made

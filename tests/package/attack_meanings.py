@@ -1,5 +1,5 @@
-"""What the callables of attack_program.py mean: a Python function, C functions that do the same, and
-builtin functions that have the name."""
+"""The meanings of the callables of attack_program.py: a Python function, C functions that do the same, and
+builtin functions of that name."""
 import ctypes
 import ctypes.util
 import functools
@@ -13,25 +13,25 @@ from typedcall import Flags
 from typedcall.record.records import falling_back, parse_signature
 
 IS_CPYTHON = sys.implementation.name == "cpython"
-#: What the documentation says that functions of the package raise, and what hostile objects do.
+#: The exceptions that the package's functions raise according to its documentation, and those of hostile objects.
 ALLOWED = (TypeError, ValueError, OverflowError, RuntimeError, ImportError, AttributeError,
            LookupError, pickle.PicklingError)
 KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
 
 
 class Wrong(Exception):
-    """The oracle's: a typed call gave something else than the boxed one."""
+    """Raised by the oracle: a typed call's result differs from the boxed one's."""
 
 
 class Meaning:
-    """What a callable does. All its tags say the same, so all of them are correct."""
+    """What a callable does. All its tags agree, so each of them is correct."""
 
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature
-        #: What is tagged and found: of a function that falls back the one of its status.
+        #: The C function that is tagged and found; for a function that falls back, the one with a status.
         self.offered = falling_back(signature) if flags & Flags.FALLS_BACK else signature
         self.python = python
-        #: Addresses of C functions that live for ever, and a function that makes Python callables.
+        #: Addresses of C functions that are never freed, and a function that makes Python callables.
         self.addresses = addresses
         self.flags = flags
         self.builtins = made
@@ -56,16 +56,16 @@ def _letters(letter):
 
 
 def prototype(signature):
-    """The ctypes type of a function."""
+    """Returns the ctypes type of a function."""
     arguments, result = parse_signature(signature)
-    # A function of objects must not be called without the GIL, nor after ctypes let it go.
+    # A function of objects must not be called without the GIL, nor after ctypes has released it.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
 
 
 @functools.lru_cache(maxsize=None)
 def _of_cffi(signature):
-    """(FFI, type). cffi parses under a lock that no `__del__` may meet, so once."""
+    """Returns (FFI, type). cffi parses under a lock that no `__del__` may try to take, so only once."""
     import cffi
 
     arguments, result = signature.split("->")
@@ -84,12 +84,12 @@ class _Dict(dict):
 
 
 def _method(kind, plain, name):
-    """Makes bound methods of the same def, of other owners."""
+    """Makes bound methods with one def and different owners."""
     return lambda: getattr(super(kind, kind()), name) if kind is not plain else getattr(plain(), name)
 
 
 def _import_again(name, attribute):
-    """Makes a function of a module that is imported once more: the defs are the same."""
+    """Makes functions by importing a module again: the defs are the same."""
     def make():
         known = sys.modules.pop(name, None)
         try:
@@ -101,7 +101,7 @@ def _import_again(name, attribute):
 
 
 def meanings(plain, typed, fallback):
-    """`plain`, `typed` and `fallback`: the modules of tests/package/modules, or None."""
+    """`plain`, `typed` and `fallback` are modules of tests/package/modules, or None."""
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     address = lambda name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
     own = plain.addresses if plain is not None else {}
@@ -119,7 +119,7 @@ def meanings(plain, typed, fallback):
         Meaning("l->l", lambda x: x + 1, *filter(None, [own.get("inc")]),
                 made=[lambda f=f: f for f in of((plain, "inc"), (typed, "inc"))]),
         Meaning("O->O", lambda x: x, flags=KEEPS),
-        # Of empty containers; all of them share one def.
+        # Methods of empty containers; all of them share one def.
         Meaning("->O", list, flags=KEEPS, made=[_method(list, list, "copy"), _method(_List, list, "copy")]),
         Meaning("->O", dict, flags=KEEPS, made=[_method(dict, dict, "copy"), _method(_Dict, dict, "copy")]),
         Meaning("->O", lambda: None, flags=KEEPS,
@@ -143,7 +143,7 @@ def meanings(plain, typed, fallback):
 
 
 class Thing:
-    """Something in the pool that can be called, and what it means."""
+    """A callable in the pool, and its meaning."""
 
     def __init__(self, obj, meaning, kind):
         self.obj, self.meaning, self.kind = obj, meaning, kind

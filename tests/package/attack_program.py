@@ -1,5 +1,5 @@
-"""One random program of property_attack.py: callables, correct tags and everything that the package
-makes of them, deleted and collected in any order, with `__del__` and `__eq__` that do the same."""
+"""One random program of property_attack.py: callables, correct tags and everything that the package makes of
+them, deleted and collected in any order, with `__del__` and `__eq__` that do the same."""
 import copy
 import ctypes
 import gc
@@ -18,13 +18,13 @@ from typedcall import Flags
 
 
 class Program(Callables):
-    """Runs steps; each is drawn by its own number, so that some can be left out."""
+    """Runs steps; each step's random choices have their own seed, so that steps can be left out."""
 
     def __init__(self, seed, number, known, with_threads=True, note=lambda step, text: None,
                  left_out=(), verbose=False):
         self.seed, self.number = seed, number
         self.random = random.Random("%s/%s" % (seed, number))
-        # A few, so that callables share defs, tags and natives.
+        # Only a few, so that callables share defs, tags and natives.
         self.meanings = self.random.sample(known, self.random.choice((1, 2, 4, len(known))))
         self.pool, self.holds, self.made = [], [], []
         self.depth, self.step, self.calls, self.asked = 0, 0, 0, 0
@@ -68,7 +68,7 @@ class Program(Callables):
         typedcall.tag(thing.obj, thing.meaning.offered, native, flags=int(thing.meaning.flags))
 
     def tag_new(self):
-        """What is found most often: a callable that is tagged and then used."""
+        """The most common case: a callable is tagged and then used."""
         self.make_callable()
         with self.lock:
             thing = self.pool[-1]
@@ -81,7 +81,7 @@ class Program(Callables):
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        # Python calls the native of a function that falls back with a place for the result.
+        # The native of a function that falls back needs a place for the result, also when Python calls it.
         if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 
@@ -98,7 +98,7 @@ class Program(Callables):
         for entry in typedcall.entries(thing.obj):
             if entry.signature != thing.meaning.offered:
                 if thing.kind == "low_level_callable":
-                    continue  # of several doubles, as a function of an array
+                    continue  # several doubles, like a function of an array
                 raise Wrong("%s offers %r" % (thing.kind, entry))
             self.hold((entry, thing.meaning))
         self.asked += 1
@@ -161,7 +161,7 @@ class Program(Callables):
         if not callable(function):
             return
         if self.threads_run and getattr(function, "_b_base_", None) is not None:
-            # ctypes frees what was in a field under a thread that calls what was read from it.
+            # ctypes frees a field's old contents even while another thread calls what was read from it.
             return
         if meaning.falls_back and not has_result(meaning, values):
             self.calls += 1
@@ -198,7 +198,7 @@ class Program(Callables):
                         % (thing.kind, thing.meaning.signature, tuple(values), got, wanted))
 
     def call_address(self):
-        """An Entry's address, as long as it is held."""
+        """Calls an Entry's address while the entry is held."""
         held = [each for each in self.holds if isinstance(each, tuple)
                 and isinstance(each[0], typedcall.Entry)]
         if not held:
@@ -215,8 +215,8 @@ class Program(Callables):
         self.check(Thing(function, meaning, "address of %s" % entry.place), values, got)
 
     def overwrite(self):
-        """What a struct or an array held is replaced, by a function that does the same: what was read
-        from it calls the new one, and what was resolved of that the old one."""
+        """Replaces what a struct or an array held with a function that does the same: what was read from it calls the
+        new function, and what was resolved from that calls the old one."""
         held = [each for each in self.holds if isinstance(each, tuple) and len(each) == 3]
         if not held:
             return
@@ -247,7 +247,7 @@ class Program(Callables):
         del dropped
 
     def cycle(self):
-        """A callable that holds what was made of it."""
+        """Makes a callable hold what was made of it."""
         thing, other = self.pick(), self.pick()
         vars(thing.obj)["held%d" % self.random.randrange(3)] = (other.obj, self.bomb())
 
@@ -306,7 +306,7 @@ class Program(Callables):
             getattr(self, name)()
 
     def run(self, steps, skipped=frozenset()):
-        """Raises Wrong where the oracle disagrees."""
+        """Runs the steps; raises Wrong if the oracle disagrees."""
         wanted = {name: weight for name, weight in self.STEPS.items() if name not in self.left_out}
         names, weights = zip(*wanted.items())
         gc.set_threshold(self.random.choice((700, 100, 20, 5)))
@@ -331,9 +331,9 @@ class Program(Callables):
             raise self.failure
 
     def finish(self):
-        """Nothing stays but what untag() has let out of its hands."""
-        self.depth = 10  # what goes now does nothing more
-        for meaning in self.meanings:  # their tags would be the next program's
+        """Drops everything; only what untag() has given away may remain."""
+        self.depth = 10  # objects that die now do nothing more
+        for meaning in self.meanings:  # otherwise the next program would see their tags
             for make in meaning.builtins:
                 typedcall.untag(make())
         for thing in self.pool:
@@ -359,5 +359,5 @@ def has_result(meaning, values):
     return True
 
 
-# Called by name only; what no program uses is a mistake in the list above.
+# Steps are called by name only; an unused method is a mistake in the list above.
 assert all(map(operator.attrgetter(*Program.STEPS), [Program]))

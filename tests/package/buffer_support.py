@@ -1,4 +1,4 @@
-"""What the tests of buffers share: functions of a C module, tagged from outside."""
+"""Shared by the tests of buffers: functions of a C module, tagged from outside."""
 
 import support
 import typedcall

@@ -1,9 +1,9 @@
-"""Random C declarations, for test_c_text_random.py: as texts, which are spelt in all the ways that C has, and
-as C programs that let the compiler print what type each parameter and each result has."""
+"""Random C declarations for test_c_text_random.py: as texts, in all spellings that C allows, and as C programs
+that make the compiler print the type of each parameter and result."""
 
 import re
 
-#: By our letters; of "c", plain char, the letters are the compiler's choice.
+#: By our letters; for "c", plain char, the compiler chooses the letter.
 VALUES = {
     "?": "_Bool", "b": "signed char", "B": "unsigned char", "c": "char", "h": "short", "H": "unsigned short",
     "i": "int", "I": "unsigned int", "l": "long", "L": "unsigned long", "q": "long long",
@@ -16,12 +16,12 @@ _SPELLINGS = [each.split() for each in (
     [*VALUES.values(), *_OTHER_NAMES] + "signed|unsigned|short int|signed short|unsigned short int|signed int|"
     "long int|signed long|signed long int|unsigned long int|long long int|signed long long|signed long long int|"
     "unsigned long long int|double complex|float complex|long double complex".split("|"))]
-# One word each: nothing says anything between its two. (Enums are integers to the compiler, and refused here.)
+# One token each: nothing may come between the two words. (For the compiler enums are integers; we refuse them.)
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
-# The parameters of functions that are pointed to: nothing asks for them.
+# Parameters of pointed-to functions, which nothing asks for.
 _OF_OTHERS = ("void", "int", "double x , const char *", "float [ ]", "int ( * ) ( void )", "int , ...")
-# Lines, at each @.
+# Lines, separated by @.
 _SEEN = ("SEEN", "SEEN", "#if 1@SEEN@#endif", "#if 0@WRONG@#else@SEEN@#endif", "#if 1@SEEN@#else@WRONG@#endif",
          "#ifndef __cplusplus@SEEN@#else@WRONG@#endif", "#if !defined(__cplusplus) && 2 > 1@SEEN@#elif 1@WRONG@#endif",
          "#if 0@#elif 0x1F@SEEN@#elif 1@WRONG@#endif", "#ifdef H_H@SEEN@#else@WRONG@#endif", "SEEN@SEEN")
@@ -44,7 +44,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: What of it cffi does not know.
+#: The parts of it that cffi does not know.
 FOR_CFFI = """
 typedef intptr_t Py_ssize_t, Py_hash_t, npy_intp;
 typedef double npy_double;
@@ -52,7 +52,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: What the compiler's number of a type says; what is no key is no type of ours.
+#: What the compiler's number for a type means; a number that is not a key is a type that we do not have.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
 LETTERS.update({200 + at: "&k" + each for at, each in enumerate(VALUES)})
@@ -76,44 +76,44 @@ _MACROS = "#define TYPE(x) _Generic((x), %s, default: __builtin_classify_type(x)
 
 
 def _say(at, i, expression):
-    """Code that writes a line into the assembly."""
+    """Returns code that writes a line into the assembly."""
     return '__asm__ volatile("# said %%c0 %%c1 %%c2" :: "i"(%d), "i"(%d), "i"(%s));' % (at, i, expression)
 
 
 def said(assembly):
-    """{(function, parameter, or -1 for the result): letters} of what the compiler wrote."""
+    """Reads the compiler's answers: {(function, parameter, or -1 for the result): letters}."""
     found = re.findall(r"# said (-?\d+) (-?\d+) (-?\d+)", assembly)
     return {(int(at), int(i)): LETTERS.get(int(code)) for at, i, code in found}
 
 
 class Function:
-    """A declaration in tokens, which may leave out names of parameters, and a definition of the same."""
+    """A declaration in tokens, which may omit parameter names, and a matching definition."""
 
     def __init__(self, name):
         self.name = name
         self.tokens, self.definition = [], []
-        #: Is it one of those that have no signature? Does it return nothing?
+        #: True if it has no signature; true if it returns nothing.
         self.is_refused = self.is_void = False
         self.names = []
-        #: Which parameters are arrays whose lengths are the next ones.
+        #: Parameters that are arrays whose lengths are the next parameters.
         self.buffers = []
-        #: Parameters that are used in front of where they are declared.
+        #: Parameters that are used before their declaration.
         self.forward = []
 
     def program(self, at):
-        """The definition, in which the compiler says what the types are. It is compiled, never called."""
+        """Returns the definition, in which the compiler reports the types. It is compiled, never called."""
         call = "%s(%s)" % (self.name, ", ".join(self.names))
         result = "302" if self.is_void else "TYPE(%s)" % call
         body = [_say(at, i, "TYPE(%s)" % name) for i, name in enumerate(self.names)] + [_say(at, -1, result)]
         if self.is_void:
             body.append('_Static_assert(__builtin_types_compatible_p(__typeof__(%s), void), "");' % call)
         text = " ".join(self.definition)
-        if self.forward:  # as GNU C has it
+        if self.forward:  # a GNU C extension
             text = text.replace(self.name + " (", "%s (%s; " % (self.name, "; ".join(self.forward)), 1)
         return "%s { %s }\n" % (text, " ".join(body))
 
     def pointer(self):
-        """The type of a pointer to it, without macros."""
+        """Returns the type of a pointer to it, without macros."""
         spelt = {self.name: "(*)", "complex": "_Complex"}
         return " ".join(spelt.get(token, token) for token in self.tokens)
 
@@ -121,7 +121,7 @@ class Function:
 class Generator:
     def __init__(self, random):
         self.random = random
-        #: What is around the names of typedefs, as operations (see below), and whether the rest is refused.
+        #: The operations around the names of typedefs (see below), and whether the rest is refused.
         self.typedefs = {}
         self._count = 0
 
@@ -133,7 +133,7 @@ class Generator:
         return "%s%d" % (prefix, self._count)
 
     def spell(self, tokens):
-        """The tokens with blanks and comments."""
+        """Returns the tokens with blanks and comments."""
         text = tokens[0]
         for token in tokens[1:]:
             blank = self.random.choice(["", "", " ", " ", " ", "  ", "\t", "\n", "/**/", " /* int, ( \n * ; */ ",
@@ -144,7 +144,7 @@ class Generator:
         return text
 
     def specifiers(self, may_be_void, is_value):
-        """(words, is it refused as a value, is it void, what a typedef has around its name)"""
+        """Returns (words, is it refused as a value, is it void, the operations around a typedef's name)."""
         kind = self.random.random()
         around, is_refused, is_void = "", False, False
         if self.typedefs and kind < 0.3:
@@ -165,11 +165,11 @@ class Generator:
         return words, is_refused, is_void, around
 
     def operations(self, is_void, around):
-        """What is around a name, from there outwards: "*", "[", "(", as C allows it."""
+        """Returns what surrounds a name, from the inside out: "*", "[", "(", as C allows it."""
         made = []
         for _ in range(self.random.choice([0, 1, 1, 1, 1, 2, 2, 3])):
             made.append(self.random.choice({"": "***[[(", "*": "***[(", "[": "*[", "(": "*"}[made[-1] if made else ""]))
-        # Behind all stands what the specifiers are.
+        # After the last operation comes the type that the specifiers give.
         last, behind = "".join(made[-1:]), around[:1]
         if last == "[" and (is_void or behind == "(") or last == "(" and behind in ("[", "(") and behind:
             made.append("*")
@@ -185,11 +185,11 @@ class Generator:
         return ["[", *front, *length, "]"]
 
     def declarator(self, name, operations, earlier=None):
-        """The tokens with the name, and without. `earlier`: a parameter's, what its length may be."""
+        """Returns the tokens with the name, and without. `earlier`, for a parameter: names that its length may use."""
         named, bare, last = [name], [], ""
         for at, operation in enumerate(operations):
             if operation == "*":
-                # No function is `restrict`.
+                # A function pointer cannot be `restrict`.
                 able = ["const", "volatile"] + ["restrict"] * ("".join(operations[at + 1 : at + 2]) in ("*", "["))
                 stars = ["*", *(each for each in able if self.chance(0.15))]
                 named, bare = stars + named, stars + bare
@@ -217,7 +217,7 @@ class Generator:
         shown, defined, integers = [], [], []
         for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4])):
             kind = self.random.random()
-            if kind < 0.2 and not is_in_header:  # where it has to stand behind is no C
+            if kind < 0.2 and not is_in_header:  # C does not allow the use before the declaration
                 tokens = named = self._array_and_length(made)
             elif kind < 0.35:
                 integers.append(self.fresh("n"))
@@ -256,7 +256,7 @@ class Generator:
         return words + (named if self.chance(0.7) else bare), words + named
 
     def _array_and_length(self, function):
-        """An array in front of its length, which is the next parameter, or the one behind."""
+        """Adds an array before its length, which is the next parameter, or the one after."""
         array, between, count = self.fresh("x"), self.fresh("x"), self.fresh("n")
         words = list(self.random.choice([["double"], ["char"], ["int32_t"], ["long", "unsigned"], ["bool"]]))
         words.insert(self.random.randint(0, len(words)), self.random.choice(["const", "volatile", "const"]))
@@ -272,8 +272,8 @@ class Generator:
         return [*front, *length.split(), count]
 
     def header(self, names):
-        """(the text, the functions that C sees, names that it does not see). Those without a signature have other
-        names."""
+        """Returns (the text, the functions that C sees, names that it does not see). Functions without a signature have
+        other names."""
         parts, functions, hidden = [], [], []
         for name in names:
             if self.chance(0.4):
@@ -301,13 +301,13 @@ class Generator:
 
 
 def program(functions, header="", hidden=()):
-    """A C program that says the types of the functions. Behind a header it does not compile where that declares
-    one of them otherwise or not at all, or declares what is hidden."""
+    """Returns a C program that prints the types of the functions. With a header, it does not compile if the header
+    declares one of them differently or not at all, or declares what is hidden."""
     lines = [PROLOGUE, header, _MACROS, *(each.program(at) for at, each in enumerate(functions))]
     return "\n".join(lines + ["static int %s __attribute__((unused));" % name for name in hidden])
 
 
-#: What C leaves to compilers: what said() has of it is in the place of a function -1.
+#: What C leaves to the compiler; said() lists it as function -1.
 CHOICES = PROLOGUE + _MACROS + "void f(void) { %s }" % " ".join((
     _say(-1, 0, "TYPE((intptr_t)0)"), _say(-1, 1, "TYPE((size_t)0)"),
     _say(-1, 2, "TYPE(__builtin_choose_expr((char)-1 < 0, (signed char)0, (unsigned char)0))")))

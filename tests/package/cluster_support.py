@@ -1,5 +1,5 @@
-"""What the tests of pickles and clusters share: packages that tag functions, in versions, and processes that
-read what another one has pickled."""
+"""Shared by the tests of pickles and clusters: packages that tag functions, in several versions, and processes
+that read what another has pickled."""
 
 import pathlib
 import pickle
@@ -21,7 +21,7 @@ except Exception as error:
 
 
 class Processes(adapter_support.Folder):
-    """A test that pickles here and reads in processes of their own."""
+    """A test that pickles here and reads in separate processes."""
 
     def write(self, name, text):
         path = pathlib.Path(self.folder, name)
@@ -29,14 +29,15 @@ class Processes(adapter_support.Folder):
         path.write_text(textwrap.dedent(text))
 
     def read(self, obj, expression, paths=None):
-        """What `expression` of `found`, the obj that another process has read, or its exception is."""
+        """Evaluates `expression` in a process that has unpickled the object as `found`; returns the value or
+        exception."""
         data = obj if isinstance(obj, bytes) else pickle.dumps(obj)
         return support.printed(
             "-c", READ, data.hex(), expression,
             paths=[FOLDER, self.folder] if paths is None else paths)
 
     def run_script(self, text, paths=()):
-        """The lines that a script prints."""
+        """Returns the lines that a script prints."""
         self.write("script.py", text)
         return support.printed(
             pathlib.Path(self.folder, "script.py"), paths=[*paths, support.MODULES.parent]).splitlines()

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: it is run in a folder of its own, with modules in it."""
+"""Shared by the tests of the command line: it runs in a separate folder with modules in it."""
 import json
 import pathlib
 import re
@@ -27,7 +27,7 @@ class CommandLine(unittest.TestCase):
 
     def output(self, *arguments, status=0):
         ended, output, errors = self.run_it(*arguments)
-        # An emulator says of a child's death what a shell would.
+        # An emulator reports a child's death as a shell would.
         errors = re.sub(r"(?m)^qemu: uncaught target signal .*\n", "", errors)
         self.assertEqual((ended, errors), (status, ""), output)
         return output
@@ -36,7 +36,7 @@ class CommandLine(unittest.TestCase):
         return json.loads(self.output(*arguments, "--json", status=status))
 
     def error(self, *arguments, status=2):
-        """The one line of an error."""
+        """Returns the one line of an error."""
         ended, output, errors = self.run_it(*arguments)
         self.assertEqual((ended, output), (status, ""))
         self.assertRegex(errors, r"\Atypedcall: [^\n]+\n\Z")

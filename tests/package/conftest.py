@@ -1,6 +1,6 @@
-"""For pytest: a file whose cases are all for other runtimes (tests/support/collected.py) is empty, which is
-neither a skip nor an error; nor is one whose cases -m leaves to another run. Other files without cases
-still end pytest with status 5. And signals do here what they do in a terminal."""
+"""For pytest: a file whose cases are all for other runtimes (tests/support/collected.py) is empty, which is neither
+a skip nor an error; the same holds if -m leaves its cases to another run. Other files without cases still end
+pytest with status 5. And signals work as they do in a terminal."""
 import pathlib
 import signal
 import sys
@@ -11,7 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
 
-# nohup, and a shell that starts something in the background, have them ignored, and what a test starts would, too.
+# nohup and shells' background jobs start with these signals ignored, and a test's child processes would inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
@@ -35,7 +35,7 @@ def pytest_pycollect_makemodule(module_path, parent):
     return _File.from_parent(parent, path=module_path)
 
 
-@pytest.hookimpl(tryfirst=True)  # before -k and the like choose
+@pytest.hookimpl(tryfirst=True)  # before -k and the like select cases
 def pytest_collection_modifyitems(session, items):
     session.stash[_has_cases] = bool(items)
 

@@ -1,5 +1,5 @@
-"""Objects of ctypes, cffi, Cython, Numba, NumPy and SciPy, one attribute of which does what a test
-says: each attribute that an adapter reads, by one table, for test_foreign_attributes.py."""
+"""Objects of ctypes, cffi, Cython, Numba, NumPy and SciPy in which one attribute does what a test wants. One table
+lists each attribute that an adapter reads, for test_foreign_attributes.py."""
 import contextlib
 import ctypes
 import importlib
@@ -21,7 +21,7 @@ METHODS = ("__bool__ __call__ __eq__ __getattr__ __getattribute__ __getitem__ __
 
 
 class Text(str):
-    """A str that cannot be used."""
+    """A str whose use raises."""
 
     def __hash__(self):
         raise ValueError("no hash")
@@ -30,8 +30,8 @@ class Text(str):
 
 
 class Answer:
-    """What one attribute does, once it is armed: returns a value, or raises. Knows whether it was
-    asked."""
+    """Replaces one attribute once it is armed: returns a value, or raises. Records whether it was
+    read."""
 
     def __init__(self, value=None, error=None):
         self.value, self.error = value, error
@@ -45,7 +45,7 @@ class Answer:
 
 
 def overriding(base, name, answer, of_class=False):
-    """A subclass of `base` whose instances have that attribute; `of_class`: which has it itself."""
+    """Returns a subclass of `base` whose instances have that attribute; with `of_class` the class itself has it."""
     def usual(self):
         if name not in METHODS and name in getattr(self, "__dict__", {}):
             return vars(self)[name]
@@ -62,7 +62,7 @@ def overriding(base, name, answer, of_class=False):
         return answer() if answer.is_armed else usual(self)(*args)
 
     made = {name: method if name in METHODS else property(attribute)}
-    # ctypes reads these of each class itself.
+    # ctypes reads these from each class itself.
     needed = {each: value for each, value in vars(base).items()
               if each in ("_flags_", "_argtypes_", "_restype_", "_type_")}
     if of_class:
@@ -72,7 +72,7 @@ def overriding(base, name, answer, of_class=False):
     return owner
 
 
-# --- One function for each kind of object: makes one whose attribute `name` has that answer ---
+# --- One function for each kind of object: makes one whose attribute `name` gives that answer --
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -261,7 +261,7 @@ def of_scipy_ctypes(metaclass_too):
     return make
 
 
-#: (what makes the object, the attributes that adapters read).
+#: (what makes the object, the attributes that adapters read)
 TABLE = {
     of_ctypes: ("argtypes restype errcheck callable _objects _b_base_ _b_needsfree_ __bool__ "
                 "__call__ __repr__ __hash__ __eq__ __getattribute__"),

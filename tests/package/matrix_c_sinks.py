@@ -56,14 +56,14 @@ class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
     name, prototype, with_data = "callback", staticmethod(ctypes.PYFUNCTYPE), True
-    # An exception waits in it, and it calls nothing meanwhile.
+    # A waiting exception blocks further calls.
     threads_share = False
 
     def caller(self, function, entry):
         return self.called_with(function, *entry.python_types())
 
     def called_with(self, function, letters, result):
-        """Calls the C pointer of a callback that C declares with these types."""
+        """Calls a callback's C pointer, which C declares with these types."""
         returned, types = ctypes_of(letters, result)
         try:
             made = typedcall.callback(function, declaration_of(letters, result, self.with_data))
@@ -79,10 +79,10 @@ class Callback(CSink):
         return call
 
     def passing(self, value, letters):
-        """Does nothing: libraries pass what they have."""
+        """Does nothing: libraries pass any pointer they have."""
 
     def letting_go(self):
-        """Does nothing: the callback lets go of the GIL that its caller has."""
+        """Does nothing: the callback releases the GIL that its caller holds."""
 
 
 class FreeCallback(Callback):
@@ -113,7 +113,7 @@ class ConvertingCallback(Callback):
 
 
 class ClosurePointer(CSink):
-    """The C function that typedcall.tvm_ffi.source() makes of a function of tvm-ffi, called by ctypes."""
+    """The C function that typedcall.tvm_ffi.source() makes of a tvm-ffi function, called through ctypes."""
 
     name, library = "closure pointer", "tvm_ffi"
 
@@ -186,7 +186,7 @@ class Ctypes(CSink):
         return lambda *arguments: made(*flat(entry.python_types()[0], arguments, ctypes_array))
 
     def letting_go(self):
-        """Does nothing: the prototype that is chosen lets go."""
+        """Does nothing: the chosen prototype releases the GIL."""
 
 
 class Cffi(CSink):
@@ -207,14 +207,14 @@ class Cffi(CSink):
         return self.ffi.from_buffer(f"{TYPES[letters[-1]][0]}[]", value, require_writable=letters[1] != "k")
 
     def letting_go(self):
-        """Does nothing: cffi lets go for each call."""
+        """Does nothing: cffi releases the GIL for each call."""
 
     def result(self, value, wanted):
         return self.ffi.string(value).decode() if isinstance(value, self.ffi.CData) else value
 
 
 class Cython(CSink):
-    """Cython code that imports the C functions of a module, compiled once a module."""
+    """Cython code that imports the C functions of a module, compiled once per module."""
 
     name, library = "cython", "Cython"
 
@@ -257,7 +257,7 @@ _IN_CYTHON = {*(name for name, _ in TYPES.values()), "Py_ssize_t",
 
 
 def _types_in_cython(entry):
-    """Returns the C function's parameters as a declaration in Cython spells them."""
+    """Returns the C function's parameters in the syntax of a Cython declaration."""
     made = []
     for each in typedcall.parse_signature(entry.signature)[0]:
         of = "const char *" if each == "*s" else TYPES.get(each[-1], (each,))[0]
@@ -268,12 +268,12 @@ def _types_in_cython(entry):
 
 
 def _word(types):
-    """Makes a part of a name of the types."""
+    """Makes part of a name from the types."""
     return "_".join(each.replace(" ", "_").replace("*", "p") for each in types)
 
 
 def _definition(name, types, is_void):
-    """Returns the lines of a def function, which takes an array for each pointer to numbers."""
+    """Returns the lines of a def function that takes an array for each pointer to numbers."""
     parameters, passed = [], []
     for at, of in enumerate(types):
         is_pointer = of.endswith("*") and of != "const char *"

@@ -1,5 +1,5 @@
-"""The matrix's callers in C: which entry they ask for, by the types of the values that they have, and these values as
-ctypes, cffi and Cython take them."""
+"""The matrix's callers in C: which entry they request, by the types of their values, and these values as ctypes, cffi
+and Cython take them."""
 import ctypes
 import struct
 
@@ -7,7 +7,7 @@ import typedcall
 from matrix_choice import LIMITS
 from matrix_sink import Refused, counts
 
-#: By letters: C's spelling of the type, and the type of ctypes. Written by hand: the package has tables of its own.
+#: By letters: C's spelling of the type, and the ctypes type. Written by hand, independent of the package's tables.
 TYPES = {
     "?": ("_Bool", ctypes.c_bool), "b": ("signed char", ctypes.c_byte), "B": ("unsigned char", ctypes.c_ubyte),
     "h": ("short", ctypes.c_short), "H": ("unsigned short", ctypes.c_ushort), "i": ("int", ctypes.c_int),
@@ -20,7 +20,7 @@ TYPES = {
 
 
 def is_of(value, letters):
-    """True if a variable of the C type can have the value; of a buffer's letters, if the array has such elements."""
+    """True if a variable of the C type can hold the value; for a buffer's letters, if the array has such elements."""
     if letters in LIMITS:
         return type(value) is int and LIMITS[letters][0] <= value <= LIMITS[letters][1]
     if letters == "f":
@@ -38,14 +38,14 @@ def is_of(value, letters):
 
 
 def _is_aligned(view):
-    """True if C may have elements at the address; that of read-only ones is not known here."""
+    """True if the address is aligned for C elements; for read-only ones this is not known here."""
     if view.readonly or view.nbytes == 0:
         return True
     return ctypes.addressof(ctypes.c_char.from_buffer(view)) % view.itemsize == 0
 
 
 def contents(value):
-    """Returns the bytes of an object, none for one without memory."""
+    """Returns the bytes of an object; empty for an object without memory."""
     try:
         return memoryview(value).tobytes()
     except (TypeError, ValueError, BufferError):
@@ -53,14 +53,14 @@ def contents(value):
 
 
 def usual_letters(value):
-    """Returns the type that C usually has for a number; "" for another value."""
+    """Returns C's usual type for a number; "" for another value."""
     if type(value) is int:
         return next((letters for letters in "ilL" if is_of(value, letters)), "")
     return {bool: "?", float: "d"}.get(type(value), "")
 
 
 def _is_float(value):
-    """False for a double beyond the largest float, which C does not define the conversion of."""
+    """False for a double beyond the largest float, whose conversion C leaves undefined."""
     try:
         struct.pack("=f", value)
     except OverflowError:
@@ -69,12 +69,12 @@ def _is_float(value):
 
 
 def asked(function, arguments):
-    """Returns the entry that a caller in C names for these arguments: the one that takes as many; among overloads the
-    one whose types they have. Raises Refused for none, and for several."""
+    """Returns the entry that a caller in C names for these arguments: the one with as many parameters; among overloads
+    the one whose types they have. Raises Refused for none, and for several."""
     fitting = [entry for entry in typedcall.entries(function) if len(entry.python_types()[0]) == len(arguments)]
     if not fitting:
         raise Refused("C passes as many arguments as the signature has")
-    if counts(function) != sorted(set(counts(function)), reverse=True):  # else they leave out defaults
+    if counts(function) != sorted(set(counts(function)), reverse=True):  # otherwise they omit defaults
         fitting = [entry for entry in fitting if all(map(is_of, arguments, entry.python_types()[0]))]
     if len(fitting) != 1:
         raise Refused("C names the signature that it wants, and does not choose by a value")
@@ -82,7 +82,7 @@ def asked(function, arguments):
 
 
 def check_values(entry, arguments):
-    """Raises Refused for a value that the entry's C types have not got."""
+    """Raises Refused for a value that the entry's C types cannot represent."""
     for value, letters in zip(arguments, entry.python_types()[0]):
         if not is_of(value, letters):
             raise Refused("no value of the C type")
@@ -104,7 +104,7 @@ def flat(types, arguments, array_of):
 
 
 def ctypes_array(value, letters):
-    """Returns the elements as an array of ctypes; a function that writes gets the very elements."""
+    """Returns the elements as a ctypes array; a function that writes gets the original elements."""
     of = TYPES[letters[-1]][1] * len(value)
     return of.from_buffer_copy(memoryview(value)) if letters[1] == "k" else of.from_buffer(value)
 
@@ -126,7 +126,8 @@ def ctypes_of(letters, result):
 
 
 def declaration_of(letters, result, with_data):
-    """Spells a C function of these types as a library declares it: `double (*)(const double a0[n0], ssize_t n0)`."""
+    """Returns the C function with these types as a library declares it: `double (*)(const double a0[n0], ssize_t
+    n0)`."""
     parts = []
     for at, each in enumerate(letters):
         if each == "*s":

@@ -1,4 +1,4 @@
-"""Cells of the matrix that need a process of their own: lifetimes and cycles."""
+"""Cells of the matrix that need a separate process: lifetimes and cycles."""
 import ctypes
 import gc
 import sys
@@ -24,7 +24,7 @@ limit = 8
 
 
 class Kept(ctypes.c_void_p):
-    """The address of a C function, which a weak reference can watch."""
+    """The address of a C function, with support for weak references."""
 
 
 def entry_of(module, name):
@@ -33,21 +33,21 @@ def entry_of(module, name):
 
 
 def tagged(function, entry):
-    """Tags it with the C function of an entry. Returns the object that the tag has to keep."""
+    """Tags it with an entry's C function. Returns the object that the tag must keep."""
     kept = Kept(entry.address)
     typedcall.tag(function, entry.signature, kept, flags=entry.flags)
     return kept
 
 
 def churn():
-    """Collects, and writes over what was freed."""
+    """Collects garbage, and overwrites freed memory."""
     while gc.collect():
         pass
     return [ctypes.create_string_buffer(size) for size in range(16, 512, 8) for _ in range(20)]
 
 
 def vanishing(entry):
-    """Makes a function that only its class leads to. Returns the object that its tag keeps, too."""
+    """Makes a function that only its class refers to. Returns the object that its tag keeps, too."""
     module = types.ModuleType("vanishing")
     exec(GONE, vars(module))
     sys.modules["vanishing"] = module
@@ -56,7 +56,7 @@ def vanishing(entry):
 
 
 def kept_alive(sink, entry, results):
-    """Calls after the names of the function are gone, its class and its module."""
+    """Calls after the function's names, its class and its module are gone."""
     function, kept = vanishing(entry)
     watched = weakref.ref(kept)
     made = sink.held(function)
@@ -85,10 +85,10 @@ class Cyclic:
 
 
 def cycle(sink):
-    """Lets go of a function that refers to the sink's callable, and whose entry refers to the function."""
+    """Drops a function that refers to the sink's callable, and whose entry refers to the function."""
     function = Cyclic()
     kept = tagged(function, entry_of("typed_functions", "half"))
-    # Elsewhere the table has what a tag keeps: docs/support.md.
+    # In other versions the table owns what a tag keeps: docs/support.md.
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         kept.function = function
     function.made = sink.held(function)
@@ -103,7 +103,7 @@ def cycle(sink):
 
 def is_counted(work, function, times):
     try:
-        # Caches of CPython's and of libraries are filled for a while.
+        # Caches of CPython and of libraries fill up for a while.
         leaks.check(work, times, warm_up=2 * times, blocks=times, objects=times, unchanged=[function])
     except AssertionError as error:
         return "wrong", str(error)
@@ -111,7 +111,7 @@ def is_counted(work, function, times):
 
 
 def making(sink):
-    """Makes, calls and lets go: nothing is left."""
+    """Makes a callable, calls it and drops it: nothing is left."""
     function = support.build("typed_functions").half
 
     def make():
@@ -119,7 +119,7 @@ def making(sink):
             made = other.held(function)
             assert other.result(made(8.0), 4.0) == 4.0
 
-    # A database and a compiler take their time.
+    # A database and a compiler are slow.
     return is_counted(make, function, {"duckdb": 20, "jax": 100}.get(sink.name, 200))
 
 

@@ -1,4 +1,4 @@
-"""Cells of the matrix that need a process of their own: a sink makes a callable, and calls it, without memory."""
+"""Cells of the matrix that need a separate process: a sink makes a callable, and calls it, without memory."""
 import re
 
 import support
@@ -6,7 +6,7 @@ from no_memory_support import MAKES_FUNCTIONS, sweep
 
 
 def is_for_want(error):
-    """True for errors of other libraries for want of memory."""
+    """True for other libraries' errors about missing memory."""
     return re.search("(?i)nomem|memory", f"{type(error).__name__} {error}") is not None
 
 
@@ -37,7 +37,7 @@ def calling(sink):
 
 
 def failing(sink, function, value, text):
-    """Sweeps a call that raises a ValueError with that text."""
+    """Sweeps a call that raises ValueError with that text."""
     call, read = sink.single(function, value)
     try:
         read(call())

@@ -1,14 +1,14 @@
-"""Which overload Python's values choose, in plain Python, from the text of docs/ABI.md, section 8 (8.7 to 8.9): what the
-matrix holds every sink to. It reads neither our tables nor our wrappers, which may be wrong."""
+"""Which overload Python's values choose, in plain Python, written from the text of docs/ABI.md, 8.7 to 8.9: the
+reference for every sink of the matrix. It uses neither our tables nor our wrappers, which may be wrong."""
 
 EXACT, NEAR, SAFE, NONE = range(4)
-#: Limits of what holds integers, by its letter.
+#: Limits of the integer types, by letter.
 LIMITS = {letter: (-2**(bits - 1), 2**(bits - 1) - 1) if letter.islower() else (0, 2**bits - 1)
           for letters, bits in (("bB", 8), ("hH", 16), ("iI", 32), ("lLqQnN", 64)) for letter in letters}
 
 
 class NoOverload(Exception):
-    """`kind` is the exception that a call raises."""
+    """No overload fits; `kind` is the exception that a call raises."""
 
     def __init__(self, kind):
         super().__init__(kind.__name__)
@@ -16,8 +16,8 @@ class NoOverload(Exception):
 
 
 def kind_of(value):
-    """(what a value counts as: bool, int, float, complex, str, or list for an array; is it of that very type, or ranks as it),
-    or (None, False)."""
+    """Returns (the kind of a value: bool, int, float, complex, str, or list for an array; whether it has that exact
+    type, or ranks as if it had), or (None, False)."""
     name = type(value).__name__ if type(value).__module__ == "numpy" else ""
     if isinstance(value, bool) or name in ("bool", "bool_"):
         return bool, True
@@ -32,7 +32,7 @@ def kind_of(value):
 
 
 def rank(value, letters):
-    """How a value suits a parameter: 8.7."""
+    """Returns how well a value suits a parameter: 8.7."""
     kind, is_exact = kind_of(value)
     own = EXACT if is_exact else NEAR
     if letters == "O":
@@ -63,12 +63,12 @@ def is_out_of_range(value, letters):
 
 
 def better(one, other):
-    """Is a list of ranks at least as good in every argument, and better in one? 8.8."""
+    """True if a list of ranks is at least as good in every argument, and better in one: 8.8."""
     return all(a <= b for a, b in zip(one, other)) and one != other
 
 
 def in_order(overloads, ranks):
-    """The overloads that suit, by their numbers, the best first."""
+    """Returns the numbers of the overloads that fit, best first."""
     left = [at for at in range(len(overloads)) if max(ranks[at], default=EXACT) < NONE]
     while left:
         worst = min(max(ranks[at], default=EXACT) for at in left)
@@ -79,8 +79,8 @@ def in_order(overloads, ranks):
 
 
 def choose(overloads, arguments):
-    """The number of the overload, each a list of letters, that these arguments choose. NoOverload where there is
-    none; one alone is taken as it is."""
+    """Returns the number of the overload, each a list of letters, that these arguments choose. Raises NoOverload if
+    there is none; a single overload is always taken."""
     if len(overloads) == 1:
         return 0
     fitting = [each if len(each) == len(arguments) else None for each in overloads]
@@ -89,7 +89,7 @@ def choose(overloads, arguments):
     too_large = set()
     for at in in_order(overloads, ranks):
         each = overloads[at]
-        # An int that was too large for one must not lose digits in another.
+        # An int that was too large for one overload must not lose digits in another.
         if any(i in too_large and letters[-1] in "fdg" for i, letters in enumerate(each)):
             continue
         misfits = {i for i, pair in enumerate(zip(arguments, each)) if is_out_of_range(*pair)}

@@ -1,5 +1,5 @@
-"""Sinks of the matrix in C++: modules/matrix_probe.cc and matrix_narrowing.cc ask for one signature, and have values of
-its types."""
+"""Sinks of the matrix in C++: modules/matrix_probe.cc and matrix_narrowing.cc request one signature and have values
+of its types."""
 import support
 import typedcall
 from matrix_c_sinks import CSink
@@ -10,7 +10,7 @@ _AS_IT_IS = typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK
 
 
 class CppSite(CSink):
-    """C++ asks for one signature, and has values of its types: modules/matrix_probe.cc."""
+    """C++ requests one signature and has values of its types: modules/matrix_probe.cc."""
 
     name = "call site"
 
@@ -26,12 +26,12 @@ class CppSite(CSink):
         return lambda *arguments: self.probe.call(self.name, signature, function, arguments)
 
     def check(self, entry):
-        """Raises Refused for an entry that asks more of its caller."""
+        """Raises Refused for an entry that requires more of its caller."""
         if entry.flags & _AS_IT_IS:
             raise Refused("a call site gives the C function as it is")
 
     def refusal(self, signature):
-        """Says why C++ does not ask for the signature."""
+        """Returns why C++ does not request the signature."""
         return f"modules/matrix_probe.cc has no caller for '{signature}'"
 
 
@@ -61,7 +61,7 @@ class CppLoop(CppSite):
         """Does nothing: a loop handles statuses and calls Python."""
 
     def letting_go(self):
-        """Does nothing: a loop lets go of the GIL itself."""
+        """Does nothing: a loop releases the GIL itself."""
 
     def refusal(self, signature):
         return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
@@ -79,7 +79,7 @@ class CppCallback(CppFallback):
 
 
 class CppNarrowing(Sink):
-    """typedcall/narrowing.h: C++ has bools, 64-bit ints and doubles, for functions of narrower numbers."""
+    """typedcall/narrowing.h: C++ has bools, 64-bit ints and doubles, and calls functions of narrower numbers."""
 
     name, has_typed_results = "narrowing", True
 

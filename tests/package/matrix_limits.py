@@ -1,5 +1,5 @@
-"""Cells that a sink is not asked, by property: limits that docs/how-to has, and those of the other library, each of which
-shows without typedcall, too."""
+"""Cells that a sink is not asked, by property: limits that docs/how-to lists, and limits of the other library, each of
+which also shows without typedcall."""
 import importlib.metadata
 import sys
 
@@ -12,7 +12,7 @@ _MAIN = "before CPython 3.12 callbacks are for the main interpreter"
 _COMPILED = "a module is compiled once, and stays until the process ends"
 _RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
                          "tvm-ffi makes it a RuntimeError, in a function of its own, too")
-#: Of libraries that look at types before there are values.
+#: For libraries that look at types before there are values.
 _TYPES_FIRST = {
     **dict.fromkeys(("two_floats(Length(2.5))", "two_floats(np.float64(2.5))"),
                     "it has one type for a float and its subclasses"),
@@ -29,7 +29,7 @@ _CLOSURE = {
     "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
 }
 
-#: By the name of a sink, and a property: "calls" are all single ones.
+#: By the name of a sink, and a property: "calls" stands for all properties of single calls.
 LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},

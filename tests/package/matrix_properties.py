@@ -1,5 +1,5 @@
-"""The properties of the matrix: what every sink has to do with a typed function as Python does. A property yields cells: an
-id, an outcome (right, wrong, refused by the sink, or a limit of others), and what the sink did, or why it was not asked."""
+"""The properties of the matrix: in what every sink must treat a typed function as Python does. A property yields cells:
+an ID, an outcome (right, wrong, refused by the sink, or a limit of others), and what the sink did, or why not."""
 from matrix_properties_buffers import buffers
 from matrix_properties_calls import by_position, choice, defaults, equality, falling_back, native, raising, status, texts
 from matrix_properties_processes import endings, interpreters, lifetimes, no_memory

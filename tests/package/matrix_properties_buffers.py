@@ -1,4 +1,4 @@
-"""The property of buffers: a sink passes the memory of an object to a function, or refuses the object, as Python does."""
+"""The property of buffers: a sink passes an object's memory to a function, or refuses the object, as Python does."""
 import array
 
 import support
@@ -16,7 +16,8 @@ def cast(size, letter, *shape):
     return memoryview(bytearray(size)).cast(letter, *shape)
 
 
-#: Makers of objects that can be passed for a buffer, and of others, by name. A call gets a new one, since it may write.
+#: Makers of objects that are accepted for a buffer, and of others, by name. Each call gets a new one, since it may
+#: write.
 OBJECTS = {
     "no doubles": doubles,
     "doubles": lambda: doubles(3.0, 4.0),
@@ -24,7 +25,7 @@ OBJECTS = {
     "a hundred doubles": lambda: doubles(*[0.5] * 100),
     **{f"array of {letter}": lambda letter=letter: array.array(letter, [1, 2, 3]) for letter in "bBhHiIlLqQf"},
     **{f"empty array of {letter}": lambda letter=letter: array.array(letter) for letter in "bBhHiIlLqQf"},
-    # Their hash has less than 64 bits: an int in all libraries.
+    # Their hash has fewer than 64 bits, so it is an int in all libraries.
     "bytes": lambda: b"hello",
     "no bytes": lambda: b"",
     "bytearray": lambda: bytearray(b"hello"),
@@ -53,7 +54,7 @@ OBJECTS = {
 
 
 def numpy_arrays():
-    """Returns makers of arrays of NumPy's, where it is installed."""
+    """Returns makers of NumPy arrays, if NumPy is installed."""
     try:
         import numpy
     except ImportError:
@@ -89,7 +90,7 @@ FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times
 
 
 class NotTaken(Failure):
-    """The exception for an object that cannot be passed: exporters have three kinds for that."""
+    """The exception for an object that cannot be passed: exporters raise three kinds."""
 
     KINDS = {"TypeError", "BufferError", "ValueError"}
 
@@ -110,7 +111,7 @@ def python_does(function, arguments):
 
 
 def calls(letters):
-    """Returns the makers of the arguments of each call, by its name."""
+    """Returns the argument makers for each call, by its name."""
     objects = {**OBJECTS, **numpy_arrays()}
     if len(letters) == 1:
         return {name: (maker,) for name, maker in objects.items()}
@@ -123,7 +124,7 @@ def calls(letters):
 
 
 def buffers(sink):
-    """Buffers are passed without a copy: results, written bytes and refusals are Python's."""
+    """Buffers are passed without a copy: results, written bytes and refusals match Python's."""
     provider, bools = support.build("buffer_provider"), support.build("bool_functions")
     for name in FUNCTIONS:
         function = getattr(provider, name, None) or getattr(bools, name)

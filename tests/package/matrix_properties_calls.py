@@ -1,4 +1,4 @@
-"""Properties of single calls: the overload that values choose, results, exceptions, texts and arguments that are left out."""
+"""Properties of single calls: the overload that values choose, results, exceptions, texts and omitted arguments."""
 import itertools
 import math
 
@@ -11,7 +11,7 @@ from matrix_values import (
 from narrow_support import functions
 import typedcall
 
-#: The functions with overloads, and for each overload what alone does the same.
+#: The functions with overloads, and for each overload a single function that does the same.
 OVERLOADED = {
     "int_or_float": ([["i"], ["d"]], [lambda x: 0, lambda x: 1]),
     "float_or_int": ([["d"], ["i"]], [lambda x: 0, lambda x: 1]),
@@ -32,7 +32,7 @@ def pairs():
 
 
 def choice(sink):
-    """Among overloads each value chooses what it chooses in Python: docs/ABI.md, 8.7 to 8.10."""
+    """Among overloads, each value chooses what it chooses in Python: docs/ABI.md, 8.7 to 8.10."""
     calls = {1: [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())],
              2: [*pairs(), *itertools.product(numpy_values()[:2] + numpy_narrow(), repeat=2)]}
     for name, (overloads, alone) in OVERLOADED.items():
@@ -50,7 +50,8 @@ def alone(sink, letters, calls, module=functions):
 
 
 def edges(letter):
-    """Returns what does just, and just not fit an integer type, or is rounded to a float; and what just fits NumPy's types."""
+    """Returns values that just fit and just do not fit an integer type, or are rounded to a float, and NumPy's
+    limits."""
     if letter == "?":
         return []
     least, most = LIMITS.get(letter, (0, 0))
@@ -59,7 +60,7 @@ def edges(letter):
 
 
 def equality(sink):
-    """A function gives and raises what it gives and raises in Python."""
+    """A function returns and raises what it returns and raises in Python."""
     values = [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values())]
     for letter in "?bBhHiIlLfd":
         yield from alone(sink, {"same_" + {"?": "bool"}.get(letter, letter): letter}, values + edges(letter))
@@ -70,17 +71,17 @@ def equality(sink):
 
 
 def raising(sink):
-    """An exception comes out of the call. The error value without an exception is a result."""
+    """A call raises the function's exception. The error value without an exception is a result."""
     names = {"checked_i": "i", "checked_B": "B", "checked_f": "f", "checked_d": "d"}
     yield from alone(sink, names, [(value,) for value in (13, 13.0, -1, 255, -1.0, 1, 2.5, True, 300, "3", None, 1j)])
 
 
 def status(sink):
-    """A status that is not 0 is an exception, also where none was set; the value is in the place."""
+    """A nonzero status is an exception, even if none was set; the value is in the place."""
     yield from alone(sink, {"status": "i", "expect": "i"}, [(value,) for value in (13, 14, 0, -7, 2**31, True, "3", None, 1j)])
 
 
-#: Functions of modules/fallback_functions.cc, with arguments for which they have a result and for which not.
+#: Functions of modules/fallback_functions.cc, with arguments for which they have a result, and others.
 FALLING = {
     "root": ("d", [4.0, 0, math.inf, -1.0, -math.inf, "x"]), "half": ("d", [3.0, 2, -1.0, None]),
     "c_root": ("d", [4.0, -1.0]), "tenfold": ("d", [4.0, -2.0, -0.1, -1001.0]), "half_alone": ("d", [1.0, -2.0]),
@@ -90,7 +91,7 @@ FALLING = {
 
 
 def falling_back(sink):
-    """Where the function has no result, the Python callable gives one, or raises."""
+    """If the function has no result, the Python callable returns one, or raises."""
     yield from alone(sink, {"positive_i": "i", "positive_f": "f"},
                      [(value,) for value in (5, -5, 0, 2**31, 2.5, -2.5, True, "3", None, 1j)])
     module = support.build("fallback_functions")
@@ -106,7 +107,7 @@ def falling_back(sink):
 
 
 def giving(sink, name, function, wanted, results):
-    """Compares calls for which Python code gives these results: pairs of an argument, and of what Python gives."""
+    """Compares calls for which Python code returns these results: pairs of an argument and Python's result."""
     for argument, result in results:
         try:
             sink.giving(result)
@@ -118,7 +119,7 @@ def giving(sink, name, function, wanted, results):
 
 
 def in_c(function, convert):
-    """Makes a function that gives what Python's function gives as a C type, or that says as Python does why it is none."""
+    """Makes a function that converts the Python function's result to a C type, or fails as Python does."""
     def given(x):
         result = function(x)
         if not isinstance(result, (int, float)):
@@ -135,7 +136,7 @@ def c_long(value):
 
 
 def native(sink):
-    """A call calls the C function, once."""
+    """A call calls the C function, exactly once."""
     for module, name, arguments in (
             (functions, "same_b", (5,)), (functions, "same_L", (5,)), (functions, "same_f", (1.5,)),
             (functions, "same_d", (1.5,)),
@@ -161,8 +162,8 @@ def native(sink):
 
 
 def texts(sink):
-    """A str is its UTF-8, with NULs in it where a function takes the length, too; another value is a TypeError."""
-    # Libraries have texts of up to 7 or 12 bytes elsewhere than others.
+    """A str is passed as UTF-8, with NULs only if the function takes a length, too; another value is a TypeError."""
+    # Libraries store texts of up to 7 or 12 bytes differently from longer ones.
     values = [(value,) for value in ("", "abc", "seven77", "eight888", "h\u00e4tte", "\U0001f600",
                                      "h\u00e4, \u20ac, \U0001f40d" * 20, "a\0b", "a\0" + "long" * 10, b"abc", 3, 2.5, None)]
     for module, name, letters in (("buffer_provider", "utf8_length", "*s"), ("typed_functions", "same_text", "s")):
@@ -170,7 +171,7 @@ def texts(sink):
         yield from compare(sink, name, function, [function], [[letters]], values)
 
 
-#: Names of parameters, and values for them. Of the last ones Python's wrapper is asked by name only.
+#: Names of parameters, and values for them. The last function's wrapper is called by name only.
 NAMES = {
     "default_functions": {
         "distance": ("a b c d radius", [2.5, 4.0, -1.0, 0.5, True]), "digits": ("a b c", [1, 5, 8], [2**31, 5, -2**31 - 1]),
@@ -190,8 +191,8 @@ NAMES = {
 
 
 def calls_by_name(names, *values):
-    """Returns the arguments of calls: so many by position, and of the others one, all but one, or all by name; and what fits
-    no function."""
+    """Returns the arguments of calls: some by position, and of the others one, all but one, or all by name; and
+    arguments that fit no function."""
     names, made = names.split(), []
     for each in values:
         for count in range(len(names) + 1):
@@ -204,7 +205,7 @@ def calls_by_name(names, *values):
 
 
 def defaults(sink):
-    """Arguments that are left out are Python's defaults. Where calls have names, they mean what they mean in Python."""
+    """Omitted arguments take Python's defaults. If calls have names, these mean what they mean in Python."""
     if sink.has_names:
         for module, given_names in NAMES.items():
             for name, given in given_names.items():
@@ -220,7 +221,7 @@ def defaults(sink):
 
 
 def by_position(sink):
-    """A sink without names passes all arguments in order; the Python function gets the keyword-only ones by name."""
+    """A sink without names passes all arguments in order; the Python function gets keyword-only ones by name."""
     if sink.has_names:
         yield "root", "refused", "its calls have names, as Python's have"
         return

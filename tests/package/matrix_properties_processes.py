@@ -1,4 +1,4 @@
-"""Properties whose cells have processes of their own: lifetimes, no memory, the interpreter's end, other interpreters."""
+"""Properties whose cells run in separate processes: lifetimes, no memory, the interpreter's end, other interpreters."""
 import importlib.util
 import json
 import pathlib
@@ -9,12 +9,12 @@ import matrix_limits
 import support
 
 WORKER = pathlib.Path(__file__).resolve().with_name("matrix_worker.py")
-#: Overwrites memory that is freed, also where a C library keeps small pieces as they are.
+#: Overwrites freed memory, even small blocks, which a C library may leave unchanged.
 OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has an allocator of its own
+if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has its own allocator
     OVERWRITTEN["PYTHONMALLOC"] = "malloc"
-#: Without the GIL CPython 3.13 may give a lock to a daemon thread that ends before it can let it go; the main thread then
-#: hangs.
+#: Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before it can release it; then the main
+#: thread hangs.
 ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 120)
 
 
@@ -31,8 +31,8 @@ def ended(sink, name, cells, environment):
 
 
 def of_process(sink, name, cells, environment=None, apart=False):
-    """Runs the cells in one process, and behind a cell that ends it in a new one. `apart`: each cell has a process, which has
-    to end in silence."""
+    """Runs the cells in one process, and after a cell that ends it in a new one. With `apart` each cell has a process,
+    which must end silently."""
     left = []
     for cell in cells:
         reason = matrix_limits.why_not(sink, name, cell)
@@ -60,12 +60,12 @@ def of_process(sink, name, cells, environment=None, apart=False):
 def lifetimes(sink):
     """A sink's callable keeps the function and its entry, and is collected with them."""
     yield from of_process(sink, "lifetimes", ("the C function", "the callable", "a cycle"), OVERWRITTEN)
-    # With CPython's own allocator, which counts its blocks.
+    # With CPython's own allocator, whose blocks can be counted.
     yield from of_process(sink, "lifetimes", ("making", "calling"))
 
 
 def no_memory(sink):
-    """Without memory a call raises MemoryError, or gives its result."""
+    """Without memory a call raises MemoryError, or returns its result."""
     cells = "making", "calling", "raising", "falling back"
     if not importlib.util.find_spec("_testcapi"):
         for cell in cells:
@@ -75,10 +75,10 @@ def no_memory(sink):
 
 
 def endings(sink):
-    """The interpreter ends in silence while a sink's callable is held, and while it runs."""
+    """The interpreter ends silently while a sink's callable is held, and while it runs."""
     yield from of_process(sink, "endings", ("a global", "an atexit handler", "a destructor", "a daemon thread"), apart=True)
 
 
 def interpreters(sink):
-    """A sink works in other interpreters, or the import of its library there says why not."""
+    """A sink works in other interpreters, or importing its library there explains why not."""
     yield from of_process(sink, "interpreters", ("one GIL", "a GIL of its own"))

@@ -13,15 +13,15 @@ functions = support.build("overload_functions")
 LETTERS = "dli?"
 VALUES = (False, True, 0, 1, -7, 2**31 - 1, 2**31, -2**31 - 1, 2**40, 2**63 - 1, -2**63, 0.0, -2.5, 1e300, float("inf"))
 FLAGS = typedcall.entries(functions.d)[0].flags
-#: Sets of overloads for each sink: those that compile code for each get fewer. In --full, which has a seed of its own, there
-#: is time for more.
+#: Sets of overloads for each sink: fewer for those that compile code for each. --full, which has a different seed each
+#: time, has time for more.
 SETS = {"tvm-ffi": 800, "ufunc": 500, "duckdb": 200, "jax": 60, "numba": 30}
 FAULTS = {"TypeError", "OverflowError"}
 MORE = 4 if "TYPEDCALL_SEED" in os.environ else 1
 
 
 def tagged(overloads, number):
-    """Returns a Python function that does what the wrapper of these overloads does, tagged with their C functions."""
+    """Returns a Python function that does what these overloads' wrapper does, tagged with their C functions."""
     alone = [getattr(functions, each) for each in overloads]
 
     def call(*arguments):
@@ -30,7 +30,7 @@ def tagged(overloads, number):
         except matrix_choice.NoOverload as error:
             raise error.kind("no overload") from None
 
-    # Numba and others ask how many parameters it has.
+    # Numba and others look at its number of parameters.
     made = (lambda a: call(a)) if len(overloads[0]) == 1 else (lambda a, b: call(a, b))
     made.__name__ = made.__qualname__ = f"overloaded_{number}"
     entries = [typedcall.entries(each)[0] for each in alone]
@@ -49,14 +49,14 @@ def drawn(numbers):
 
 
 def has_two_faults(overloads, arguments):
-    """True for one overload, and a float for an int: libraries that look at types first find that before an int that is too
-    large."""
+    """True for one overload with a float for an int: libraries that check types first report that before an int that is
+    too large."""
     return len(overloads) == 1 and any(letter in "il" and type(value) is float
                                        for letter, value in zip(overloads[0], arguments))
 
 
 def random_overloads(sink):
-    """Overloads of a wrapper with all values, and random ones: the values choose what they choose in Python."""
+    """A wrapper's overloads with all values, and random ones: the values choose what they choose in Python."""
     def cells(function, overloads, calls):
         alone = [getattr(functions, each) for each in overloads]
         found = compare(sink, "of", function, alone, [list(each) for each in overloads], calls)

@@ -12,12 +12,13 @@ import typedcall
 from matrix_sinks import Refused
 from narrow_support import functions
 
-#: How long a function waits for another thread, in milliseconds: for one that should not come, and for one that should.
+#: How long a function waits for another thread, in milliseconds: for one that should not arrive, and for one that
+#: should.
 PATIENCE, GENEROUS = 100, 5000
 
 
 def overlap(calls):
-    """True if two of these calls ran at once, each in a thread of its own. Raises the exception of one that raises."""
+    """True if two of these calls ran at once, each in its own thread. Re-raises an exception of either."""
     results = support.at_once(lambda call: [call(PATIENCE) for _ in range(3)], [(call,) for call in calls])
     return any(itertools.chain(*results))
 
@@ -70,7 +71,7 @@ def waiting_for_python(sink, flags):
 
 
 def holding(sink):
-    """The GIL keeps threads apart where a function needs that, and is let go of where it takes the GIL itself."""
+    """The GIL keeps threads apart if a function needs that, and is released if the function takes it itself."""
     cases = {
         "a thread that needs the GIL": lambda: waiting_for_python(sink, typedcall.Flags.THREAD_SAFE),
         "a thread that needs the GIL, not THREAD_SAFE": lambda: waiting_for_python(sink, typedcall.Flags(0)),
@@ -90,7 +91,7 @@ def python_does(function, argument):
 
 
 def in_threads(sink, function, arguments):
-    """Calls it in four threads, which share one callable where the library lets them, and compares with Python."""
+    """Calls it in four threads, which share one callable if the library allows that, and compares with Python."""
     shared, wanted = sink.made(function), []
     for argument in arguments:
         wanted.append(python_does(function, argument))
@@ -129,7 +130,7 @@ def threads(sink):
 
 
 def comes_out(sink, call):
-    """Returns how an interrupt comes out of a call, and whether it does: itself, or behind an error of the library's."""
+    """Returns how an interrupt leaves a call, and whether it does: itself, or as the cause of a library's error."""
     said = ""
     try:
         try:
@@ -144,7 +145,7 @@ def comes_out(sink, call):
             return f"a result: {given!r}", False
         until = time.monotonic() + 5
         while time.monotonic() < until:
-            time.sleep(0.001)  # where Python looks for signals
+            time.sleep(0.001)  # gives Python a chance to check for signals
     except KeyboardInterrupt:
         return said + "KeyboardInterrupt", True
     return said + "nothing", False
@@ -181,7 +182,7 @@ def by_a_signal():
 
 
 def among_many_calls():
-    """Sends the signal from another thread, while the main one calls."""
+    """Sends the signal from another thread while the main thread makes calls."""
     def native(x):
         return x
 
@@ -209,7 +210,7 @@ def among_many_calls():
 
 
 def among_values(sink):
-    """Calls it for a hundred values at once: the first interrupt ends that."""
+    """Calls it for a hundred values at once: the first interrupt ends the call."""
     called = []
 
     def interrupting(x):
@@ -229,9 +230,9 @@ CASES = {"in Python code": in_python_code, "in a C function": in_a_c_function, "
 
 
 def interrupts(sink):
-    """An interrupt comes out of a call as KeyboardInterrupt, at the latest behind the library's error, and calls go on."""
+    """An interrupt leaves a call as KeyboardInterrupt, or as the cause of the library's error, and later calls work."""
     before = signal.getsignal(signal.SIGINT)
-    # A shell's background job ignores it.
+    # It is ignored in a shell's background job.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for cell, case in CASES.items():

@@ -1,4 +1,4 @@
-"""The base of the matrix's sinks, which matrix_sinks.py lists, and the exception by which they refuse a cell."""
+"""The base class of the matrix's sinks, which matrix_sinks.py lists, and the exception by which they refuse a cell."""
 import contextlib
 import importlib
 
@@ -6,37 +6,37 @@ import typedcall
 
 
 class Refused(Exception):
-    """Why a sink is not asked that: a limit of the other library, or of what it is for."""
+    """Why a sink is not asked: a limit of the other library, or outside its purpose."""
 
 
 def kind_in_text(error):
-    """Returns the name of Python's exception that an error of a library has in its text."""
+    """Returns the name of Python's exception that is in the text of a library's error."""
     kinds = "TypeError", "OverflowError", "ValueError", "SystemError", "IndexError"
     return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
 
 
 def is_array(value):
-    """True if libraries that take NumPy's arrays take the value as one."""
+    """True if libraries that take NumPy arrays take the value as an array."""
     return hasattr(value, "__array__") or type(value).__name__ in ("array", "memoryview")
 
 
 class Sink:
-    """How a typed function becomes a callable in one place, and what that takes and gives."""
+    """How one place turns a typed function into a callable, and what that accepts and returns."""
 
     name = ""
-    #: The library that has to be installed.
+    #: The library that must be installed.
     library = None
-    #: Its calls have keywords.
+    #: Its calls accept keywords.
     has_names = False
-    #: A result has the C function's type, also where Python gave it.
+    #: A result has the C function's type, even if Python code computed it.
     has_typed_results = False
-    #: But not where it falls back, for it falls back to the other library's function.
+    #: Except for fallbacks, because it falls back to the other library's function.
     falls_back_there = False
     #: Threads may call one callable.
     threads_share = True
-    #: It is PyPy's; the others are CPython's.
+    #: Only for PyPy; the others are for CPython.
     is_on_pypy = False
-    #: This interpreter was built with what it needs.
+    #: This interpreter was built with what the sink needs.
     is_built = True
 
     def setUp(self):
@@ -44,11 +44,11 @@ class Sink:
             importlib.import_module(self.library)
 
     def close(self):
-        """Lets go of what setUp() has made."""
+        """Releases what setUp() has made."""
 
     @contextlib.contextmanager
     def another(self):
-        """Gives a second one, for a thread of its own."""
+        """Returns a second sink, for another thread."""
         other = type(self)()
         other.setUp()
         try:
@@ -62,11 +62,11 @@ class Sink:
         raise NotImplementedError
 
     def held(self, function):
-        """Returns a callable of one double, and keeps nothing itself that the library's own object has to keep."""
+        """Returns a callable of one double. The sink keeps nothing alive that the library's own object must keep."""
         return self.made(function)
 
     def single(self, function, value):
-        """Returns a call with as little of the library's code as can be, and a function that reads its result."""
+        """Returns a call with as little of the library's code as possible, and a function that reads its result."""
         made = self.held(function)
         return lambda: made(value), lambda given: given
 
@@ -75,33 +75,33 @@ class Sink:
         raise Refused("it is called for one value at a time")
 
     def detached(self, function):
-        """Returns a callable, as made() does, that calls the function without the GIL."""
+        """Returns a callable like made() that calls the function without the GIL."""
         raise Refused("its callers hold the GIL, or are to hold it for such functions")
 
     def crossing(self, value):
-        """Raises Refused for a value that the library has not got, whatever the function is."""
+        """Raises Refused for a value that the library cannot represent, whatever the function is."""
 
     def giving(self, value):
-        """Raises Refused for a result of Python code that the library has not got."""
+        """Raises Refused for a result of Python code that the library cannot represent."""
 
     def passing(self, value, letters):
         """Raises Refused for an object that the library does not pass for a buffer with these letters."""
         self.crossing(value)
 
     def letting_go(self):
-        """Raises Refused where it is not for the sink to let go of the GIL."""
+        """Raises Refused if releasing the GIL is not the sink's business."""
 
     def kind_of(self, error):
-        """Returns the name of the exception that it is in Python. Raises Refused for an error that says that the
-        library has no such result."""
+        """Returns the name of Python's exception for an error. Raises Refused for an error that says that the library
+        has no such result."""
         return type(error).__name__
 
     def is_interrupt(self, error):
-        """True if the library raises this in place of KeyboardInterrupt."""
+        """True if the library raises this error in place of KeyboardInterrupt."""
         return False
 
     def result(self, value, wanted):
-        """Returns what a result is in Python, where that gives `wanted`."""
+        """Returns a result as Python would return it, given that Python returns `wanted`."""
         return value
 
 

@@ -1,5 +1,5 @@
-"""The sinks of the matrix, by name. Each is a class that says how a typed function becomes a callable there, which values
-can cross, and what its exceptions are in Python. A sink says in one line why it cannot do something."""
+"""The sinks of the matrix, by name. Each class defines how a typed function becomes a callable there, which values
+can be passed, and what its exceptions are in Python. A sink gives one line of reason for what it cannot do."""
 from matrix_c_sinks import (
     Callback,
     Cffi,
@@ -29,9 +29,9 @@ from matrix_value_sinks import (
 __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
-    # Each call has values.
+    # Each call chooses by values.
     Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
-    # Types come first.
+    # These choose by types.
     Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, Jax, DuckDb,
     # The caller names a signature.
     CppSite, CppFallback, CppLoop, CppCallback, CppNarrowing, Callback, FreeCallback, ConvertingCallback, ClosurePointer,

@@ -1,4 +1,4 @@
-"""Python functions that are tagged with the C functions of modules/: the matrix's, as a module has them."""
+"""Python functions tagged with the C functions of modules/: the matrix's functions as a Python module has them."""
 import support
 import typedcall
 
@@ -18,7 +18,7 @@ def by_name_only(x, *, y=2.0, z):
 
 
 def tagged_with_parameters(*args, **keywords):
-    """As a function in C without a text signature."""
+    """Like a C function without a text signature."""
     def meant(x, /, y, z=3.0):
         return half_by_position(x, y, z)
 
@@ -30,7 +30,7 @@ def tagged_with_defaults(x, y, z=4.5):
 
 
 def given(x):
-    """Gives what the matrix wants where the C function falls back: below 0."""
+    """Returns what the matrix wants where the C function falls back: below 0."""
     return results[0] if x < 0 else x**0.5
 
 

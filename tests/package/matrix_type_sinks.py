@@ -9,7 +9,7 @@ from matrix_value_sinks import Sql
 
 
 class Ufunc(Sink):
-    """A ufunc, and of a function of buffers a generalised one."""
+    """A ufunc; for a function of buffers, a generalised one."""
 
     name, library, has_typed_results = "ufunc", "numpy", True
 
@@ -62,7 +62,7 @@ class Ufunc(Sink):
 
 
 class OfArrays:
-    """Calls a ufunc for arrays of equal elements: enough of them to be cast in blocks, and for calls without the GIL."""
+    """Calls a ufunc with arrays of equal elements: enough to be cast in blocks, and for calls without the GIL."""
 
     def __init__(self, ufunc):
         self.ufunc, self.nin = ufunc, ufunc.nin
@@ -100,7 +100,7 @@ class Numba(Sink):
         by_names = self.compiled.setdefault((function, nogil), {})
 
         def of(names):
-            """Returns code that passes arguments by these names, "" for those by position."""
+            """Returns code that passes arguments by these names; "" means by position."""
             if names not in by_names:
                 given = [f"a{i}" for i in range(len(names))]
                 passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
@@ -214,7 +214,7 @@ class DuckDb(Sql):
         self.connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
 
     def single(self, function, value):
-        # CPython crashes where it has no memory for the state of a thread that is new to it.
+        # CPython crashes if it has no memory for a new thread's state.
         self.connection.execute("SET threads = 1")
         return super().single(function, value)
 
@@ -232,9 +232,9 @@ class DuckDb(Sql):
     def kind_of(self, error):
         if "depends on the value" in str(error):
             raise Refused("a column has one type, and here the value decides")
-        # Its binder's error is what a TypeError is.
+        # Its binder's error corresponds to a TypeError.
         return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)
 
     def is_interrupt(self, error):
-        # It looks for signals itself while it waits for a query.
+        # It checks for signals itself while it waits for a query.
         return type(error) is RuntimeError and str(error) == "Query interrupted"

@@ -1,5 +1,5 @@
-"""Sinks of the matrix that have a value of Python's, or of a type of their own, for each argument, and choose for
-each call: the wrapper, TypedFunction, PyPy's direct calls, SQLite, tvm-ffi and its closures."""
+"""Sinks of the matrix that have a Python value, or a value of their own type, for each argument, and choose for each
+call: the wrapper, TypedFunction, PyPy's direct calls, SQLite, tvm-ffi and its closures."""
 import numbers
 import sys
 
@@ -22,7 +22,7 @@ class Wrapper(Sink):
 
 class TypedFunction(Sink):
     """The function that resolve() returns for the whole signature; it fills in defaults. Among overloads the caller
-    names the one whose C types the values have."""
+    names the one whose C types match the values."""
 
     name, has_names = "typed function", True
 
@@ -39,7 +39,7 @@ class TypedFunction(Sink):
 
 
 class PyPyWrapper(Wrapper):
-    """The wrapper, which PyPy calls where it does not call the C function."""
+    """The wrapper, which PyPy calls if it does not call the C function."""
 
     name, is_on_pypy = "pypy wrapper", True
 
@@ -55,8 +55,8 @@ class PyPyTypedFunction(TypedFunction):
 
 
 class PyPy(Sink):
-    """A function that typedcall.accelerate() puts in the place of a module's. The module gets its functions back: they
-    say what is right."""
+    """A function with which typedcall.accelerate() replaces a module's. The module gets its functions back, which
+    provide the right answers."""
 
     name, has_names, is_on_pypy = "pypy", True, True
 
@@ -81,7 +81,7 @@ class PyPy(Sink):
 
 
 class Sql(Sink):
-    """Databases with values of their own, which register a function by its name."""
+    """Databases with their own values, which register a function by name."""
 
     threads_share = False
 
@@ -90,7 +90,7 @@ class Sql(Sink):
 
     @staticmethod
     def name_of(function):
-        # SQL has some of the names, and knows no capitals.
+        # SQL defines some of the names, and ignores case.
         return "typed_" + "".join(each + "_" if each.isupper() else each for each in function.__name__)
 
     def made(self, function):
@@ -162,7 +162,7 @@ class Sqlite(Sql):
 
 
 class Sqlite3(Sqlite):
-    """Python's own sqlite3, where it loads extensions."""
+    """Python's own sqlite3, if it can load extensions."""
 
     name, library, is_built = "sqlite3", "sqlite3", support.SQLITE3_LOADS
 
@@ -194,7 +194,7 @@ class TvmFfi(Sink):
             raise Refused("tvm-ffi has no such value")
 
     def kind_of(self, error):
-        # It has neither BufferError nor OverflowError nor SystemError: they are RuntimeErrors, with Python's texts.
+        # It has no BufferError, OverflowError or SystemError: they become RuntimeErrors with Python's texts.
         text = str(error)
         if "is not writable" in text or "is not C-contiguous" in text:
             return "BufferError"
@@ -209,12 +209,12 @@ class TvmFfi(Sink):
             TvmFfi.crossing(self, value)
 
     def result(self, value, wanted):
-        # Texts of more than 7 bytes are of a class of its own.
+        # Texts of more than 7 bytes have another class.
         return str(value) if isinstance(value, str) else value
 
 
 def closure_of(function, signature, flags):
-    """Makes a typed function of one of tvm-ffi's. Raises Refused for types that it gets no values of."""
+    """Makes a typed function from a tvm-ffi function. Raises Refused for types of which it gets no values."""
     try:
         return typedcall.tvm_ffi.source(function, signature, flags=flags)
     except ValueError as error:
@@ -222,8 +222,8 @@ def closure_of(function, signature, flags):
 
 
 class Closure(TvmFfi):
-    """A typed function made of a function of tvm-ffi, which is made of a typed one: TypedFunction converts Python's
-    values to the C types of the closure."""
+    """A typed function made from a tvm-ffi function that is made from a typed one: TypedFunction converts Python values
+    to the closure's C types."""
 
     name, flags, has_typed_results = "closure", 0, True
 
@@ -253,10 +253,10 @@ class Closure(TvmFfi):
         return typedcall.resolve(outer, typedcall.signatures(outer)[0])
 
     def crossing(self, value):
-        """Does nothing: TypedFunction looks at the values."""
+        """Does nothing: TypedFunction checks the values."""
 
 
 class FreeClosure(Closure):
-    """The closure for callers without the GIL, which falls back where there is an error."""
+    """The closure for callers without the GIL, which falls back on an error."""
 
     name, falls_back_there, flags = "free closure", True, int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

@@ -1,4 +1,4 @@
-"""Values for the matrix, and the comparison of a sink's calls with Python's: a cell for each call."""
+"""Values for the matrix, and the comparison of a sink's calls with Python's: one cell per call."""
 import cmath
 import enum
 import math
@@ -9,7 +9,7 @@ from matrix_sinks import Refused
 
 
 class Number:
-    """An int to callers that ask by `__index__`."""
+    """An int for callers that use `__index__`."""
 
     def __init__(self, value):
         self.value = value
@@ -22,7 +22,7 @@ class Number:
 
 
 class Real:
-    """A float to callers that ask by `__float__`."""
+    """A float for callers that use `__float__`."""
 
     def __init__(self, value):
         self.value = value
@@ -48,13 +48,13 @@ INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 
 FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
 OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (),
           ...)
-#: For a float and a double: what is rounded once or twice, what is too small or too large, no number.
+#: For float and double: values that are rounded once or twice, are too small or too large, or are no number.
 ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-24 + 2**-53, 5e-324, -1e300, -math.inf, math.nan,
            10**30, 10**400)
 
 
 def numpy_values():
-    """Returns NumPy's scalars, where it is installed."""
+    """Returns NumPy's scalars, if NumPy is installed."""
     try:
         import numpy
     except ImportError:
@@ -64,7 +64,7 @@ def numpy_values():
 
 
 def numpy_narrow():
-    """Returns scalars whose types are none of the overloads' own."""
+    """Returns scalars whose types match none of the overloads' types."""
     try:
         import numpy
     except ImportError:
@@ -73,7 +73,8 @@ def numpy_narrow():
 
 
 def numpy_limits():
-    """Returns what each of NumPy's integer types just holds, and one that a float rounds once where a double is rounded, too."""
+    """Returns the limits of NumPy's integer types, and a value that a float rounds once where a double is rounded,
+    too."""
     try:
         import numpy
     except ImportError:
@@ -83,14 +84,14 @@ def numpy_limits():
 
 
 class Names(dict):
-    """The last part of a call's arguments: those that go by name."""
+    """The last part of a call's arguments: those passed by name."""
 
     def __repr__(self):
         return ", ".join(f"{name}={value!r}" for name, value in self.items())
 
 
 class Failure:
-    """An exception, by its name."""
+    """An exception, represented by its name."""
 
     def __init__(self, name):
         self.name = name
@@ -103,7 +104,7 @@ class Failure:
 
 
 def is_same(a, b):
-    """True if both are one result: of one type, nan as itself."""
+    """True if both are the same result: of one type, nan equal to itself."""
     if isinstance(a, float) and isinstance(b, float):
         return a == b and math.copysign(1, a) == math.copysign(1, b) or a != a and b != b
     return type(a) is type(b) and a == b
@@ -131,13 +132,13 @@ def found(sink, made, arguments, wanted, names={}):
 
 
 def shown(value):
-    """Returns what a cell is called by the value."""
+    """Returns a value's part of a cell's name."""
     text = repr(value)
     return text if len(text) < 80 else f"a large {type(value).__name__}"
 
 
 def compare(sink, name, function, alone, overloads, calls):
-    """A cell for each call: a tuple of arguments, and perhaps Names behind them."""
+    """Yields a cell for each call: a tuple of arguments, possibly with Names at the end."""
     made = reason = None
     try:
         made = sink.made(function)

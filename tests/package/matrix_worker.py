@@ -1,4 +1,4 @@
-"""The process of cells of the matrix: matrix_worker.py SINK PROPERTY CELL... prints a line for each, in JSON."""
+"""The process for cells of the matrix: matrix_worker.py SINK PROPERTY CELL... prints a line of JSON for each."""
 import importlib
 import json
 import pathlib

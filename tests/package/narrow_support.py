@@ -1,4 +1,4 @@
-"""What the tests of narrow parameters share: the functions, and what a call gives or raises."""
+"""Shared by the tests of narrow parameters: the functions, and what a call returns or raises."""
 
 import support
 

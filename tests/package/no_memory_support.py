@@ -1,5 +1,5 @@
-"""Sweeps for tests without memory: each allocation of a call fails once, alone and with all that follow. They belong in
-processes of their own, since CPython itself may not survive it."""
+"""Sweeps for tests without memory: each allocation of a call fails once, alone and with all later ones. Run them in
+separate processes, because CPython itself may not survive."""
 import ctypes
 import re
 import sys
@@ -7,12 +7,12 @@ import sys
 import _testcapi
 
 refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
-# CPython 3.12 and 3.13 let go of a function's code twice when there is no memory to make one (generators, lambdas).
+# CPython 3.12 and 3.13 release a code object twice if there is no memory for its function (generators, lambdas).
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
 
 
 def is_forgotten(error):
-    """True if CPython's own loop has forgotten to say that there was no memory. The caller of a Python function sees
+    """True if CPython's own loop has failed to report that there was no memory. The caller of a Python function sees
     that, too."""
     return isinstance(error, SystemError) and re.fullmatch(
         "error return without exception set|(<function .*>|_PyEval_EvalFrameDefault) returned NULL without "
@@ -21,11 +21,11 @@ def is_forgotten(error):
 
 def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True, until=(),
           is_for_want=lambda error: False):
-    """Calls again and again, with less and less memory. A call ends with its result, which `undo` gets, with
-    MemoryError, or with one of the `errors` that it has anyway; `after` runs behind each. Without `onwards` only one
-    allocation fails; an error of `until` ends the sweep. `is_for_want` is true for errors that a library has in place of
-    MemoryError. Import modules before: the interpreter's own import does not survive it everywhere. Returns the number
-    of calls without memory."""
+    """Makes a call again and again, with less and less memory. A call ends with its result, which `undo` gets, with
+    MemoryError, or with one of the `errors` that it raises anyway; `after` runs after each. Without `onwards` only one
+    allocation fails; an error of `until` ends the sweep. `is_for_want` is true for errors that a library raises in
+    place of MemoryError. Import modules before: the interpreter's own import does not survive this everywhere. Returns
+    the number of calls without memory."""
     failures = 0
     try:
         undo(call())
@@ -57,9 +57,9 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
                     break
                 elif not isinstance(raised, errors):
                     error = type(raised), str(raised)
-            # The last one is CPython's way to say it.
+            # The last one is CPython's own message for it.
             assert error in (None, (RuntimeError, "can't allocate lock")), (call, first, error)
-            done = first > failed + 30  # calls that need no memory, or can do without
+            done = first > failed + 30  # calls that need no memory or cope without
             if result is not None:
                 undo(result)
             after()

@@ -1,5 +1,5 @@
-"""Programs for the tests of Numba's disk cache: functions with tags, compiled code that calls them, and
-processes that print what it gives and what Numba found in the cache."""
+"""Programs for the tests of Numba's disk cache: tagged functions, compiled code that calls them, and processes that
+print its results and Numba's cache hits."""
 
 import json
 import pathlib
@@ -36,7 +36,7 @@ EXPORT int status(long x, long *result) {
 }
 """
 
-# Python functions with tags: a module that is quickly "built" another way.
+# Tagged Python functions: a module that can quickly be "built" differently.
 PROVIDER = """
 import ctypes, os
 import typedcall
@@ -242,7 +242,7 @@ class Cache(adapter_support.Folder):
         pathlib.Path(self.folder, name).write_text(text)
 
     def run_program(self, lines, name="program.py", **environment):
-        """What a new process prints, which ends well."""
+        """Returns what a new process prints, which must succeed."""
         self.write(name, MAIN + textwrap.indent(lines, "    "))
         return json.loads(support.python(
             pathlib.Path(self.folder, name),

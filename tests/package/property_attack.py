@@ -1,9 +1,9 @@
-"""The lasting attacker of the Python API: random programs, in processes of their own, a few or until
-the time is over. Nothing may crash, hang or leak, and every typed call gives what the boxed one gives.
+"""A long-running attack on the Python API: random programs in separate processes, a few of them or until the time is
+over. Nothing may crash, hang or leak, and every typed call must return what the boxed call returns.
 
     python property_attack.py                                   # the same programs each time
     python property_attack.py --seconds 3600 --seed 5
-    python property_attack.py --seed 5 --only 1234 --shrink     # a program that failed, made short
+        python property_attack.py --seed 5 --only 1234 --shrink     # shortens a program that failed
 """
 import argparse
 import faulthandler
@@ -17,14 +17,14 @@ import time
 
 from support import leaks, processes
 
-#: Kilobytes by which a process may grow while it runs one program, on the average of many: what
-#: untag() has let go of stays until the interpreter ends.
+#: Kilobytes by which a process may grow per program, averaged over many: what untag() releases stays until the
+#: interpreter ends.
 LEAK_BOUND = 400
 FAILED = 3
 
 
 def child(options):
-    """Runs programs; what is done next is in the file `options.log` before it is done."""
+    """Runs programs; logs each to the file `options.log` before it runs."""
     import support
     import attack_meanings
     import attack_program
@@ -38,13 +38,13 @@ def child(options):
     try:
         modules = [support.build(name) for name in
                    ("plain_functions", "typed_functions", "fallback_functions")]
-        # To be imported once more.
+        # For importing them again.
         sys.path.append(support.module_folder("plain_functions"))
     except Exception as error:
         print("without extension modules: %s" % error, flush=True)
         modules = None, None, None
     sys.setswitchinterval(1e-5)
-    # ctypes prints what a callback raises; so does a `__del__`.
+    # ctypes prints exceptions raised in callbacks; so does a `__del__`.
     sys.unraisablehook = lambda unraisable: None
     log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
@@ -52,7 +52,7 @@ def child(options):
         os.pwrite(log, ("%d %d %s" % (number, step, text)).ljust(80).encode() + b"\n", 0)
 
     gc.collect()
-    gc.freeze()  # what has been imported is not looked at again and again
+    gc.freeze()  # the collector then skips what has been imported
     known = attack_meanings.meanings(*modules)
     calls = asked = 0
     before = None
@@ -74,7 +74,7 @@ def child(options):
         asked += program.asked
         done += 1
         del program
-        if done == 20:  # what is made once is there now
+        if done == 20:  # by now everything that is made once exists
             before = resident()
         if options.until and time.time() > options.until:
             break
@@ -91,7 +91,7 @@ def child(options):
 
 
 def resident():
-    """Kilobytes."""
+    """Returns the resident memory in kilobytes."""
     try:
         return leaks.resident()
     except OSError:
@@ -99,7 +99,7 @@ def resident():
 
 
 class Batch:
-    """Some programs in a process of their own."""
+    """Some programs in a separate process."""
 
     def __init__(self, options, first, count, environment, skip=(), until=0, verbose=False):
         self.first, self.environment = first, environment
@@ -133,21 +133,21 @@ class Batch:
 
 
 def environments(seed):
-    """Half of the batches with memory that is filled when it is freed, by turns."""
+    """Returns the environments: every other batch runs with memory that is overwritten when it is freed."""
     plain = {"PYTHONHASHSEED": str(random.Random(seed).randrange(1000))}
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return [plain, plain]  # its objects are mimalloc's, which has no such mode
+        return [plain, plain]  # it uses mimalloc, which has no such mode
     return [plain, dict(plain, MALLOC_PERTURB_="165", PYTHONMALLOC="malloc")]
 
 
 def one(options, environment, skip, verbose=False):
-    """The program options.only, behind those from options.first on, if that is given."""
+    """Runs the program options.only, after those from options.first on if that is given."""
     first = options.first if options.first is not None else options.only
     return Batch(options, first, options.only - first + 1, environment, skip, verbose=verbose)
 
 
 def shrink(options, environment):
-    """The steps that are needed for a failure, as few as are found in a few minutes."""
+    """Returns the smallest set of steps that still fails, as far as it is found in a few minutes."""
     needed = list(range(options.steps))
     width = max(1, len(needed) // 2)
     limit = time.monotonic() + options.shrink_seconds
@@ -179,7 +179,7 @@ def report(options, batch):
 
 
 def only(options):
-    """One program, in each environment; with --shrink made short."""
+    """Runs one program in each environment; with --shrink shortens it."""
     failed = False
     for environment in environments(options.seed):
         batch = one(options, environment, [int(step) for step in options.skip.split(",") if step],

@@ -1,4 +1,4 @@
-"""What the tests of typedcall.sql share in all engines: a connection, native functions, and cases."""
+"""Shared by the tests of typedcall.sql for all engines: a connection, native functions, and cases."""
 
 import concurrent.futures
 import contextlib
@@ -19,9 +19,9 @@ fallbacks = support.build("fallback_functions")
 
 
 class Connection:
-    """A test on a connection of one engine, whose Python package is `module`."""
+    """A test with a connection to one engine, whose Python package is `module`."""
 
-    #: Numbers `i`, so many, and what is asked of them.
+    #: A query over that many numbers `i`.
     series = "select {1} from range({0}) t(i)"
 
     def setUp(self):
@@ -43,13 +43,14 @@ class Connection:
             self.value(text, *values)
 
     def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """A Python function behind the native one of another: its own results show who was called."""
+        """Returns a Python function tagged with another one's native function: its own results show which was
+        called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
         return f
 
     def falling_back(self, f, flags=None):
-        """A function of a double that gives what the Python function `f` does for a negative one."""
+        """Returns a function of a double that calls the Python function `f` for a negative one."""
         return self.tagged(f, "d&d->i", fallbacks.root, flags)
 
 
@@ -73,7 +74,7 @@ class Values(Connection):
             raised.append(exception)
             self.refuses(message, "f(-1)")
         raised.append(MemoryError())
-        with self.assertRaises(Exception) as caught:  # each engine has its own for that
+        with self.assertRaises(Exception) as caught:  # each engine has its own exception
             self.value("f(-1)")
         self.assertRegex(repr(caught.exception), "MemoryError|NoMemError")
 
@@ -81,7 +82,7 @@ class Values(Connection):
     def test_text_results_that_are_null_or_no_utf8(self):
         getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
         self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
-        # In each of the ways in which C functions are called.
+        # In each of the ways to call C functions.
         for name, flags in (("f", 0), ("g", typedcall.Flags.THREAD_SAFE), ("h", typedcall.Flags.ACQUIRES_GIL)):
             def variable(name):
                 return "boxed"
@@ -99,7 +100,7 @@ class Values(Connection):
 
 
 class Connections(Connection):
-    #: How a connection forgets a function, if it can: unregister(connection, name, count).
+    #: How a connection removes a function, if it can: unregister(connection, name, count).
     unregister = None
 
     def test_what_cannot_be_registered(self):

@@ -1,4 +1,4 @@
-"""What the tests of typedcall.sql on DuckDB share: a connection."""
+"""Shared by the tests of typedcall.sql on DuckDB: a connection."""
 
 import adapter_support
 

@@ -1,4 +1,4 @@
-"""What the tests of typedcall.sql share: connections of sqlite3 and of APSW."""
+"""Shared by the tests of typedcall.sql: connections of sqlite3 and APSW."""
 
 import importlib
 import unittest
@@ -16,7 +16,7 @@ SERIES = """with recursive series(i) as (select 0 union all select i + 1 from se
 
 
 class OfPython:
-    """For classes that are only_if(support.SQLITE3_LOADS)."""
+    """A base for classes that are only_if(support.SQLITE3_LOADS)."""
 
     series = SERIES
 

@@ -1,4 +1,4 @@
-"""For test_fork and test_once, as text for processes of their own: a thread that waits in the middle of the package's
+"""Source text for the child processes of test_fork and test_once: a thread that stops in the middle of the package's
 code, at each line in turn."""
 
 STOPPED = """

@@ -1,5 +1,5 @@
-"""What the tests of the package share: extension modules that are compiled against the installed
-package's headers, once for each interpreter and state of the sources."""
+"""Shared by the tests of the package: extension modules compiled against the installed package's headers, once per
+interpreter and state of the sources."""
 import contextlib
 import fcntl
 import hashlib
@@ -22,7 +22,7 @@ try:
 except ImportError:
     sqlite3 = None
 
-# Here, as conftest.py does for pytest, because unittest runs the tests, too.
+# Here as well as in conftest.py, because unittest runs the tests, too.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import leaks  # noqa: E402
 import processes  # noqa: E402
@@ -32,26 +32,25 @@ from collected import module_only_if, only_if  # noqa: E402
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
-# Python may be built without.
+# Python may be built without these.
 SQLITE3_LOADS = hasattr(getattr(sqlite3, "Connection", None), "load_extension")
 ON_CPYTHON, ON_PYPY = only_if(not IS_PYPY), only_if(IS_PYPY)
-# Without the GIL CPython 3.13 keeps all functions for ever once there is a second thread, and pytest's time
-# limit is one.
+# Without the GIL, CPython 3.13 keeps all functions alive once there is a second thread, and pytest's time limit
+# uses one.
 WHERE_FUNCTIONS_GO = only_if(not sysconfig.get_config_var("Py_GIL_DISABLED") or sys.version_info >= (3, 14))
-# For tests of how much memory a process has: AddressSanitizer keeps what is freed, to watch it.
+# For tests of process memory: AddressSanitizer keeps freed memory in order to watch it.
 WHERE_FREED_MEMORY_GOES = only_if("asan" not in os.environ.get("LD_PRELOAD", ""))
 
 
 def timing(test):
-    """Marks a test of time, of the memory that the process has, or of threads that have to meet."""
-    # Only where pytest runs it: the processes that tests start import this file, too, and are not
-    # to import pytest.
+    """Marks a test of time, of process memory, or of threads that have to meet."""
+    # Only if pytest runs it: processes that tests start import this file, too, and must not import pytest.
     pytest = sys.modules.get("pytest")
     return test if pytest is None or test is None else pytest.mark.timing(test)
 
 
 def compiler(language):
-    """The command that compiles `language`, "c" or "c++", as a list."""
+    """Returns the command that compiles `language`, "c" or "c++", as a list."""
     variable, usual = ("CXX", "c++") if language == "c++" else ("CC", "cc")
     command = shlex.split(os.environ.get(variable, usual))
     if shutil.which(command[0]) is None:
@@ -60,7 +59,7 @@ def compiler(language):
 
 
 def has_header(language, name):
-    """Does the compiler of `language` find the header?"""
+    """True if the compiler of `language` finds the header."""
     return processes.run([*compiler(language), "-E", "-x", language, "-", "-o", os.devnull], check=False,
                          input="#include <%s>\n" % name).status == 0
 
@@ -70,7 +69,7 @@ def python_include():
 
 
 def run(command, **options):
-    """Runs `command`, and returns what it printed; a failure shows that."""
+    """Runs `command` and returns its output; a failure shows the output."""
     return processes.run(command, together=True, **options).out
 
 
@@ -79,14 +78,14 @@ def compile_module(source, folder, name=None, flags=(), include=None):
     source = pathlib.Path(source)
     is_c = source.suffix == ".c"
     command = compiler("c" if is_c else "c++") + [
-        # As fast to compile as can be: Bazel's tests look at what the optimiser makes of it.
+        # As fast to compile as possible: Bazel's tests cover optimised code.
         "-std=c99" if is_c else "-std=c++17", "-O0", "-shared", "-fPIC", "-fvisibility=hidden",
         "-I" + python_include(), "-I" + (include or typedcall.get_include())]
     made = pathlib.Path(folder) / (
         (name or source.stem) + sysconfig.get_config_var("EXT_SUFFIX"))
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
-    # Under another name first: a test that runs at the same time must not find half a module.
+    # Compile under another name: a concurrent test must not find half a module.
     half_made = made.with_name("%d.%s" % (os.getpid(), made.name))
     run(command + [source, *flags, "-o", half_made])
     os.replace(half_made, made)
@@ -94,7 +93,7 @@ def compile_module(source, folder, name=None, flags=(), include=None):
 
 
 def _state(source, flags):
-    """A digest of all that the compiled module depends on."""
+    """Returns a digest of everything that the compiled module depends on."""
     digest = hashlib.sha256(repr((sys.version, sys.executable, flags,
                                   sysconfig.get_config_var("SOABI"))).encode())
     headers = sorted(MODULES.glob("*.h")) + sorted(pathlib.Path(typedcall.get_include()).rglob("*.h"))
@@ -104,7 +103,7 @@ def _state(source, flags):
 
 
 def load(name, path):
-    """The extension module `name` from a file, as `import` would."""
+    """Imports the extension module `name` from a file, like `import`."""
     loader = importlib.machinery.ExtensionFileLoader(name, str(path))
     spec = importlib.util.spec_from_file_location(name, str(path), loader=loader)
     module = importlib.util.module_from_spec(spec)
@@ -114,8 +113,8 @@ def load(name, path):
 
 
 def module_folder(name, flags=()):
-    """The folder of the compiled module tests/package/modules/<name>.c or .cc, for sys.path of
-    other processes."""
+    """Returns the folder of the compiled module tests/package/modules/<name>.c or .cc, for other processes'
+    sys.path."""
     source = next(path for path in (MODULES / (name + ".cc"), MODULES / (name + ".c"))
                   if path.exists())
     user = os.getuid() if hasattr(os, "getuid") else 0
@@ -124,14 +123,14 @@ def module_folder(name, flags=()):
     made = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time compile it once
+        fcntl.flock(lock, fcntl.LOCK_EX)  # concurrent tests compile it once
         if not made.exists():
             compile_module(source, folder, flags=flags)
     return str(folder)
 
 
 def build(name, flags=()):
-    """The compiled and imported module tests/package/modules/<name>.c or .cc."""
+    """Compiles and imports the module tests/package/modules/<name>.c or .cc."""
     if name in sys.modules:
         return sys.modules[name]
     folder = module_folder(name, flags)
@@ -139,24 +138,24 @@ def build(name, flags=()):
 
 
 def python(*arguments, check=False, **options):
-    """Runs this interpreter in a process of its own: (exit status, stdout, stderr), whatever that is."""
+    """Runs this interpreter in a separate process; returns (exit status, stdout, stderr) in any case."""
     return processes.python(*arguments, check=check, **options)
 
 
 def printed(*arguments, **options):
-    """Runs this interpreter in a process of its own, which has to succeed, and returns what it printed."""
+    """Runs this interpreter in a separate process, which must succeed, and returns what it printed."""
     return processes.python(*arguments, **options).out.strip()
 
 
 def wait_for_interrupt():
-    """What is raised as soon as Python looks for signals is raised here. A minute at most."""
+    """Raises here what Python raises as soon as it checks for signals. Waits a minute at most."""
     for _ in range(6000):
         time.sleep(0.01)
 
 
 @contextlib.contextmanager
 def modules(replaced):
-    """Names and modules that are in sys.modules meanwhile; what is imported meanwhile stays."""
+    """Puts modules into sys.modules under these names for the duration; what is imported meanwhile stays."""
     known = {name: sys.modules.get(name) for name in replaced}
     sys.modules.update(replaced)
     try:

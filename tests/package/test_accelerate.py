@@ -1,5 +1,5 @@
-"""typedcall.accelerate on PyPy: same results and exceptions as the wrapper, through cffi where the
-types are the C function's. On CPython: nothing is installed, and the result says so."""
+"""typedcall.accelerate on PyPy: the same results and exceptions as the wrapper, through cffi if the types are the C
+function's. On CPython: nothing is replaced, and the result says so."""
 import types
 import unittest
 
@@ -60,7 +60,7 @@ class OnEveryInterpreter(unittest.TestCase):
         self.assertEqual({k: id(v) for k, v in before.items()},
                          {k: id(v) for k, v in vars(math).items()})
 
-    @support.ON_CPYTHON  # what CPython says
+    @support.ON_CPYTHON  # CPython's messages
     def test_cpython_installs_nothing(self):
         module = support.build("pypy_functions")
         before = dict(vars(module))
@@ -76,7 +76,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 @ON_PYPY
 class Results(Accelerated):
-    """Of C functions with wrappers by hand; test_matrix.py has those of provider.h."""
+    """Results of C functions with hand-written wrappers; test_matrix.py covers those of provider.h."""
 
     def check(self, name, args, keywords=None, boxed=None, module=None):
         boxed = boxed or self.boxed
@@ -105,7 +105,8 @@ class Results(Accelerated):
         self.check("ten", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5])
 
     def test_overloads_for_other_types_that_come_first(self):
-        # A bool is near an int, and a float near a C float: both overloads of two_kinds are equally good, and the first is taken.
+        # A bool is close to an int, and a float close to a C float, so both overloads of two_kinds are equally good,
+        # and the first is chosen.
         module = support.build("narrow_functions")
         wrapper = module.two_kinds
         self.addCleanup(restore, module)
@@ -116,7 +117,7 @@ class Results(Accelerated):
     def test_keywords(self):
         for keywords in ({}, {"c": 2.0}, {"c": 2.0, "d": 5}, {"d": "x"}, {"e": 1}):
             self.check("mix", (1.5, 2), keywords, self.boxed_counting, self.counting)
-        # Python says it, for the function has these names; the one in C had words of its own.
+        # Python's own message, because the function has these names; the C function had other words.
         with self.assertRaisesRegex(TypeError, r"mix\(\) got multiple values for argument 'a'"):
             self.counting.mix(1.5, 2, a=1)
 
@@ -133,7 +134,7 @@ class Results(Accelerated):
 
     def test_objects_that_raise_beside_the_functions(self):
         class Lazy:
-            """What a module may have that nobody has asked for yet."""
+            """A module attribute that has not been evaluated yet."""
 
             def fail(self, *unused):
                 raise LookupError("not now")
@@ -153,7 +154,7 @@ class Results(Accelerated):
 
 @ON_PYPY
 class Routes(Accelerated):
-    """Which of the two is called."""
+    """Which of the two functions is called."""
 
     def test_exact_types_are_called_natively(self):
         module = self.counting
@@ -230,7 +231,7 @@ class Routes(Accelerated):
         self.assertEqual(natively("l->l", "d->d"), ["l->l", "d->d"])
         self.assertEqual(natively("i->i", "l->l"), ["i->i"])  # the wrapper knows the other
         self.assertEqual(natively("i->i!", "l->l"), [])  # the first is the one for an int
-        # A float is a double, whichever comes first: the wrapper rounds it for no float.
+        # A float is a double, whichever comes first: the wrapper never rounds it to a float.
         self.assertEqual(natively("f->l", "d->l"), ["d->l"])
         self.assertEqual(natively("d->l", "f->l"), ["d->l"])
         self.assertEqual(natively("f->l", "d->l!"), [])
@@ -247,7 +248,7 @@ class Routes(Accelerated):
         self.assertIsNone(why_not(Entry("l->l", Flags(0x00FF0000), 4096, "", None)))
 
     def test_exact_overload_wins(self):
-        # The entry for a double comes first in the table.
+        # The table lists the entry for a double first.
         self.assertEqual(repr(self.counting.size(3)), "103")
         self.assertEqual(repr(self.counting.size(3.0)), "203.0")
         self.assertEqual(repr(self.functions.absolute(-3)), "3")

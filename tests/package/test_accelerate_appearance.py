@@ -1,5 +1,5 @@
-"""What typedcall.accelerate reports, and what its functions look like: names, signatures, pickles,
-tracebacks, and in packages that import them."""
+"""What typedcall.accelerate reports, and how its functions look: names, signatures, pickles, tracebacks, and in
+packages that import them."""
 import copy
 import inspect
 import pickle
@@ -127,7 +127,7 @@ class Appearance(Accelerated):
 
 @ON_PYPY
 class Reexports(Accelerated):
-    """A package that has its functions from an extension module."""
+    """A package that re-exports functions of an extension module."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
-"""typedcall.accelerate_imports: modules are accelerated when they are imported or reloaded, and
-other finders, loaders and modules notice nothing."""
+"""typedcall.accelerate_imports: modules are accelerated when they are imported or reloaded; other finders, loaders
+and modules are not affected."""
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -26,7 +26,7 @@ class OnEveryInterpreter(unittest.TestCase):
         with self.assertRaises(TypeError):
             accelerate_imports(3)
 
-    @support.ON_CPYTHON  # what CPython does
+    @support.ON_CPYTHON  # CPython's behaviour
     def test_nothing_on_cpython(self):
         before = list(sys.meta_path)
         with accelerate_imports("*") as hook:
@@ -65,7 +65,7 @@ class Imports(unittest.TestCase):
                 if new.startswith(("hooked", name)):
                     del sys.modules[new]
             sys.modules.update(modules)
-            for other in ("typed_functions", "pypy_functions"):  # "*" is also for other tests'
+            for other in ("typed_functions", "pypy_functions"):  # "*" also matches other tests' modules
                 if other in modules:
                     restore(modules[other])
 
@@ -107,11 +107,11 @@ class Imports(unittest.TestCase):
         plain = support.build("plain_functions")
         with accelerate_imports("*") as hook:
             module = importlib.import_module("hooked_plain")
-        self.assertTrue(self.is_accelerated(module.inc))  # it had it from the extension
+        self.assertTrue(self.is_accelerated(module.inc))  # imported from the extension before
         self.assertIn("typed_functions", hook.results)
         self.assertNotIn("hooked_plain", hook.results)
         self.assertIs(sys.modules["plain_functions"], plain)
-        self.assertNotIn("plain_functions", hook.results)  # nothing typed there
+        self.assertNotIn("plain_functions", hook.results)  # has no typed functions
 
     def test_a_package_and_its_submodules(self):
         with accelerate_imports("hooked_package") as hook:
@@ -167,7 +167,7 @@ class Imports(unittest.TestCase):
             def find_spec(self, name, path=None, target=None):
                 self.asked.append((name, path))
                 if name.startswith("hooked_virtual"):
-                    # Many finders ask for the same name again.
+                    # Many finders look the same name up again.
                     assert importlib.util.find_spec("hooked_nothing") is None
                     return importlib.machinery.ModuleSpec(name, self)
                 return None
@@ -184,7 +184,7 @@ class Imports(unittest.TestCase):
         with accelerate_imports("hooked_virtual") as hook:
             module = importlib.import_module("hooked_virtual")
         self.assertIs(module.executed_by, finder)
-        self.assertIs(module.loader_seen, finder)  # as if no hook were there
+        self.assertIs(module.loader_seen, finder)  # as without the hook
         self.assertIs(module.__spec__.loader, finder)
         self.assertIn("hooked_virtual", hook.results)
         self.assertIn(("hooked_virtual", None), finder.asked)

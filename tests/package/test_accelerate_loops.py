@@ -1,5 +1,5 @@
-"""Long loops of accelerated calls on PyPy: they leave no memory behind, an interrupt ends them, and what they
-give is right after it; and texts."""
+"""Long loops of accelerated calls on PyPy: they leave no memory behind, an interrupt ends them, and later results
+are right; and texts."""
 import gc
 import itertools
 import os
@@ -15,7 +15,7 @@ TEXTS = ["", "h\u00e4", "\u20ac" * 1000, "\U0001f40d", "a\0b", "\ud800", "x\udcf
 
 
 class Loops(Accelerated):
-    """Also what falls back, and what has buffers."""
+    """Loops over all functions, including those that fall back and those with buffers."""
 
     def setUp(self):
         super().setUp()
@@ -29,7 +29,7 @@ class Loops(Accelerated):
         self.done_buffers = typedcall.accelerate(self.buffers, trust="thread_safe")
         self.assertIn("hash", self.done_buffers.accelerated)
 
-    # Each makes so many calls.
+    # Each makes `count` calls.
 
     def native(self, count):
         inc, power = self.functions.inc, self.functions.power
@@ -82,7 +82,7 @@ class Loops(Accelerated):
                 self.fail("no error")
 
 
-# In a process of its own: what other tests have let go of would be taken again, and nothing would grow.
+# In a separate process: here, memory that other tests have freed would be reused, and nothing would grow.
 GROWTH = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -102,7 +102,7 @@ Growth().debug()
 @support.only_if(support.IS_PYPY and os.path.exists("/proc/self/statm"))
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
-        # Without it the pool for new objects is half the processor's largest cache, which may be hundreds.
+        # Otherwise the nursery is half the processor's largest cache, which may be hundreds of megabytes.
         status, _, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
                                            environment={"PYPY_GC_NURSERY": "4MB"})
         self.assertEqual(status, 0, errors)
@@ -128,11 +128,11 @@ class Memory(unittest.TestCase):
 class Interrupts(Loops):
     def setUp(self):
         super().setUp()
-        # An interrupt while PyPy takes a process's remains away is only printed.
+        # PyPy only prints an interrupt that arrives while it cleans up after a process.
         gc.collect()
-        # A shell's background job ignores it.
+        # It is ignored in a shell's background job.
         self.handle(signal.SIGINT, signal.default_int_handler)
-        # Not a thread: what raises while PyPy takes one's remains away is only printed.
+        # Not a thread: PyPy only prints exceptions that arrive while it cleans up after a thread.
         self.handle(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
         self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
 
@@ -141,7 +141,7 @@ class Interrupts(Loops):
         signal.signal(number, handler)
 
     def interrupt(self, run, after):
-        """An interrupt in the middle of run()."""
+        """Sends an interrupt in the middle of run()."""
         last = time.monotonic() + 20
         with self.assertRaises(KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, after)
@@ -153,7 +153,7 @@ class Interrupts(Loops):
         for i in range(20):
             self.interrupt(run, 0.01 + 0.002 * i)
         self.check_results()
-        run(20_000)  # which looks at what they give
+        run(20_000)  # checks their results
 
     def check_results(self):
         counts = self.boxed_counting["counts"]
@@ -189,7 +189,7 @@ class Interrupts(Loops):
 @ON_PYPY
 class Texts(Loops):
     def test_which_stay_boxed(self):
-        # A `const char *` is the original's. A pointer and a length are PyPy's own UTF-8, and cffi's.
+        # A `const char *` is passed by the original. A pointer and a length are passed by PyPy's UTF-8 and cffi.
         for done in (self.done, typedcall.accelerate(self.functions, trust="thread_safe")):
             self.assertIn("const char *", done.refused["same_text"])
             self.assertIs(self.functions.same_text, self.boxed["same_text"])

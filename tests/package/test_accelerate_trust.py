@@ -1,5 +1,5 @@
-"""Which functions typedcall.accelerate lets go without the GIL: those that say PURE or THREAD_SAFE, whose module
-says so, or of which its caller does by `trust=`; and tags that say of a bare METH_TYPED row what that cannot."""
+"""Which functions typedcall.accelerate calls without the GIL: those that declare PURE or THREAD_SAFE, or whose module
+or caller (with `trust=`) declares it; and tags that add what a bare METH_TYPED row cannot say."""
 import pathlib
 import pickle
 import sys
@@ -70,7 +70,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 
 class Restored(unittest.TestCase):
-    """Each test has two modules as they are, and leaves them so."""
+    """Each test has two modules in their original state, and restores them."""
 
     def setUp(self):
         self.bare = support.build("seed_functions")
@@ -81,7 +81,7 @@ class Restored(unittest.TestCase):
         self.boxed, self.boxed_counting = dict(vars(self.bare)), dict(vars(self.counting))
 
     def natively(self, name, *args):
-        """Does a call of what counts its calls reach the C function alone?"""
+        """True if a call reaches only the C function, judged by call counts."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(getattr(self.counting, name), args)
@@ -204,7 +204,7 @@ class Trust(Restored):
 
 @ON_PYPY
 class Modules(Restored):
-    """What a module says of its functions."""
+    """What a module declares for its functions."""
 
     def test_by_an_attribute(self):
         self.addCleanup(vars(self.bare).pop, "__typedcall_effects__", None)
@@ -248,9 +248,9 @@ class Modules(Restored):
             self.assertEqual((module.count(2), module.count(True)), (2, 3))
 
 
-@ON_PYPY  # CPython keeps to what is in the row
+@ON_PYPY  # CPython uses only what is in the row
 class Tags(Restored):
-    """tag() says of a row in PyPy's layout what that cannot say."""
+    """tag() adds to a row in PyPy's layout what the row cannot say."""
 
     def setUp(self):
         super().setUp()
@@ -291,7 +291,7 @@ class Tags(Restored):
                 with self.assertRaisesRegex(ValueError, "inc is tagged already"):
                     typedcall.tag(self.inc, signature, address, flags=flags)
                 self.assertEqual(typedcall.entries(self.inc)[0].place, "PyPy metadata")
-        typedcall.tag(self.inc, "l->l", self.inc)  # what it says itself
+        typedcall.tag(self.inc, "l->l", self.inc)  # what the function itself says
         self.assertEqual(typedcall.entries(self.inc)[0].flags, Flags.NEEDS_THREAD)
         typedcall.tag(self.inc, "l->l", self.inc, flags=Flags.PURE)
         with self.assertRaisesRegex(ValueError, "inc is tagged already"):

@@ -1,5 +1,5 @@
-"""The extension modules behind typedcall.callback, .sql, .jax and .tvm_ffi in other interpreters than the
-main one: which refuse to be there, in which words, and that what the main interpreter has goes on."""
+"""The extension modules behind typedcall.callback, .sql, .jax and .tvm_ffi in interpreters other than the main one:
+which refuse to load there, with what message, and that the main interpreter's objects keep working."""
 
 import importlib
 import sys
@@ -44,7 +44,7 @@ else:
     raise AssertionError("nothing raised")
 """
 
-# In a process of its own: another interpreter asks for the module first, and ends.
+# In a separate process: another interpreter imports the module first, and ends.
 FIRST = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -72,12 +72,12 @@ except Exception as error:
 
 
 def run_legacy(source):
-    """Runs it in a new interpreter that has the main one's GIL, as embedding programs make them."""
+    """Runs it in a new interpreter that shares the main one's GIL, as embedding programs make them."""
     api.run(source, **({"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}))
 
 
 def extension(name):
-    """The extension module, here; or a skip where the package was built without."""
+    """Imports the extension module here; skips if the package was built without it."""
     try:
         return importlib.import_module("typedcall.sinks." + name)
     except ImportError as error:
@@ -86,14 +86,14 @@ def extension(name):
 
 class Interpreters(unittest.TestCase):
     def refuses(self, work, *texts):
-        """With one of these texts, in all kinds of interpreters, again and again."""
+        """Refuses with one of these texts, in all kinds of interpreters, again and again."""
         source = REFUSED.format(folders=FOLDERS, work=work, texts=texts)
         for run in (api.run, run_legacy):
             for _ in range(2):
                 with self.subTest(run.__name__):
                     run(source)
 
-    @support.only_if(IS_SHARED)  # since 3.12 they work in other interpreters
+    @support.only_if(IS_SHARED)  # from 3.12 on they work in other interpreters
     def test_callbacks_and_sql_are_the_main_interpreters(self):
         self.refuses("typedcall.callback(functions.half, 'double f(double, void *)')",
                      "typedcall.callback() needs its extension module, which CPython's package has: "
@@ -110,12 +110,12 @@ class Interpreters(unittest.TestCase):
 
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
         for name in ("jax._jax", "tvm_ffi._tvm_ffi"):
-            extension(name)  # first: what is known here may be all that another interpreter looks at
+            extension(name)  # first: another interpreter may see only what is loaded here
             self.refuses("import typedcall.sinks." + name, "does not support loading in subinterpreters",
                          "in the main interpreter only")
 
     def after_another_interpreter(self, module, work):
-        """What `work` prints where another interpreter has asked for the module first."""
+        """Returns what `work` prints after another interpreter has imported the module first."""
         extension(module)
         return support.printed("-W", "ignore", "-c", FIRST.format(module=module, work=work), support.MODULES.parent,
                                timeout=120).split("\n")

@@ -1,4 +1,4 @@
-"""Asking: signatures, entries and resolve, and what they refuse. PyPy has more in test_pypy_api.py."""
+"""Queries: signatures, entries and resolve, and what they refuse. PyPy has more in test_pypy_api.py."""
 import copy
 import gc
 import importlib.util
@@ -77,7 +77,7 @@ class Resolve(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.resolve(typed.half, "f->d")
         f = typedcall.resolve(typed.half, "f->d", casting="safe")
-        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # a float's value, as "f" says
+        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to float, as "f" says
         g = typedcall.resolve(typed.inc, "i->l", casting="safe")
         self.assertEqual(g(2**31 - 1), 2**31)
         with self.assertRaises(OverflowError):

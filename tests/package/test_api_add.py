@@ -1,4 +1,4 @@
-"""add(): overloads that come later, beside those of a tag or of a module in C, and what conflicts."""
+"""add(): overloads that are added later to those of a tag or of a C module, and conflicts."""
 import ctypes
 import gc
 import sys
@@ -33,7 +33,7 @@ class Add(unittest.TestCase):
 
     def test_behind_what_is_there(self):
         f = self.f
-        # By its number: on PyPy a callback of ctypes is called by C alone.
+        # By address: on PyPy a ctypes callback can only be called from C.
         typedcall.add(f, "d->d", address(self.double), flags=Flags.PURE)
         resolved = typedcall.resolve(f, "d->d")
         first = rows(f)
@@ -100,14 +100,14 @@ class Add(unittest.TestCase):
         typedcall.tag(f, "d->d", self.double)
         typedcall.add(f, "f->f", self.float)
         typedcall.add(f, "l->l", self.long)
-        # What the tags before kept stays, as after untag().
+        # What the earlier tags kept stays alive, as after untag().
         gone = [weakref.ref(f), weakref.ref(self.long)]
         del f, self.double, self.float, self.long
         for _ in range(3):
             gc.collect()
         self.assertEqual([each() for each in gone], [None, None])
 
-    @support.ON_CPYTHON  # objects go later on PyPy
+    @support.ON_CPYTHON  # PyPy frees objects later
     def test_what_it_depends_on_is_kept(self):
         f = self.f
         typedcall.tag(f, "d->d", self.double)

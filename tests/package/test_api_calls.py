@@ -1,4 +1,4 @@
-"""Calls of a TypedFunction: every type, errors, methods, and the same as the wrapper otherwise."""
+"""Calls of a TypedFunction: every type, errors, methods; otherwise it matches the wrapper."""
 import array
 import collections
 import ctypes
@@ -13,20 +13,20 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall.native import _native  # PyPy has another
+from typedcall.native import _native  # PyPy has its own
 
 typed = support.build("typed_functions")
 
 
 def resolve(name, capabilities=None):
-    """The first entry of typed_functions.<name>."""
+    """Resolves the first entry of typed_functions.<name>."""
     function = getattr(typed, name)
     return typedcall.resolve(function, typedcall.signatures(function)[0], capabilities=capabilities)
 
 
 class Values(unittest.TestCase):
     def same(self, name, *args):
-        """The result of both ways, or the type of exception."""
+        """Compares the results of both ways, or the types of their exceptions."""
         outcomes = []
         for call in (getattr(typed, name), resolve(name)):
             try:
@@ -58,7 +58,7 @@ class Values(unittest.TestCase):
         for wrong in (array.array("f", [1.0]), [1.0], 5, "text", array.array("l", [1])):
             with self.assertRaises(TypeError):
                 total(wrong, 1)
-        # The buffer is let go after every call, failed ones too.
+        # The buffer is released after every call, even a failed one.
         with self.assertRaises(TypeError):
             total(values, "text")
         values.append(4.0)
@@ -172,7 +172,7 @@ class Methods(unittest.TestCase):
             scale()
 
     def test_who_brings_no_self_gets_nothing_of_an_unbound_method(self):
-        # Even where the C function takes none: Python would want one first.
+        # Even if the C function takes none: Python would require one.
         append, (entry, *_) = collections.deque.append, typedcall.entries(typed.Scaler.twice)
         typedcall.tag(append, "d->d", entry.address, flags=Flags.THREAD_SAFE)
         self.addCleanup(typedcall.untag, append)

@@ -1,4 +1,5 @@
-"""Telling: tag, untag and adopt, from every kind of pointer, and what they refuse. PyPy has more in test_pypy_tag.py."""
+"""Tagging: tag, untag and adopt, from every kind of pointer, and what they refuse. PyPy has more in
+test_pypy_tag.py."""
 import ctypes
 import gc
 import math
@@ -73,7 +74,7 @@ class Tag(Tagged):
         self.assertTrue(typedcall.untag(plain.half))
         self.assertEqual(typedcall.entries(plain.half), [])
         self.assertFalse(typedcall.untag(plain.half))
-        self.assertEqual(f(3.0), 1.5)  # what was resolved stays callable
+        self.assertEqual(f(3.0), 1.5)  # a resolved function stays callable
 
     def test_the_same_tag_twice_is_one_another_is_a_conflict(self):
         typedcall.tag(plain.half, "d->d", address_of("half"))
@@ -174,7 +175,7 @@ class Pointers(Tagged):
     def check(self, pointer):
         typedcall.tag(plain.half, "d->d", pointer)
         entry, = typedcall.entries(plain.half)
-        # Hints are what an adapter knows of its library's pointers.
+        # Hints are what an adapter knows about its library's pointers.
         self.assertEqual((entry.address, entry.flags & 0xFFFF), (address_of("half"), 0))
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(3.0), 1.5)
 
@@ -306,7 +307,7 @@ class Pointers(Tagged):
         self.check(make(address_of("half"), None, None))
         typedcall.untag(plain.half)
         name = b"double (double)"
-        # A declaration is what Cython puts there, which does not say "noexcept".
+        # Cython puts a declaration there that does not say "noexcept".
         typedcall.tag(plain.half, "d->d", make(address_of("half"), name, None))
         entry, = typedcall.entries(plain.half)
         self.assertEqual((entry.address, entry.flags & Flags.MAY_RAISE),

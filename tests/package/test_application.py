@@ -1,5 +1,5 @@
-"""bench/application: one program gives the same results in every way of running it, and says which
-ways it took."""
+"""bench/application: one program gives the same results in every way of running it, and reports the ways that it
+used."""
 import importlib.util
 import pathlib
 import sys
@@ -16,7 +16,7 @@ class Application(unittest.TestCase):
         return support.python(RUN, "--pypy", "", "--rounds", "1", *arguments, together=True)[:2]
 
     def test_every_way_agrees(self):
-        # It ends with an error when two results differ.
+        # It exits with an error if two results differ.
         code, output = self.run_it("--steps", "30", "--particles", "25")
         self.assertEqual(code, 0, output)
         self.assertIn(", boxed", output)
@@ -27,5 +27,5 @@ class Application(unittest.TestCase):
         code, output = self.run_it("--steps", "2", "--particles", "9", "--profile")
         self.assertEqual(code, 0, output)
         self.assertIn("interact", output)
-        if not IS_PYPY:  # whose profiler does not see what its compiler has inlined
+        if not IS_PYPY:  # PyPy's profiler does not see inlined functions
             self.assertIn("forces.nearest", output)

@@ -1,5 +1,5 @@
-"""Typed functions that take buffers, called from Python: TypedFunction, ctypes and cffi pointers, and
-how they are tagged and refused."""
+"""Typed functions that take buffers, called from Python: TypedFunction, ctypes and cffi pointers, and how they are
+tagged and refused."""
 
 import array
 import ctypes
@@ -24,7 +24,7 @@ _RAISING = ("mean", "mean_or_status")
 
 
 def asked(name):
-    """What Python passes and gets."""
+    """Returns the signature that Python passes and gets."""
     arguments, result = typedcall.entries(getattr(module, name))[0].python_types()
     return "".join(arguments) + "->" + result
 
@@ -35,13 +35,13 @@ def resolved(name, place=module):
 
 
 def names():
-    """PyPy calls boxed what may raise."""
+    """Returns the names. PyPy calls functions boxed that may raise."""
     return [name for name in buffer_support.FUNCTIONS
             if not (support.IS_PYPY and name in _RAISING)]
 
 
 def outcome(function, arguments):
-    """The result or the exception's type, and what is in the arguments afterwards."""
+    """Returns the result or the exception's type, and the arguments' contents afterwards."""
     try:
         result = function(*arguments)
         shown = type(result), repr(result)
@@ -51,7 +51,7 @@ def outcome(function, arguments):
 
 
 def same_error(one, other):
-    """Exporters say BufferError or ValueError for the same thing, each in its own way."""
+    """Exporters raise BufferError or ValueError for the same fault."""
     pair = {one[0], other[0]}
     return one[1] == other[1] and pair <= {BufferError, ValueError}
 
@@ -60,7 +60,7 @@ class Calls(unittest.TestCase):
     maxDiff = None
 
     def check(self, makers):
-        """The wrapper by hand, the generated one, and what is behind both, unboxed."""
+        """Compares the hand-written wrapper, the generated one, and the C functions behind both."""
         differences, equal = [], 0
         for name in names():
             function = getattr(module, name)
@@ -84,7 +84,7 @@ class Calls(unittest.TestCase):
         return equal
 
     def test_equal_to_the_boxed_call(self):
-        # PyPy's C API gives C code memory with gaps as if it had none.
+        # PyPy's C API passes memory with gaps to C code as if it had none.
         left_out = ("every second double", "doubles from the end") if support.IS_PYPY else ()
         makers = [maker for name, maker in OBJECTS.items() if name not in left_out]
         for text in ("", "\xe4\u20ac", "\udc00", "a\0b"):
@@ -133,7 +133,7 @@ class Calls(unittest.TestCase):
             total(rows)
         with self.assertRaises(NotImplementedError):
             typed(rows)
-        self.assertEqual(typed(plain), 2.5)  # the mean: that is the C function
+        self.assertEqual(typed(plain), 2.5)  # the mean, so the C function was called
 
     def test_what_a_python_callable_gets_for_spans(self):
         def called(numbers, constant, parts, nothing, no_bytes, text):
@@ -173,9 +173,9 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"does not offer '\*kd->d'|'\*d->d'"):
             typedcall.resolve(module.normalise, "*kd->d")
 
-    @support.ON_CPYTHON  # on PyPy nothing is converted, so the entry's own types count
+    @support.ON_CPYTHON  # PyPy converts nothing, so the entry's own types count
     def test_const_is_as_asked_for(self):
-        # So what may only be read is refused.
+        # So a read-only buffer is refused.
         with self.assertRaises((BufferError, ValueError)):
             typedcall.resolve(module.norm, "*d->d")(memoryview(bytes(16)).cast("d"))
 

@@ -1,5 +1,5 @@
-"""A consumer of the headers, built as people build theirs: by hand, with pkg-config, CMake,
-setuptools and Cython. Each needs its tool, and is skipped without it."""
+"""A consumer of the headers, built in the usual ways: by hand, with pkg-config, CMake, setuptools and Cython. Each
+needs its tool, and is skipped without it."""
 import importlib.util
 import os
 import pathlib
@@ -23,7 +23,7 @@ NEEDS_PKG_CONFIG = unittest.skipIf(shutil.which("pkg-config") is None,
 
 
 def command_line(option):
-    """What `python -m typedcall OPTION` prints."""
+    """Returns what `python -m typedcall OPTION` prints."""
     status, output, errors = support.python("-m", "typedcall", option)
     assert (status, errors) == (0, ""), errors
     return output.strip()
@@ -36,7 +36,7 @@ class Building(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def check(self, folder=None):
-        """Imports the consumer, in a process of its own: every test has one of that name."""
+        """Imports the consumer in a separate process: every test has one of that name."""
         code = ("import consumer, typedcall\n"
                 "print(consumer.triple(2.0), typedcall.signatures(consumer.triple))")
         expected = "6.0 ['d->d']\n"
@@ -89,7 +89,7 @@ class PkgConfig(Building):
 
 @unittest.skipUnless(REPOSITORY_INCLUDES.is_file(), "the repository is not here")
 class EditablePkgConfig(unittest.TestCase):
-    """What an editable installation says, whose package is the repository's folder."""
+    """What an editable installation reports, whose package is the repository's folder."""
 
     def setUp(self):
         spec = importlib.util.spec_from_file_location("repository_includes", REPOSITORY_INCLUDES)
@@ -198,7 +198,7 @@ class Setuptools(Building):
         self.check()
 
 
-@support.ON_CPYTHON  # consumers in C are for CPython
+@support.ON_CPYTHON  # C consumers are for CPython
 @unittest.skipIf(importlib.util.find_spec("Cython") is None, "Cython is not installed")
 class Cython(Building):
     def build(self, name):
@@ -206,10 +206,10 @@ class Cython(Building):
         shutil.copy(support.MODULES / source.name, source)
         is_cpp = name.endswith("cpp")
         made = source.with_suffix(".cc" if is_cpp else ".c")
-        # typedcall's own .pxd are found where the package is.
+        # typedcall's own .pxd files are found where the package is.
         support.run([sys.executable, "-m", "cython", "-3", *(["--cplus"] if is_cpp else []), source,
                      "-o", made])
-        # What Cython writes is not clean C99.
+        # Cython's output is not clean C99.
         return support.load(name, support.compile_module(made, self.folder, flags=["-w"]))
 
     def test_in_c(self):

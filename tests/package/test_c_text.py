@@ -1,5 +1,5 @@
-"""C text as signatures, by one rule for tag(), for tables and headers of tag_module(), for callbacks and
-for cffi's prototypes: what is const, what is an array, what is refused, and how long it takes."""
+"""C text as signatures: one rule for tag(), for tables and headers of tag_module(), for callbacks and for cffi's
+prototypes. What is const, what is an array, what is refused, and how long it takes."""
 
 import ctypes
 import platform
@@ -11,7 +11,7 @@ import typedcall
 from typedcall import Flags
 
 exported = support.build("exported_functions")
-# Plain char has a sign on x86 and none on Arm.
+# Plain char is signed on x86 and unsigned on Arm.
 CHARS = "&b" if platform.machine() in ("x86_64", "i686") else "&B"
 
 
@@ -40,7 +40,7 @@ def by_header(text):
 
 
 def each_way(result, parameters):
-    """What the three ways make of a function that is declared so."""
+    """Returns what each of the three ways makes of a function with this declaration."""
     text = "%s ef_gcd(%s)" % (result, parameters)
     return [by_tag("%s (%s)" % (result, parameters)), by_tag(text), by_table(text),
             by_header("#define H\n%s;" % text)]
@@ -63,7 +63,7 @@ class OneRule(unittest.TestCase):
 
     @support.ON_CPYTHON  # cffi converts on PyPy
     def test_a_str_is_not_written_to(self):
-        """As strcpy() does: the str would have another value."""
+        """Writing, as strcpy() does, would change the str."""
         copy = ctypes.CDLL(None).strcpy
 
         def function(to, text):
@@ -233,7 +233,7 @@ class Headers(unittest.TestCase):
 
 
 class LinearTime(unittest.TestCase):
-    """Twice the text takes twice the time, more or less. The longest took 16 s with 4,000 blanks."""
+    """Twice the text takes roughly twice the time. The slowest took 16 s for 4,000 blanks."""
 
     FUNCTIONS = (
         lambda n: " " * n + ")(", lambda n: "double" + " " * n + "(", lambda n: "double(x[" + " " * n,
@@ -268,7 +268,7 @@ class LinearTime(unittest.TestCase):
         for at, make in enumerate(makers):
             with self.subTest(at, text=make(3)):
                 short, long = (self.seconds(function, make(n)) for n in (4000, 8000))
-                # A square is 4, a cube 8; where all is done in no time there is nothing to compare.
+                # Quadratic growth is 4, cubic 8; if everything is instantaneous there is nothing to compare.
                 self.assertLess(long, max(3 * short, 0.02))
 
     @support.timing
@@ -285,7 +285,7 @@ class LinearTime(unittest.TestCase):
         self.check(by_header, self.TEXTS)
 
     def test_long_texts_end(self):
-        """In the gate, which looks at no clock: the cube of this would take half an hour."""
+        """For the gate, which does not measure time: a cubic algorithm would take half an hour."""
         for function, makers in ((by_tag, self.FUNCTIONS), (by_header, self.TEXTS)):
             for make in makers:
                 with self.assertRaises((ValueError, TypeError)):

@@ -1,4 +1,4 @@
-"""typedcall.callback() with the libraries that it is for, each by its example: NLopt, GSL, CVODE,
+"""typedcall.callback() with the libraries that it is meant for, each through its example: NLopt, GSL, CVODE,
 cubature, SciPy's C interface, numbalsoda."""
 
 import ctypes.util
@@ -25,12 +25,12 @@ for f in functions.wave, functions.ball:
 
 
 class Examples(adapter_support.Folder):
-    """Each example is short, and prints what is right."""
+    """Each example is short and prints the right result."""
 
     def check(self, name, expected, library=None, debian=None):
         path = FOLDER / (name + ".py")
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        self.assertLessEqual(len(lines), 21, path)  # 20 and what it is for
+        self.assertLessEqual(len(lines), 21, path)  # 20 lines and the docstring
         if library is not None and ctypes.util.find_library(library) is None:
             self.skipTest("there is no lib%s (Debian: %s)" % (library, debian))
         support.compile_module(FOLDER / "functions.cc", self.folder)
@@ -95,7 +95,7 @@ class SciPy(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """What libraries do with an exception's error value."""
+    """What libraries do with the error value of an exception."""
 
     def library(self, name):
         found = ctypes.util.find_library(name)
@@ -165,7 +165,7 @@ class Numbalsoda(unittest.TestCase):
         cls.numbalsoda = adapter_support.library("numbalsoda")
 
     def test_lsoda_takes_the_address(self):
-        """Its data is an array, whose elements it passes: here what the data pointer points to."""
+        """Its data argument is an array whose elements it passes: here, what the data pointer points to."""
         numpy, numbalsoda = adapter_support.library("numpy"), self.numbalsoda
         with typedcall.callback(functions.decay, "void(double t, double u[2], double du[2], void *data)") as f:
             self.assertTrue(f.is_compiled)
@@ -180,5 +180,5 @@ class Numbalsoda(unittest.TestCase):
         way, y = numpy.array([-1.0, 1]), numpy.array([1.0])
         with self.assertRaisesRegex(ValueError, "t < 0"):
             with typedcall.callback(functions.checked_decay, "void(double t, double y[1], double d[1], void *data)") as f:
-                # Its function returns nothing that could stop it.
+                # Its callback returns nothing that could stop it.
                 self.assertTrue(self.numbalsoda.solve_ivp(f.address, way, y, data=f.data).success)

@@ -14,7 +14,7 @@ from typedcall import Flags
 
 cffi = adapter_support.library("cffi")
 functions = support.build("typed_functions")
-# Plain char has a sign on x86 and none on Arm.
+# Plain char is signed on x86 and unsigned on Arm.
 CHARS = "&b" if platform.machine() in ("x86_64", "i686") else "&B"
 
 
@@ -55,7 +55,7 @@ class Source(adapter_support.Folder):
         self.addCleanup(typedcall.untag, function)
         typedcall.tag(function, "size_t (const char *)", function)
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
-        # Nothing else is said to be so.
+        # This hint is given for nothing else.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
             with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))
@@ -144,7 +144,7 @@ class Source(adapter_support.Folder):
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
         self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
-        # Of what libffi cannot call for cffi, cffi says the same as of variable arguments.
+        # cffi says the same about types that libffi cannot call as about variable arguments.
         self.assertEqual(typedcall.resolve(lib.turned, "Zd->Zd")(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.turned_float, "ZfP->Zf")(2 + 1j, None), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, 5), 1)
