@@ -1,4 +1,4 @@
-"""python -m typedcall cinderx: what it writes, what it refuses; and what CinderX does with it, where that is
+"""python -m typedcall cinderx: its output, its refusals, and what CinderX makes of the output if CinderX is
 installed."""
 
 import importlib.util
@@ -135,7 +135,7 @@ class Declarations(adapter_support.Folder):
 
 @support.ON_CPYTHON  # CinderX is for CPython
 class TheExample(adapter_support.Folder):
-    """As its README says, in a folder of its own."""
+    """Runs the example as its README describes, in a separate folder."""
 
     def run_demo(self):
         example = adapter_support.EXAMPLES / "cinderx"

@@ -1,4 +1,4 @@
-"""The command line: what each command prints, as a table and as JSON, and errors in one line."""
+"""The command line: each command's output, as a table and as JSON, and errors in one line."""
 import json
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Paths(CommandLine):
 
 
 class Show(CommandLine):
-    @support.ON_CPYTHON  # the adapter is
+    @support.ON_CPYTHON  # like the adapter
     def test_it_says_what_scipy_s_c_functions_do_not_follow(self):
         adapter_support.library("scipy.special")
         self.assertIn("float32", self.json("show", "scipy.special:j0")["note"])
@@ -78,7 +78,7 @@ class Show(CommandLine):
 
     @staticmethod
     def words(table):
-        """Without lines, and addresses, which differ."""
+        """Returns the table without lines and addresses, which vary."""
         return [re.sub("0x[0-9a-f]+", "0x", word) for word in table.split()
                 if word.isascii() and set(word) != {"-"}]
 
@@ -232,7 +232,7 @@ class Bench(CommandLine):
                            "--arguments", "-2.5", "--rounds", "1", "--milliseconds", "1")
         self.assertEqual((report["signature"], report["arguments"]), ("d->d", ["-2.5"]))
 
-    @support.ON_CPYTHON  # status functions are not called on PyPy
+    @support.ON_CPYTHON  # PyPy does not call status functions
     def test_a_method_a_status_and_nothing(self):
         self.module("objects", "import typed_functions\nscaler = typed_functions.Scaler(2.0)")
         for target in ("objects:scaler.scale", "typed_functions:invert", "typed_functions:count"):
@@ -253,7 +253,7 @@ class Doctor(CommandLine):
         self.assertIn(typedcall.get_include(), self.output("doctor"))
 
     def test_a_package_that_was_not_installed_is_a_fault(self):
-        # Without metadata Numba does not find the entry point.
+        # Without metadata, Numba does not find the entry point.
         code = ("import importlib.metadata as m, sys\nm.distributions = lambda **k: []\n"
                 "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
         status, output, _ = support.python("-c", code)

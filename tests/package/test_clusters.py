@@ -1,5 +1,5 @@
-"""Typed functions, ufuncs and Numba code in other processes: pickles have the names of the provider's module
-and callable, which the other process imports and asks; what it says where these are not to be had."""
+"""Typed functions, ufuncs and Numba code in other processes: a pickle names the provider's module and callable, which
+the other process imports and queries; and the errors if they are missing there."""
 
 import copy
 import importlib
@@ -15,7 +15,7 @@ import typedcall
 from cluster_support import FOLDER, functions
 from typedcall import Flags
 
-# A module of Python that is tagged with the C function of another: versions of it are other texts.
+# A Python module tagged with another module's C function: its versions differ in their text.
 PROVIDER = """
 import typed_functions, typedcall
 from typedcall import Flags
@@ -42,7 +42,7 @@ class Functions(cluster_support.Processes):
         importlib.invalidate_caches()
 
     def here(self):
-        """The first version, in this process."""
+        """Imports the first version in this process."""
         self.provider()
         sys.path.insert(0, self.folder)
         self.addCleanup(sys.path.remove, self.folder)
@@ -59,7 +59,7 @@ class Functions(cluster_support.Processes):
             self.assertEqual((again.address, again.signature, again(4)), (f.address, "l->l", 5))
 
     def test_names_in_pickles_stay(self):
-        # Other versions of the package read them.
+        # Other versions of the package read these.
         names = [name for operation, name, _ in pickletools.genops(
             pickle.dumps(typedcall.resolve(functions.half, "d->d"), 2)) if operation.name == "GLOBAL"]
         self.assertEqual(names, ["typedcall._pickles read", "typedcall._pickles _resolve_again",
@@ -83,7 +83,7 @@ class Functions(cluster_support.Processes):
         self.assertIn("<typedcall: typed_functions.half", self.read(f, "found", [self.folder]))
         self.assertIn("AttributeError: 'address' of what is not there: typed_functions.half",
                       self.read(f, "found.address", [self.folder]))
-        # It is looked for once more, and may travel through a process that has it not.
+        # It is looked up again each time, and may travel through a process that lacks it.
         self.assertEqual(
             self.read(f, "sys.path.append(%r) or found(5.0)" % FOLDER, [self.folder]), "2.5")
         passed_on = bytes.fromhex(self.read(f, "pickle.dumps(found).hex()", [self.folder]))
@@ -136,9 +136,9 @@ class Functions(cluster_support.Processes):
         typed = typedcall.resolve(self.here(), "d->d")
         self.assertEqual(typed(5.0), 2.5)
         self.assertEqual(self.read(typed, "found(5.0), found.place"), "(2.5, 'object row')")
-        # Another C function of the same signature; and flags with which Python's call can do.
+        # Another C function with the same signature, and flags that calls from Python can handle.
         flags, names = "Flags.MAY_RAISE | Flags.NEEDS_THREAD", "['NEEDS_THREAD', 'MAY_RAISE']"
-        if support.IS_PYPY:  # whose calls from Python take no such function
+        if support.IS_PYPY:  # PyPy cannot call such a function
             flags, names = "Flags.PURE", "['PURE']"
         self.provider("Scaler.twice", flags=flags)
         self.assertEqual(self.read(typed, "found(5.0), str(found.flags.names)"), '(10.0, "%s")' % names)
@@ -252,7 +252,7 @@ class Ufuncs(cluster_support.Processes):
 
 
 class Spawned(cluster_support.Processes):
-    """multiprocessing starts processes that know nothing of this one's memory."""
+    """multiprocessing starts processes that share no memory with this one."""
 
     def spawn(self, work, imports="import typed_functions, typedcall", paths=(FOLDER,)):
         return self.run_script(SPAWN.format(imports=imports, work=work), paths)
@@ -287,7 +287,7 @@ class Spawned(cluster_support.Processes):
                        "import compiled", (FOLDER, self.folder)), ["[22.5, 3.0] 1.5"])
 
     def test_without_the_provider(self):
-        # On the path of the first process only, once the others run.
+        # At first only on the first process's path; on the others' once they run.
         printed = self.spawn(
             "pool.apply(len, ((),)); sys.path.append(%r); import typed_functions, typedcall\n"
             "        try: pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0])\n"
@@ -295,7 +295,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
     def test_a_provider_that_ends_the_worker(self):
-        # Another module in the workers: they take this one's place on the path.
+        # Another module in the workers: it shadows this one on their path.
         self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
         self.write("ends/versions.py", "import sys; sys.exit(3)")
         printed = self.spawn(

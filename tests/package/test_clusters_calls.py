@@ -1,5 +1,5 @@
-"""Calls of unpickled typed functions in worker processes: values, exceptions that reach the caller, workers
-that end or are interrupted in the middle, and that pickles leave nothing behind."""
+"""Calls of unpickled typed functions in worker processes: values, exceptions that reach the caller, workers that end
+or are interrupted in the middle of a call, and that pickles leave nothing behind."""
 
 import ast
 import concurrent.futures
@@ -17,11 +17,11 @@ fallbacks = support.build("fallback_functions")
 buffers = support.build("buffer_provider")
 PATHS = [FOLDER, support.module_folder("fallback_functions"), support.module_folder("buffer_provider")]
 
-# That of PyPy 7.3.11 calls a method that it has not, and so starts no processes.
+# PyPy 7.3.11's multiprocessing calls a method that does not exist, and so starts no processes.
 HAS_EXECUTOR = hasattr(concurrent.futures.ProcessPoolExecutor, "_adjust_process_count")
 WITH_EXECUTOR = support.only_if(HAS_EXECUTOR)
 
-# What hangs is ended, with its workers, and is a failure.
+# Hanging processes are ended together with their workers, and count as a failure.
 SCRIPT = """
 import os, signal, sys, threading
 from concurrent.futures import ProcessPoolExecutor
@@ -47,7 +47,7 @@ if __name__ == "__main__":
     {work}
 """
 
-# A tagged function that falls back for negative numbers, to what ends the worker.
+# A tagged function that, for negative numbers, falls back to code that ends the worker.
 ENDING = """
 import os, signal, typedcall, fallback_functions
 def f(x):
@@ -64,7 +64,7 @@ entry = typedcall.entries(fallback_functions.root)[0]
 typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
 """
 
-#: Module, function, what is asked for, and for each list of arguments what a call gives.
+#: Module, function, requested signature, and the result for each list of arguments.
 CALLS = [
     ("typed_functions", "half", "d->d", [
         ("(float('nan'),)", ("float", "nan")), ("(float('-inf'),)", ("float", "-inf")),
@@ -89,7 +89,7 @@ CALLS = [
 
 SURROGATE = ("UnicodeEncodeError",
              "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed")
-# PyPy calls these boxed only.
+# PyPy only calls these boxed.
 OF_CPYTHON = [
     ("typed_functions", "div", "dd->d", [
         ("(1.0, 4.0)", ("float", "0.25")), ("(-1.0, 1.0)", ("float", "-1.0")),
@@ -109,12 +109,12 @@ OF_CPYTHON = [
 
 class Workers(cluster_support.Processes):
     def spawn(self, work, imports=""):
-        """The lines that a script prints whose `work` has processes of its own."""
+        """Returns the lines that a script prints whose `work` starts processes."""
         text = SCRIPT.format(work="\n    ".join(work.strip().splitlines()), imports=imports)
         return self.run_script(text, [*PATHS, self.folder])
 
     def check_calls(self, calls):
-        """`calls` are as CALLS: the same here, in the worker of a Pool and in that of an executor."""
+        """Checks calls as in CALLS: the same results here, in a Pool's worker and in an executor's."""
         rows = [(module, name, signature, [arguments for arguments, _ in cases])
                 for module, name, signature, cases in calls]
         printed = self.spawn("""
@@ -135,7 +135,7 @@ with get_context("spawn").Pool(1) as pool, executor() as other:
             here, *there = ast.literal_eval(line)
             with self.subTest(name, arguments=arguments):
                 if support.IS_PYPY and found[0] in ("TypeError", "OverflowError"):
-                    self.assertEqual(here[0], found[0])  # whose words are its own
+                    self.assertEqual(here[0], found[0])  # which has its own wording
                 else:
                     self.assertEqual(here, found)
                 self.assertEqual(there, [here] * (1 + HAS_EXECUTOR))
@@ -143,7 +143,7 @@ with get_context("spawn").Pool(1) as pool, executor() as other:
     def test_calls(self):
         self.check_calls(CALLS)
 
-    @support.ON_CPYTHON  # PyPy calls functions boxed that raise or take objects or texts
+    @support.ON_CPYTHON  # PyPy calls these boxed: they raise or take objects or texts
     def test_calls_of_what_raises_and_of_texts(self):
         self.check_calls(OF_CPYTHON)
 
@@ -186,7 +186,7 @@ with executor() as pool:
                                    "[4.0, 5.0] LookupError no root of -9.0"])
 
     def test_a_worker_of_a_pool_that_dies_is_replaced(self):
-        # multiprocessing's Pool starts another one, and never says what became of the call.
+        # multiprocessing's Pool starts another worker, and never reports what happened to the call.
         self.write("ending.py", ENDING)
         self.assertEqual(self.spawn("""
 f = typedcall.resolve(ending.f, "d->d")
@@ -213,10 +213,10 @@ with executor() as pool:
 @support.WHERE_FREED_MEMORY_GOES
 class Memory(cluster_support.Processes):
     def check(self, run, count):
-        """`run` leaves nothing, neither objects nor other memory."""
+        """Checks that `run` leaves neither objects nor other memory behind."""
         if support.IS_PYPY:
-            count //= 10  # where a pickle takes ten times as long
-        # PyPy's own collector and compiler take some.
+            count //= 10  # here a pickle takes ten times as long
+        # PyPy's own collector and compiler take some memory.
         leaks.check(run, count, warm_up=count // 5, takes_count=True, blocks=1000,
                     kilobytes=20000 if support.IS_PYPY else 2000)
 

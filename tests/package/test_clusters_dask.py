@@ -6,7 +6,7 @@ import cluster_support
 adapter_support.library("distributed")
 adapter_support.library("dask.array")
 
-# Two workers, of which at first none has the provider on its path.
+# Two workers; at first neither has the provider on its path.
 SCRIPT = """
 import logging, sys
 if __name__ == "__main__":

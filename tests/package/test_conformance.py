@@ -1,4 +1,4 @@
-"""Our readers against the records of tests/conformance: everything that docs/ABI.md makes a rule for readers."""
+"""Our readers against the records of tests/conformance, which cover every rule of docs/ABI.md for readers."""
 import atexit
 import collections
 import functools
@@ -23,7 +23,7 @@ CORPUS = records.corpus()
 
 @functools.lru_cache()
 def folder_of_records():
-    """Where the module of all records is, for all cases of this process."""
+    """Returns the folder of the module with all records, for all cases of this process."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
     records.build(CORPUS, folder.name, compiler=" ".join(support.compiler("c")))
@@ -116,7 +116,7 @@ class Readers(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_numba(self):
-        # It compiles a function for each record: test_conformance_numba.py has all.
+        # It compiles a function for each record; test_conformance_numba.py covers all of them.
         adapter_support.library("numba")
         self.check("reader_numba", 20, every=8)
 
@@ -126,10 +126,10 @@ class Readers(unittest.TestCase):
         self.check("reader_sqlite", 10)
 
 
-# The one in Python counts on the GIL.
+# The Python member relies on the GIL.
 @support.only_if(not support.IS_PYPY and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
 class Members(unittest.TestCase):
-    """What strangers wrote from the text alone: each provider by each reader, and the readers over all records."""
+    """Members written from the text alone: each provider with each reader, and the readers on all records."""
 
     @classmethod
     def setUpClass(cls):
@@ -169,7 +169,7 @@ class Members(unittest.TestCase):
 
 
 class Tagging(unittest.TestCase):
-    """Who offers is held to the same rules as who reads."""
+    """Providers must follow the same rules as readers."""
 
     def test_tag_refuses_what_readers_must_not_take(self):
         counts = collections.Counter()

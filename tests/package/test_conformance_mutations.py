@@ -1,4 +1,4 @@
-"""The records of tests/conformance would notice if one of the checks in our readers went."""
+"""The records of tests/conformance notice if any check is removed from our readers."""
 import pathlib
 import subprocess
 import sys

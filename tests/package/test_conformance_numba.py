@@ -1,4 +1,4 @@
-"""Numba over all records of tests/conformance, for which it compiles a function each: test_conformance.py has a sample."""
+"""Numba on all records of tests/conformance, compiling a function for each; test_conformance.py has a sample."""
 import unittest
 
 import adapter_support
@@ -15,5 +15,5 @@ class Numba(unittest.TestCase):
         self.check("reader_numba", 200)
 
 
-# Its cases are another file's.
+# Its cases belong to another file.
 del test_conformance

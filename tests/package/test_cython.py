@@ -21,7 +21,7 @@ UNKNOWN = USUAL | Flags.DIFFERS
 
 
 def resolve(function, signature):
-    """As who asks for functions whose way to raise is not known."""
+    """Resolves like a caller that does not know how functions raise."""
     return typedcall.resolve(function, signature, capabilities=UNKNOWN)
 
 
@@ -37,7 +37,7 @@ class Source(unittest.TestCase):
     def test_a_cpdef_function(self):
         (entry,) = typedcall.entries(exports.scale)
         self.assertEqual((entry.signature, entry.place), ("di->d", "Cython"))
-        # The capsule's name does not say noexcept and nogil.
+        # The capsule's name does not contain noexcept and nogil.
         self.assertEqual(entry.flags, UNKNOWN)
         self.assertEqual(resolve(exports.scale, "di->d")(1.5, 4), 6.0)
         for capabilities in (None, 0, USUAL):
@@ -62,14 +62,14 @@ class Source(unittest.TestCase):
             for made in sinks:
                 with self.assertRaisesRegex(TypeError, "differs"):
                     made(function)
-        # Nor is it there for consumers in C.
+        # C consumers do not see it either.
         self.assertEqual(typedcall.adopt(exports.by_five), ["l->l"])
         self.addCleanup(typedcall.untag, exports.by_five)
         with self.assertRaises(TypeError):
             typedcall.resolve(exports.by_five, "l->l")
 
     def test_objects_of_a_type_that_the_capsule_does_not_show(self):
-        # A list, which only Python's own call checks; an object looks the same.
+        # A list, whose type only Python's own call checks; in the signature it looks like an object.
         for function, signature in ((exports.first, "O->O"), (exports.same, "O->O"), (exports.x_of, "P->d"),
                                     (exports.moved, "d->P")):
             (entry,) = typedcall.entries(function)
@@ -82,7 +82,7 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.entries(capsule)[0].flags, UNKNOWN)
 
     def test_a_result_is_an_object_whatever_its_type(self):
-        # NULL is the only error value that Cython has for them.
+        # NULL is the only error value that Cython allows for them.
         self.assertEqual(typedcall.entries(exports.made)[0].flags, USUAL)
         self.assertEqual(typedcall.resolve(exports.made, "l->O")(3), [3])
 
@@ -142,10 +142,10 @@ class Tagging(unittest.TestCase):
         self.assertEqual(tagged, expected)
         entry = typedcall.entries(exports.scale)[0]
         self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
-        # Cython 0.29 makes builtin functions, Cython 3 functions of a kind of its own.
+        # Cython 0.29 makes builtin functions; Cython 3 has its own function type.
         self.assertIn(entry.place, ("def row", "object row"))
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
-        # Twice is once.
+        # Doing it twice changes nothing.
         self.assertEqual(typedcall.tag_pyx_capi(exports.__name__), tagged)
         with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
             typedcall.resolve(exports.checked, "l->l")
@@ -163,7 +163,7 @@ class Tagging(unittest.TestCase):
         self.assertIn("turn", tagged)
         self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.entries(exports.made)[0].flags, Flags.NEEDS_THREAD)
-        # A promise about exceptions is none about types.
+        # A promise about exceptions is not one about types.
         for function in (exports.same, exports.first, exports.x_of, exports.moved):
             self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
 
@@ -238,8 +238,8 @@ def first(x):
         made = adapter_support.compile_pyx(folder / "cython_consumer.pyx", folder)
         exported = typedcall.export_to_cython("typed_functions")
         self.assertIn("add", exported)
-        self.assertNotIn("negate", exported)  # bint is no bool
-        self.assertNotIn("invert", exported)  # a status is no result
+        self.assertNotIn("negate", exported)  # bint is not a bool
+        self.assertNotIn("invert", exported)  # a status is not a result
         consumer = support.load("cython_consumer", made)
         self.addCleanup(sys.modules.pop, "cython_consumer")
         self.assertEqual(consumer.call(1.5, 2.0), (3.5, -2 + 1.5j, 4.5, 1.5, 6))
@@ -267,7 +267,7 @@ def first(x):
 
 
 class CythonSpecial(unittest.TestCase):
-    """Hundreds of functions that nobody tagged."""
+    """Hundreds of functions that no package has tagged."""
 
     @classmethod
     def setUpClass(cls):
@@ -288,7 +288,7 @@ class CythonSpecial(unittest.TestCase):
         self.assertTrue(by_signature["ddd->d"] & Flags.ACQUIRES_GIL)
 
     def test_boxed_and_unboxed_calls_agree(self):
-        # What SciPy warns of comes on stderr.
+        # SciPy's warnings go to stderr.
         ended, output, _ = support.python(
             "-m", "typedcall", "verify", "scipy.special.cython_special", "--json",
             *("--largest", "50", "--count", "60", "--time-limit", "5"),
@@ -298,7 +298,7 @@ class CythonSpecial(unittest.TestCase):
         for verdict in json.loads(output)["verdicts"]:
             self.assertEqual(verdict["unexplained"], 0, verdict)
             if verdict["skipped"]:
-                # Some of SciPy's crash, or never return, when they are called boxed.
+                # Some SciPy functions crash, or never return, when called boxed.
                 self.assertRegex(verdict["skipped"], "takes a pointer|in its boxed", verdict)
             else:
                 self.assertGreater(verdict["equal"], 0, verdict)

@@ -1,6 +1,5 @@
-"""examples/abi3: one wheel for CPython 3.12 and later, and one for 3.15 and later with and without
-the GIL, installed and run under every such interpreter of this machine; and what it offers to
-consumers."""
+"""examples/abi3: one wheel for CPython 3.12 and later, and one for 3.15 and later with and without the GIL, both
+installed and run under every such installed interpreter; and what the modules offer to consumers."""
 
 import os
 import pathlib
@@ -17,7 +16,7 @@ import support
 EXAMPLE = adapter_support.EXAMPLES / "abi3"
 HAS_ABI3T = not support.IS_PYPY and sys.version_info >= (3, 15)
 LIMITED, ABI3T = "-DPy_LIMITED_API=0x030C0000", "-DPy_TARGET_ABI3T=0x030F0000"
-# Run by interpreters without typedcall: what a symbol says, as a consumer reads it.
+# For interpreters without typedcall: prints what a symbol contains, as a consumer reads it.
 LOOK = """
 import angles, ctypes, sys, walk
 class Entry(ctypes.Structure):
@@ -36,8 +35,8 @@ print(angles.wind(10, 2), angles.between(350, 10), table.count, table.entry.sign
 
 
 class Wheel:
-    """The tests of one wheel. Classes of them say the ABI3T that setup.py sees, what the wheel's name
-    has, and which interpreters it names: from which version on, and whether without the GIL."""
+    """The tests of one wheel. Subclasses give the ABI3T that setup.py sees, a part of the wheel's name, and the
+    interpreters for which it is meant: from which version on, and whether without the GIL."""
 
     @classmethod
     def setUpClass(cls):
@@ -119,7 +118,7 @@ class Wheel:
 class WithTheGil(Wheel, unittest.TestCase):
     abi3t, tag, oldest, without_gil = "0", "cp312-abi3", (3, 12), False
     option = LIMITED
-    # From 3.15 on it may name the platform, too, which older versions do not look for.
+    # From 3.15 on the suffix may name the platform, too, but older versions do not look for that.
     suffix = r"abi3(-[a-z0-9_-]+)?" if sys.version_info >= (3, 15) else "abi3"
 
 

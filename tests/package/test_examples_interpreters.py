@@ -1,5 +1,5 @@
-"""examples/free_threading and examples/subinterpreters: what their demos print, with a GIL and
-without, and what becomes of the modules when they do not say what they support."""
+"""examples/free_threading and examples/subinterpreters: the output of their demos, with and without a GIL, and what
+happens to the modules if they do not declare what they support."""
 
 import os
 import pathlib
@@ -28,14 +28,14 @@ except ImportError:
 class Example(adapter_support.Example):
     def setUp(self):
         super().setUp()
-        # The modules decide about the GIL here, not the one who runs the tests.
+        # Here the modules decide about the GIL, not the environment of the tests.
         patched = unittest.mock.patch.dict(os.environ)
         patched.start()
         self.addCleanup(patched.stop)
         os.environ.pop("PYTHON_GIL", None)
 
     def run_changed(self, name, source, old, new):
-        """(status, output, errors) of the demo with `old` in the module's source replaced."""
+        """Runs the demo with `old` in the module's source replaced; returns (status, output, errors)."""
         example = adapter_support.EXAMPLES / name
         text = (example / source).read_text(encoding="utf-8")
         self.assertEqual(text.count(old), 1)
@@ -47,7 +47,7 @@ class Example(adapter_support.Example):
 
 class FreeThreading(Example):
     def check(self, printed, with_gil):
-        """Looks at the demo's four lines."""
+        """Checks the demo's four lines."""
         first, *rows = printed.splitlines()
         self.assertEqual("has a GIL: threads take turns" in first, with_gil, first)
         self.assertEqual("has no GIL" in first, not with_gil, first)
@@ -56,7 +56,7 @@ class FreeThreading(Example):
             self.assertIn(" 148933 primes, ", row)
         self.assertNotIn("inside", rows[0])
         at_once = [int(re.search(r"(\d+) of them inside at once$", row)[1]) for row in rows[1:]]
-        # A long call with the GIL keeps all others away; the native loop lets it go.
+        # A long call that holds the GIL blocks all others; the native loop releases it.
         if with_gil:
             self.assertEqual(at_once[0], 1, printed)
         else:
@@ -64,7 +64,7 @@ class FreeThreading(Example):
         self.assertIn(at_once[1], (2, 3, 4), printed)
 
     def test_the_demo(self):
-        # A warning would say that the GIL has come back.
+        # A warning would mean that the GIL was enabled again.
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             self.check(self.run_example("free_threading"), with_gil=not FREE_THREADED)
 
@@ -107,7 +107,7 @@ class Subinterpreters(Example):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             lines = self.run_example("subinterpreters").splitlines()
         self.assertEqual(lines[0], "here:  erf offers ['d->d']")
-        # The consumer's own message: it has looked for a tag and found none.
+        # The consumer's own message: it looked for a tag and found none.
         self.assertRegex(lines[1], "^there: .*erf offers no native signature; 'd->d' was asked for")
         self.assertEqual(lines[2], "there: erfc offers ['d->d']")
         self.assertEqual(lines[3], "here:  erf offers ['d->d'], erfc offers []")

@@ -1,5 +1,5 @@
-"""examples/package as a user takes it: built by setuptools, pip and CMake; its demo, the commands
-of its README, and its type hints against what was compiled."""
+"""examples/package as a user gets it: built by setuptools, pip and CMake; its demo, the commands in its README, and
+its type hints compared with the compiled module."""
 
 import importlib.util
 import json
@@ -22,13 +22,13 @@ try:
 except ImportError:
     setuptools_version = "0.0"
 SETUPTOOLS = tuple(int(part) for part in setuptools_version.split(".")[:2])
-# Since 70.1 setuptools makes wheels without the package wheel.
+# Since 70.1, setuptools makes wheels without the package wheel.
 MAKES_WHEELS = SETUPTOOLS >= (70, 1) or importlib.util.find_spec("wheel") is not None
 
 
 class Copied(unittest.TestCase):
-    """Tests with a copy of the example, because building leaves files beside the sources. Each
-    class builds the module in its own way, once, into `installed`."""
+    """Tests with a copy of the example, because a build leaves files beside the sources. Each subclass builds the
+    module in its own way, once, into `installed`."""
 
     @classmethod
     def setUpClass(cls):
@@ -44,7 +44,7 @@ class Copied(unittest.TestCase):
         raise NotImplementedError
 
     def check_demo(self):
-        """The demo with the module in `self.installed`."""
+        """Runs the demo with the module in `self.installed`."""
         status, printed, errors = support.python(
             self.source / "demo.py", paths=[self.installed], cwd=self.folder
         )
@@ -58,7 +58,7 @@ class Copied(unittest.TestCase):
 
 
 class TheModule(Copied):
-    """What does not depend on how the module is built."""
+    """Tests that do not depend on how the module is built."""
 
     @classmethod
     def build(cls):
@@ -120,7 +120,7 @@ class TheModule(Copied):
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
     def test_the_type_hints_are_those_of_the_module(self):
-        # mypy takes NAME-stubs from site-packages only; elsewhere it is called NAME.
+        # mypy accepts NAME-stubs in site-packages only; elsewhere the folder must be called NAME.
         stubs = self.folder / "stubs"
         stubs.mkdir()
         shutil.copy(self.source / "geodesy-stubs" / "__init__.pyi", stubs / "geodesy.pyi")
@@ -167,11 +167,11 @@ class Pip(Copied):
     def test_what_is_installed(self):
         self.assertTrue((self.installed / "geodesy-stubs" / "__init__.pyi").is_file())
         (metadata,) = self.installed.glob("geodesy_example-1.0.dist-info/METADATA")
-        # What it takes to build it is no business of those who use it.
+        # Its users need nothing of what is needed to build it.
         self.assertNotIn("Requires-Dist", metadata.read_text())
 
 
-@support.ON_CPYTHON  # CMake's FindPython names modules by SOABI, which on PyPy is not their suffix
+@support.ON_CPYTHON  # CMake's FindPython names modules after SOABI, which is not their suffix on PyPy
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
 class CMake(Copied):
     @classmethod

@@ -1,4 +1,4 @@
-"""Examples of libraries: they compile, run, and print what they are to show."""
+"""Examples for libraries: they compile, run, and print what they promise."""
 import importlib
 import unittest
 
@@ -36,7 +36,7 @@ class Examples(adapter_support.Example):
     def test_nanobind(self):
         adapter_support.library("nanobind")
         support.compiler("c++")
-        # Two names of one function have flags of their own.
+        # Two names of one function have their own flags.
         printed = self.prints("nanobind", "offers ['d->d']", "promised: PURE of kelvin, 0 of to_kelvin", "untagged: True []",
                               build="build.py")
         self.assertEqual(printed.count("raises: below absolute zero"), 2, printed)

@@ -1,4 +1,4 @@
-"""examples/rust: a provider and a reader in Rust, which know of typedcall only what docs/ABI.md says."""
+"""examples/rust: a provider and a reader in Rust that know only docs/ABI.md of typedcall."""
 import sys
 import unittest
 
@@ -28,5 +28,5 @@ class Rust(test_conformance.Members):
         self.check_pairs(self.members, [f"member_{name}_consumer" for name in self.others])
 
 
-# Its cases are another file's.
+# Its cases belong to another file.
 del test_conformance

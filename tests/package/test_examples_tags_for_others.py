@@ -1,5 +1,5 @@
-"""examples/tags_for_others: a package that brings tags for noise, both installed into a folder, as PyPI and
-pip have them."""
+"""examples/tags_for_others: a package that contributes tags for noise, both installed into a folder as pip installs
+them from PyPI."""
 
 import pathlib
 import shutil
@@ -21,7 +21,7 @@ class TheExample(adapter_support.Folder):
         if ended.status:
             self.skipTest("noise cannot be installed: " + ended.out.strip()[-200:])
         source = pathlib.Path(self.folder, "source")
-        shutil.copytree(EXAMPLE, source)  # it is built in place
+        shutil.copytree(EXAMPLE, source)  # the build writes into the source folder
         ended = self.install(source)
         self.assertEqual(ended.status, 0, ended.out)
         status, printed, errors = support.python(EXAMPLE / "demo.py", paths=[self.folder])

@@ -1,5 +1,5 @@
-"""Functions that fall back: what resolve() offers, arrays, and who refuses them, in which words. test_matrix.py has the
-calls, and test_numba_raise.py more of Numba's."""
+"""Functions that fall back: what resolve() offers, arrays, and which libraries refuse them, with what message.
+test_matrix.py has the calls, and test_numba_raise.py has more about Numba."""
 
 import concurrent.futures
 import importlib.util
@@ -29,7 +29,7 @@ class TypedFunctions(unittest.TestCase):
         self.assertEqual(entry_of("gcd").python_types(), (["i", "i"], "i"))
         self.assertEqual(entry_of("check").python_types(), (["d", "P"], "v"))
 
-    @support.ON_CPYTHON  # it takes self, which cffi cannot pass
+    @support.ON_CPYTHON  # cffi cannot pass its self
     def test_self(self):
         typed = typedcall.resolve(functions.at, "d->d")
         self.assertEqual(typed(4.0), 2.0)
@@ -39,7 +39,7 @@ class TypedFunctions(unittest.TestCase):
         for asked in ("d->d", "d&d->i"):
             with self.assertRaisesRegex(TypeError, r"'d&d->i' \(may fall back\)"):
                 typedcall.resolve(functions.root, asked, capabilities=0)
-        # A status is something else.
+        # A status is something different.
         with self.assertRaisesRegex(TypeError, "may fall back"):
             typedcall.resolve(functions.root, "d&d->i",
                               capabilities=Flags.NEEDS_THREAD | Flags.RETURNS_STATUS)

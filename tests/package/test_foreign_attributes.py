@@ -1,5 +1,5 @@
-"""Attributes of libraries' objects (foreign_attributes.py) that raise or answer nonsense: such an
-object offers nothing, or what the rest of it says; KeyboardInterrupt and MemoryError come out."""
+"""Attributes of libraries' objects (foreign_attributes.py) that raise or give nonsense: the object offers nothing, or
+what its other attributes say; KeyboardInterrupt and MemoryError propagate."""
 import collections
 import contextlib
 import ctypes
@@ -15,7 +15,7 @@ from typedcall.record.records import parse_signature
 
 
 class Number(int):
-    """An int that cannot be used."""
+    """An int whose use raises."""
 
     def __and__(self, other):
         raise ValueError("no number")
@@ -24,7 +24,7 @@ class Number(int):
 
 
 class Boom:
-    """What can be asked of it raises."""
+    """Every attribute raises."""
 
     def __getattribute__(self, name):
         raise ValueError(name)
@@ -35,14 +35,14 @@ class Boom:
 
 
 LONG = itertools.repeat(ctypes.c_double, 1 << 16)
-#: What attributes answer.
+#: Values that attributes give.
 NONSENSE = (None, True, 0, -5, 5, 1 << 80, Number(5), 1.5, float("nan"), "x", "123", "\udc80",
             Text("text"), b"name", (), [], {}, {5: 5}, (5,), [None], [ctypes.c_double] * 70,
             object(), int, LONG, Boom(), lambda *unused: None, lambda *unused: -5)
-#: What they raise, and is no answer.
+#: Exceptions that count as no value.
 FAULTS = (ValueError, TypeError, AttributeError, KeyError, StopIteration, RecursionError, OSError,
           ImportError)
-#: What they raise, and what comes out.
+#: Exceptions that must propagate.
 ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError)
 
 
@@ -84,7 +84,7 @@ ASKED = (ask_for_entries, typedcall.signatures, ask_to_resolve, ask_to_adopt, as
 
 class Attributes(unittest.TestCase):
     def check(self, make, name, ask, answer):
-        """Nothing comes out but what must, and that does if the attribute was asked for at all."""
+        """Checks that no exception propagates except those that must, which do if the attribute was read at all."""
         with contextlib.ExitStack() as stack:
             try:
                 obj = stack.enter_context(make(name, answer))
@@ -104,7 +104,7 @@ class Attributes(unittest.TestCase):
             self.assertNotIsInstance(answer.error, ENDS)
 
     def check_table(self, answers):
-        """`answers`: makes the answers that each attribute gives."""
+        """Checks the table; `answers` makes the values that each attribute gives."""
         counts = collections.Counter()
         for make, names in TABLE.items():
             for name in names.split():
@@ -131,7 +131,7 @@ class Attributes(unittest.TestCase):
                 except unittest.SkipTest:
                     continue
 
-    @support.ON_CPYTHON  # for which alone there is Numba
+    @support.ON_CPYTHON  # Numba is for CPython only
     def test_addresses(self):
         need("numba", "numpy")
         import numpy

@@ -1,5 +1,5 @@
-"""What is installed: headers, build files, metadata; and that the source distribution has all that
-a build needs. The latter needs the repository and scikit-build-core."""
+"""The installed files: headers, build files, metadata; and that the source distribution is complete. The latter needs
+the repository and scikit-build-core."""
 import importlib.metadata
 import importlib.util
 import pathlib
@@ -19,19 +19,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
-#: What `pip install typedcall[...]` asks for.
+#: The extras of `pip install typedcall[...]`.
 EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
           ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask"), ("cinderx>=2026.11", "cinderx")}
 
 
 def headers(folder, suffix=".h"):
-    """Paths from `folder`, which holds both rooms, without the package's own sources."""
+    """Returns paths relative to `folder`, which holds both rooms, without the package's own sources."""
     found = {path.relative_to(folder) for room in ROOMS for path in (folder / room).rglob("*" + suffix)}
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
 
 def has_sqlite():
-    """Are SQLite's headers there, with which the package has its extension for SQLite?"""
+    """True if SQLite's headers are there, which the package's SQLite extension needs."""
     return support.has_header("c", "sqlite3ext.h")
 
 
@@ -68,7 +68,7 @@ class Installed(unittest.TestCase):
     def test_metadata(self):
         found = importlib.metadata.metadata("typedcall")
         self.assertEqual(found["Requires-Python"], ">=3.9")
-        # Nothing but what `pip install typedcall[cli]` and the like ask for.
+        # Only what `pip install typedcall[cli]` and the like depend on.
         asked = {re.fullmatch(r"(.+?); ?extra == ['\"](.+)['\"]", each).groups()
                  for each in importlib.metadata.requires("typedcall")}
         self.assertEqual(asked, EXTRAS)
@@ -76,7 +76,7 @@ class Installed(unittest.TestCase):
                   in importlib.metadata.distribution("typedcall").entry_points}
         self.assertEqual(points["console_scripts", "typedcall"], "typedcall.cli:main")
         module, _, name = points["numba_extensions", "init"].partition(":")
-        # The function is there, although Numba itself may not be.
+        # The function exists, even if Numba itself is missing.
         self.assertTrue(callable(getattr(importlib.import_module(module), name)))
 
     def test_types_and_pxd_are_there_and_no_sources(self):
@@ -114,22 +114,22 @@ class Distributions(unittest.TestCase):
             shutil.copy(ROOT / name, self.source / name)
 
     def build(self, function, source, **options):
-        """What scikit-build-core prints, and whether it succeeds. Not optimised: compiling takes
-        the time that this takes."""
+        """Returns what scikit-build-core prints, and whether it succeeds. Not optimised, because compiling takes most
+        of the time."""
         code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
         status, printed, _ = support.python("-c", code % (function, str(self.folder)), cwd=source,
                                             together=True, **options)
         return status == 0, printed
 
     def made(self, function, source, pattern):
-        """The file that was built of `source`."""
+        """Returns the file that was built from `source`."""
         done, output = self.build(function, source)
         self.assertTrue(done, output)
         path, = self.folder.glob(pattern)
         return path
 
     def test_a_wheel_from_the_source_distribution_is_complete(self):
-        # What others have left behind.
+        # Left over from other builds.
         for name in ("native/_native.old.so", "__pycache__/cli.pyc"):
             stale = self.source / SOURCES / name
             stale.parent.mkdir(exist_ok=True)
@@ -158,13 +158,13 @@ class Distributions(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_a_wheel_without_tags_is_of_its_platform(self):
-        # Clang that does not say it is like GCC stands for a platform without tags (core/compiler.h).
+        # Clang that does not claim to be GCC stands in for a platform without tags (core/compiler.h).
         if shutil.which("clang") is None:
             self.skipTest("no clang here")
         succeeded, output = self.build("build_wheel", self.source, environment={"CC": "clang -fgnuc-version=0"})
         self.assertTrue(succeeded, output)
         wheel, = self.folder.glob("typedcall-*.whl")
-        # Not `any`, which pip would take on Linux, too, before the sources.
+        # Not `any`: pip would prefer that to the sources, even on Linux.
         self.assertEqual(wheel.stem.rpartition("-")[2], re.sub(r"\W", "_", sysconfig.get_platform()))
         with zipfile.ZipFile(wheel) as opened:
             built = {name for name in opened.namelist() if ".dist-info/" not in name}
@@ -185,7 +185,7 @@ class Distributions(unittest.TestCase):
         self.assertEqual([path.name for path in self.source.rglob("*.so")
                           if ".build" not in path.parts], [])
 
-    @support.ON_CPYTHON  # there the modules need no more than a C compiler
+    @support.ON_CPYTHON  # the modules need only a C compiler
     def test_what_is_missing_is_named(self):
         expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
                     "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")
@@ -197,7 +197,7 @@ class Distributions(unittest.TestCase):
 
     @staticmethod
     def expected():
-        """What a wheel must hold beside its modules, by the repository."""
+        """Returns what a wheel must contain besides its modules, according to the repository."""
         package = ROOT / SOURCES
         names = {pathlib.Path("typedcall", path.relative_to(package)) for path in package.rglob("*")
                  if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed"}

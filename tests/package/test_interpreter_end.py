@@ -1,5 +1,5 @@
-"""Daemon threads that run Python code inside the package when the interpreter ends: CPython before
-3.14 unwinds their stacks, through every frame of C++, and that must not end the process."""
+"""Daemon threads that run Python code inside the package when the interpreter ends: CPython before 3.14 unwinds their
+stacks through every C++ frame, and that must not end the process."""
 import importlib.util
 import sys
 import sysconfig
@@ -77,7 +77,7 @@ while len(inside) < len(threads) and any(
 assert inside, "no Python code was run"
 """
 
-#: What a thread does, by what it needs to be installed.
+#: What a thread does, by the library that it needs.
 SCENARIOS = {
     "entries": "[typedcall.entries(callback) for callback in iter(lambda: (wait(), callback)[1], 0)]",
     "refusal": "typedcall.resolve(Waiting(), 'd->d')",
@@ -114,9 +114,9 @@ WITH_SCIPY = {
 }
 
 
-# Without the GIL CPython 3.13 may give a lock to a daemon thread that ends before it can let it go,
-# and the main thread then waits for it for ever: one run in thirty, under load. Its stacks show no
-# frame of the package behind the lock.
+# Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before it can release it, and then the
+# main thread waits forever: one run in thirty, under load. Its stacks show no frame of the package around the
+# lock.
 ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 300)
 
 

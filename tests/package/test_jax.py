@@ -1,4 +1,4 @@
-"""typedcall.jax: typed functions over JAX's arrays, in jit, vmap and without; errors, types and threads."""
+"""typedcall.jax: typed functions on JAX arrays, in jit, in vmap and outside; errors, types and threads."""
 
 import gc
 import os
@@ -82,7 +82,7 @@ class Values(With64Bits):
         self.same(absolute(numpy.array([-3, 4])), [3, 4], "int64")
         self.same(absolute(numpy.array([-3.5, 4])), [3.5, 4], "float64")
         self.same(absolute(-2.5), 2.5)
-        # Converted as JAX does.
+        # Converted like JAX's own functions.
         self.same(elementwise(functions.half)(numpy.arange(5, dtype="int32")), numpy.arange(5) / 2)
         self.same(elementwise(functions.half)(X.astype("f4")), X.astype("f4").astype("f8") / 2, "float64")
         with self.assertRaisesRegex(TypeError, r"typed_functions.inc has nothing in JAX for \(float64\): int64"):
@@ -91,7 +91,7 @@ class Values(With64Bits):
             elementwise(functions.add)(X)
 
     def test_integers_do_not_wrap_round(self):
-        # Python's, which JAX gives the other's type, are looked at where the program runs.
+        # Python numbers, to which JAX gives the other argument's type, are checked when the program runs.
         for f, fits, dtype, others in ((functions.next_char, [-128, 126], "int8", [128, 300, -129]),
                                        (functions.next_byte, [0, 254], "uint8", [256, -1, 2**40]),
                                        (functions.next_size, [0, 2**62], "uint64", [-1])):
@@ -107,13 +107,13 @@ class Values(With64Bits):
         self.same(mix(0.0, bools, 0.0, 0), [mix(0.0, 0, 0.0, 0), mix(0.0, 1, 0.0, 0)])
 
     def test_one_program_for_all_values_of_a_type(self):
-        # Each value chooses: a char is 0, a long 1.
+        # Each value decides: 0 means the char overload, 1 the long one.
         call = elementwise(narrow.char_or_long, pure=True)
         for form in (call, jax.jit(call), jax.vmap(call)):
             self.same(form(numpy.array([127, 128, -129, -128] * 300)), [0, 1, 1, 0] * 300, "int64")
         both = elementwise(narrow.two_arguments, pure=True)
         self.same(jax.jit(both)(numpy.arange(126, 130), 5), [0, 0, 1, 1])
-        # What was too large for a char is not made a double.
+        # A value that is too large for a char must not become a double.
         with self.assertRaisesRegex(Exception, "OverflowError"):
             both(numpy.array([1]), numpy.array([128])).block_until_ready()
         wide = elementwise(narrow.other_results, pure=True)
@@ -158,7 +158,7 @@ class Values(With64Bits):
                                    (([1.0, None],), "None"), ((X, "x"), "'x'|'str'|str_?>"),
                                    ((X, None), "None"), ((numpy.array(["x"]),), "ndarray|U1")):
             if message == "None" and tuple(map(int, jax.__version__.split(".")[:2])) < (0, 6):
-                continue  # there it is nan
+                continue  # nan in this case
             f = half if len(arguments) == 1 else add
             for call in (f, jax.jit(f)):
                 with self.assertRaisesRegex((TypeError, ValueError), message):
@@ -217,7 +217,7 @@ class Errors(With64Bits):
         self.raises("ZeroDivisionError: division by zero", invert, numpy.zeros(3))
 
     def test_falls_back(self):
-        for size in (10, 10000):  # below and above where the GIL is let go
+        for size in (10, 10000):  # below and above the size at which the GIL is released
             x = numpy.arange(float(size))
             root = elementwise(fallbacks.root, pure=True)
             self.same(jax.jit(root)(x), numpy.sqrt(x))
@@ -322,13 +322,13 @@ class Without64Bits(With64Bits):
         for value in (numpy.array([2**40]), numpy.int64(-2**31 - 1), [0, 2**40], numpy.array([2**63], "uint64")):
             with self.assertRaisesRegex(OverflowError, "too large|out of bounds"):
                 eager(value)
-        # What JAX's promotion gives the function is not converted by it, which would wrap round.
+        # The function does not convert the results of JAX's promotion, which would wrap around.
         for call in (inc, eager):
             with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
                 call(numpy.array([2**31], "uint32")).block_until_ready()
 
 
-# A program, and what it calls, outlive everything.
+# A program and the functions that it calls outlive everything else.
 END = """
 import sys
 sys.path.insert(0, %r)

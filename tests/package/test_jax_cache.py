@@ -1,5 +1,5 @@
-"""typedcall.jax: programs in JAX's persistent compilation cache, in processes that have the functions at
-other addresses, have others in their place, or have none."""
+"""typedcall.jax: programs in JAX's persistent compilation cache, in processes where the functions have other
+addresses, are replaced by others, or are missing."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ support.build("typed_functions")
 
 class Cache(adapter_support.Folder):
     def run_program(self, role):
-        """What the program prints, line by line."""
+        """Returns what the program prints, line by line."""
         status, output, errors = support.python(
             "-X", "faulthandler", "-c", PROGRAM, str(support.MODULES.parent), role, self.folder)
         self.assertEqual(status, 0, errors[-3000:])
@@ -35,7 +35,7 @@ class Cache(adapter_support.Folder):
 
         second = self.run_program("second")
         self.assertNotEqual(second[0], first[0])  # the provider's address
-        # Nothing is compiled, and what has the same name calls the function that it has here: f squares now.
+        # Nothing is compiled, and a name calls the function that has it here: f squares now.
         self.assertEqual(second[1:], [
             "hits 4", "[0.5, 1.0, 1.5]", "[1.0, 4.0, 9.0]", "[1.5, 2.0, 2.5]", "[0.5, 1.0, 1.5]"])
         self.assertEqual(self.cached() - cached, set())

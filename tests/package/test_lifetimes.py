@@ -1,5 +1,5 @@
-"""What a consumer holds keeps what it calls, whoever else lets go; and what a callable holds of
-itself is collected. Each case runs in a process of its own, in which freed memory is overwritten."""
+"""A consumer keeps what it calls alive, whatever else is dropped; and a callable that refers to itself is collected.
+Each case runs in a separate process, in which freed memory is overwritten."""
 import sysconfig
 import unittest
 
@@ -34,9 +34,9 @@ def churn():  # over what was freed
 
 class Process(unittest.TestCase):
     def runs(self, code, expected="ok"):
-        # What is freed is overwritten, also by a C library that keeps small pieces as they are.
+        # Overwrites freed memory, even small blocks, which a C library may leave unchanged.
         environment = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-        if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has an allocator of its own
+        if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has its own allocator
             environment["PYTHONMALLOC"] = "malloc"
         status, said, _ = support.python("-X", "faulthandler", "-c", COMMON + code, together=True,
                                          environment=environment, timeout=300)

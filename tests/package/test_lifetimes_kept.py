@@ -1,5 +1,5 @@
-"""What a tag keeps may lead back to what was tagged: neither the table nor the end of the interpreter keeps
-such a cycle alive."""
+"""What a tag keeps may refer back to the tagged function: neither the table nor the interpreter's end keeps such a
+cycle alive."""
 import sys
 import sysconfig
 
@@ -8,7 +8,7 @@ from test_lifetimes import Process
 
 support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
-# Elsewhere the table has what is kept: docs/support.md.
+# In other versions the table owns what is kept: docs/support.md.
 WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 KEEPS = """
@@ -94,7 +94,7 @@ assert typedcall.resolve(f, "d->d")(1.0) == 3.0
 print("ok")
 """)
 
-    @support.only_if(sys.version_info >= (3, 10))  # 3.9 collects no garbage after the rows have gone
+    @support.only_if(sys.version_info >= (3, 10))  # 3.9 does not collect garbage after the rows are gone
     def test_the_end_of_the_interpreter(self):
         for function in ("math.cos", "f"):
             with self.subTest(function=function):

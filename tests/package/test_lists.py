@@ -1,4 +1,4 @@
-"""What Python knows of flags and type codes is what the C headers list, on CPython and PyPy."""
+"""Python's flags and type codes match the lists in the C headers, on CPython and PyPy."""
 import pathlib
 import re
 import unittest

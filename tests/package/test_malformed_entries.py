@@ -1,5 +1,5 @@
-"""Entries behind a function's name that contradict themselves, made by hand as a module of strangers could have
-them: nobody is offered one, and the next is tried. tag() refuses the same."""
+"""Contradictory entries in front of a function's name, made by hand as another module might contain them: no caller
+is offered one, and the next entry is tried. tag() refuses the same ones."""
 import ctypes
 import math
 import unittest
@@ -51,7 +51,7 @@ class Table(ctypes.Structure):
 
 
 def function_with(*rows):
-    """A builtin function with these (signature, flags) behind its name, and all that it needs."""
+    """Returns a builtin function with these (signature, flags) in front of its name, and all that it needs."""
     table = Table(len(rows))
     for entry, (signature, flags) in zip(table.entries, rows):
         entry.signature, entry.flags, entry.function = signature.encode(), int(flags), ADDRESS
@@ -63,7 +63,7 @@ def function_with(*rows):
     return make(ctypes.addressof(definition), None, None), (table, metadata, definition)
 
 
-@support.ON_CPYTHON  # its functions' layout
+@support.ON_CPYTHON  # the layout of CPython's functions
 class Readers(unittest.TestCase):
     def test_what_is_right_is_read(self):
         function, _kept = function_with(("d->d", Flags(0)))
@@ -99,7 +99,7 @@ class Tagging(unittest.TestCase):
 
     @support.ON_CPYTHON  # PyPy's readers have no such pointers
     def test_a_const_pointer_is_no_place_for_the_value(self):
-        # What such a function gives is None. It used to answer as if it had written a number.
+        # The result of such a function is None. It used to be treated as if a number had been written.
         def function(x, at=None):
             return "Python's"
 

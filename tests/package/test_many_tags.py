@@ -1,4 +1,4 @@
-"""The same tag again and again: time and memory grow no faster than what is tagged."""
+"""The same tag many times: time and memory grow no faster than the number of tagged functions."""
 import ctypes
 import gc
 import time
@@ -62,7 +62,7 @@ class ManyTags(unittest.TestCase):
 
         pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(HALF)
         room = (type(pointer) * 2)(pointer, pointer)
-        for each in (pointer, room[1]):  # the second one shares the memory of the array
+        for each in (pointer, room[1]):  # the second shares the array's memory
             leaks.check(lambda: typedcall.tag(function, "d->d", each), 2000, warm_up=1000, blocks=200)
 
     def test_what_is_in_a_tuple_is_kept(self):

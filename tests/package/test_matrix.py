@@ -1,8 +1,8 @@
-"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), but for what matrix_expected.json
-lists: a cell there has to fail, and its line goes when it does not; and a function that a sink refuses is refused
-with all its values. Here are the sinks that take a second, and some of them with the properties whose cells are processes;
-test_matrix_types.py has calls of the sinks that compile code for types, test_matrix_full.py the rest of these and sinks in
-C++, test_matrix_processes.py the other processes."""
+"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), except for the cells listed in
+matrix_expected.json: these must fail, and a line must be removed when its cell passes; and a function that a sink
+refuses is refused with all values. Here are the sinks that take a second, and for some of them the properties whose
+cells are processes; test_matrix_types.py calls the sinks that compile code for types, test_matrix_full.py covers the
+rest of these and the C++ sinks, test_matrix_processes.py the other processes."""
 import collections
 import json
 import pathlib
@@ -19,7 +19,7 @@ HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Cells:
-    """For classes that have the name of a `sink`."""
+    """A base for classes with a `sink` name."""
 
     sink = ""
 
@@ -39,7 +39,7 @@ class Cells:
 
         wrong, asked, outcomes = {}, set(), collections.defaultdict(set)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's, of what overflows and of complex numbers
+            warnings.simplefilter("ignore")  # NumPy's warnings about overflow and complex numbers
             for cell, outcome, what in matrix_properties.PROPERTIES[name](self.made):
                 asked.add(cell)
                 outcomes[cell.partition("(")[0]].add(outcome)
@@ -48,30 +48,30 @@ class Cells:
                     wrong[cell] = what
         listed = self.expected.get(name, [])
         self.assertEqual({cell: what for cell, what in wrong.items() if cell not in listed}, {})
-        # Without NumPy there are none of its scalars.
+        # Without NumPy, its scalars are missing.
         right = [cell for cell in listed if cell not in wrong and (cell in asked or "np." not in cell)]
         self.assertEqual(right, [], "listed, and right, or not asked")
         self.assertEqual(refusals(outcomes), self.refused.get(name, ""))
 
 
 def refusals(outcomes):
-    """Returns the functions that a sink refuses with all values, or "*" for all functions, given the outcomes of each. A
-    limit is no refusal: other versions of libraries and interpreters have other limits."""
+    """Returns the functions that a sink refuses with all values, or "*" for all functions, given the outcomes of each.
+    A limit is no refusal: it differs between versions of libraries and interpreters."""
     refused = [function for function, found in outcomes.items() if "refused" in found and found <= {"refused", "limit"}]
     asked = [function for function, found in outcomes.items() if found != {"limit"}]
     return "*" if refused and refused == asked else " ".join(refused)
 
 
 def cases(base, *names):
-    """Returns a class that has a case for each of these properties, beside those of the base."""
+    """Returns a class that has a case for each of these properties, in addition to the base's cases."""
     return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-#: What single calls give and raise.
+#: What single calls return and raise.
 Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
 #: All properties of single calls.
 Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
-#: Those whose cells have processes of their own.
+#: Properties whose cells run in separate processes.
 Processes = cases(Cells, "lifetimes", "no_memory", "endings", "interpreters")
 
 
@@ -88,7 +88,7 @@ class Matrix(Calls, Others):
     pass
 
 
-#: Sinks whose processes are a sample for the gate.
+#: Sinks whose process cells are a sample for the gate.
 SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 

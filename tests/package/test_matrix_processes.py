@@ -1,4 +1,4 @@
-"""The matrix for properties whose cells have processes of their own, and sinks that are not in test_matrix.py's sample."""
+"""The matrix for properties whose cells run in separate processes, and sinks outside test_matrix.py's sample."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the processes look at CPython's memory, end and interpreters")

@@ -1,5 +1,5 @@
-"""Functions with narrow parameters take wider arguments in Numba, as their wrappers do: ints by a check
-of the range that raises the wrapper's OverflowError, doubles rounded to float."""
+"""Functions with narrow parameters take wider arguments in Numba, like their wrappers: ints with a range check that
+raises the wrapper's OverflowError, doubles rounded to float."""
 
 import ctypes
 
@@ -36,7 +36,7 @@ class Numba(adapter_support.NumbaCalls):
         mine = adapter_support.offering({"bf->b": see, "ld->l": see})
         self.assertEqual(self.numba.njit(lambda: mine(5, 16777217))(), 1)
         self.assertEqual(seen, [16777216.0])
-        # By way of a double it would be another float: the nearest one is not what the wrapper takes.
+        # Through a double it would become another float: the wrapper does not take the nearest one.
         with self.assertRaisesRegex(self.numba.errors.TypingError, "round the int in argument 2"):
             self.numba.njit(lambda: mine(5, 2**62 + 2**38 + 1))()
 

@@ -1,5 +1,5 @@
-"""Ufuncs of functions with narrow parameters take wider arrays, as their wrappers do: ints by a check
-of the range that raises the wrapper's OverflowError, doubles rounded to float."""
+"""Ufuncs of functions with narrow parameters take wider arrays, like their wrappers: ints with a range check that
+raises the wrapper's OverflowError, doubles rounded to float."""
 
 import concurrent.futures
 import ctypes
@@ -42,7 +42,7 @@ class Ufuncs(unittest.TestCase):
         self.assertEqual(add.accumulate(values).tolist(), values.cumsum().tolist())
 
     def check_truth(self, ask, given):
-        """`ask` of arrays of all kinds of numbers is what it is of the truth of each."""
+        """Checks that `ask` of arrays of all kinds of numbers equals `ask` of each number's truth."""
         numpy = self.numpy
         for dtype in "?bBhHiIlLefdFD":
             values = numpy.array(given, "D" if dtype in "FD" else "d").astype(dtype)
@@ -106,7 +106,7 @@ class Ufuncs(unittest.TestCase):
                     out = numpy.full(length, 77, made(1, 1).dtype)
                     with self.assertRaises(OverflowError):
                         made(bad, 5, out=out)
-                    # As with any exception: what is behind it is as it was.
+                    # As after any exception, the elements from there on are unchanged.
                     done = length // 2
                     self.assertEqual(out.tolist()[:done], numpy.maximum(bad[:done], 5).tolist())
                     self.assertEqual(set(out.tolist()[done:]), {77})
@@ -114,7 +114,7 @@ class Ufuncs(unittest.TestCase):
     def test_outputs_over_inputs(self):
         numpy = self.numpy
 
-        # Of int and long to long: its accumulate() reads what it has just written.
+        # It adds int and long to long: its accumulate() reads what it has just written.
         add = typedcall.ufunc(adapter_support.offering({"il->l": lambda a, b: a + b}), "add")
         self.assertEqual(add.types[:2], ["il->l", "ll->l"])
         values = numpy.arange(1000)
@@ -124,7 +124,7 @@ class Ufuncs(unittest.TestCase):
         add(values, 1, out=values)
         self.assertEqual(values.tolist(), expected)
         shifted = numpy.arange(600)
-        add(shifted[:-1], 1, out=shifted[1:])  # NumPy copies what overlaps
+        add(shifted[:-1], 1, out=shifted[1:])  # NumPy copies overlapping arrays
         self.assertEqual(shifted.tolist(), [0, *range(1, 600)])
 
     def test_each_value_chooses(self):
@@ -149,7 +149,7 @@ class Ufuncs(unittest.TestCase):
 
     def test_overloads_of_bools_and_of_complex_numbers(self):
         for signatures, first, second, which in (
-            (("f?->l", "bb->l"), "l", "?", 1),  # as the wrapper: an int for an int, not for a float
+            (("f?->l", "bb->l"), "l", "?", 1),  # like the wrapper: an int is for an int, not for a float
             (("f?->l", "bd->l", "??->l", "bb->l"), "l", "?", 3),
             (("f?->l", "bb->l"), "d", "?", 0),
             (("b?->l", "dd->l"), "l", "?", 0),
@@ -163,7 +163,7 @@ class Ufuncs(unittest.TestCase):
                 found = typedcall.ufunc(mine, "mine")(self.numpy.ones(3, first),
                                                       self.numpy.ones(3, second))
                 self.assertEqual(found.tolist(), [which] * 3)
-        # What is complex, or a long double, is nothing that an overload of doubles takes.
+        # Overloads of doubles do not take complex numbers or long doubles.
         address = typedcall.entries(mine)[0].address
         typedcall.untag(mine)
         typedcall.tag(mine, ("id->l", "fZd->l", "fg->l"), (address,) * 3)

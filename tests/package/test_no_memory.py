@@ -1,8 +1,8 @@
-# The package's functions without memory: each allocation fails once, and from there on. In a process
-# of its own, because CPython itself may not survive it; where it has _testcapi. Of ufunc() all but
-# what NumPy does, which crashes when it has no memory to make one. Python functions made on the way
-# (generators, lambdas) are not to be seen here: CPython 3.12 and 3.13 let go of their code twice
-# when that fails, so what makes them is swept elsewhere only.
+# The package's functions without memory: each allocation fails once, and then all from there on. In a separate
+# process, because CPython itself may not survive it, and only with _testcapi. For ufunc() everything except
+# NumPy's own part, which crashes if there is no memory to make a ufunc. Python functions must not be made on the
+# way (generators, lambdas): CPython 3.12 and 3.13 release their code twice if that fails, so functions that make
+# some are swept on other versions only.
 import ast
 import importlib.util
 import inspect
@@ -13,7 +13,7 @@ import unittest
 import support
 
 FOLDERS = "it asks pathlib, which without memory has a TypeError of its own"
-# Where each public function is swept, or why it is not.
+# Where each public function is swept, or the reason why not.
 SWEPT = {
     "Entry": "test_records",
     "Flags": "test_records",
@@ -66,7 +66,7 @@ class Callable:
 
 
 def source_of(test, name):
-    """The source of the method of that name, which may be left out here."""
+    """Returns the source of the method of that name, which may be skipped here."""
     source = inspect.getsource(sys.modules[type(test).__module__])
     method, = (each for each in ast.walk(ast.parse(source))
                if isinstance(each, ast.FunctionDef) and each.name == name)
@@ -125,7 +125,7 @@ class WithoutMemory(unittest.TestCase):
         assert f(0.5) == libm_erf(0.5)
         """.replace("libm_erf(0.5)", "__import__('math').erf(0.5)"))
 
-    @NO_FUNCTIONS_MADE  # what says that arguments do not fit makes generators
+    @NO_FUNCTIONS_MADE  # the message for unsuitable arguments uses generators
     def test_arguments_that_do_not_fit(self):
         self.run_sweep("""
         one = Callable()
@@ -155,7 +155,7 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
         """)
 
-    @NO_FUNCTIONS_MADE  # the adapters make generators
+    @NO_FUNCTIONS_MADE  # the adapters use generators
     def test_adopting(self):
         self.run_sweep("""
         one = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(address)
@@ -165,7 +165,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.adopt(Callable()))
         """)
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_for_ctypes(self):
         self.run_sweep("""
         one = Callable()
@@ -175,7 +175,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.ctypes_function(one, "l->l"), errors=TypeError)
         """)
 
-    @NO_FUNCTIONS_MADE  # finding the way makes generators
+    @NO_FUNCTIONS_MADE  # finding the way uses generators
     def test_for_callbacks(self):
         self.run_sweep("""
         one = Callable()
@@ -187,7 +187,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.callback(one, "double(spam)"), errors=ValueError)
         """)
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_for_cffi(self):
         self.run_sweep("""
         one = Callable()
@@ -196,7 +196,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.cffi_function(one))
         """, needs="cffi")
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_for_cython(self):
         self.run_sweep("""
         import types
@@ -227,7 +227,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.tag_pyx_capi(other), lambda result: typedcall.untag(one), onwards=onwards)
         """)
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_for_scipy(self):
         self.run_sweep("""
         one = Callable()
@@ -262,7 +262,7 @@ class WithoutMemory(unittest.TestCase):
         assert sys.getrefcount(one) == before
         """, needs="numpy")
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_what_numpy_cannot_use(self):
         self.run_sweep("""
         one = Callable()

@@ -1,5 +1,5 @@
-"""The adapters with C++ parts of their own, typedcall.sql, tvm_ffi and jax, without memory: as
-test_no_memory.py, each allocation fails once, and from there on."""
+"""The adapters with their own C++ parts, typedcall.sql, tvm_ffi and jax, without memory: as in test_no_memory.py, each
+allocation fails once, and then all from there on."""
 
 import importlib
 import importlib.util
@@ -12,7 +12,7 @@ import test_no_memory
 import typedcall
 from test_no_memory import MAKES_FUNCTIONS, NO_FUNCTIONS_MADE, source_of
 
-# Folders that have public names, and are no adapters; rooms have none.
+# Folders that have public names but are no adapters.
 OTHERS = {"cli", "pypy", "sources"}
 # Where each public function of an adapter is swept.
 SWEPT = {
@@ -22,8 +22,8 @@ SWEPT = {
     "typedcall.tvm_ffi.source": ("test_tvm_ffi_source",),
 }
 
-# For engines that do not survive it themselves: Python's function takes the memory away, and a
-# destructor gives it back, which is C, and needs none.
+# For engines that do not survive this: the Python function takes the memory away, and a destructor, which is C and
+# needs no memory, gives it back.
 WITHIN = """
 import math, sys
 sys.path.insert(0, %r)
@@ -103,7 +103,7 @@ class WithoutMemory(unittest.TestCase):
     def run_sweep(self, code, library):
         if importlib.util.find_spec(library) is None:
             self.skipTest(library + " is not installed")
-        # Imported first, with memory, as the others.
+        # Imported first, with memory, like the others.
         code = "import %s\n" % library + WITHIN + textwrap.dedent(code)
         test_no_memory.WithoutMemory.run_sweep(self, code)
 
@@ -118,7 +118,7 @@ class WithoutMemory(unittest.TestCase):
             for test in tests:
                 self.assertIn(name.rpartition(".")[2] + "(", source_of(self, test))
 
-    # What makes an SQL function, which has to be the old one or the new one behind it.
+    # Registers an SQL function; after a failure it must be either the old one or the new one.
     SQLITE = """
     from typedcall import sql
     from typedcall.sinks.sql import _sqlite, to_sqlite
@@ -170,8 +170,8 @@ class WithoutMemory(unittest.TestCase):
     """
 
     def test_apsw(self):
-        """register() and its calls. Of statements only those without errors, for APSW crashes where it has
-        no memory to raise one: with `select abs(-9223372036854775807 - 1)`, too."""
+        """register() and its calls. Only statements without errors, because APSW crashes if it has no memory to raise
+        an exception, even with `select abs(-9223372036854775807 - 1)`."""
         code = self.SQLITE.format(module="apsw", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         def right(cursor):
@@ -183,7 +183,7 @@ class WithoutMemory(unittest.TestCase):
 
     @support.only_if(support.SQLITE3_LOADS)
     def test_sqlite3(self):
-        """register() and its calls, whose errors are swept, too."""
+        """register() and its calls, including errors."""
         code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         class Failing:
@@ -207,8 +207,8 @@ class WithoutMemory(unittest.TestCase):
         """), "sqlite3")
 
     def test_duckdb(self):
-        """What register() does behind DuckDB's cursor(), and calls. DuckDB's module ends the process where it
-        has no memory for cursor() or execute(): with `select 1`, too."""
+        """register() after DuckDB's cursor(), and calls. DuckDB's module ends the process if it has no memory for
+        cursor() or execute(), even with `select 1`."""
         self.run_sweep("""
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it lets no function take the place of another
@@ -261,10 +261,10 @@ class WithoutMemory(unittest.TestCase):
         gives(lambda: value("giving(chr(0))"), lambda: value("short(chr(0) || i) from range(2) t(i)"))
         """ % MAKES_FUNCTIONS, "duckdb")
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_tvm_ffi_function(self):
-        """Beside the matrix: function() and calls; but with no text for a Python function, where tvm-ffi spoils
-        malloc's memory: in those of tvm_ffi.convert(), too."""
+        """In addition to the matrix: function() and calls; but no text for a Python function, where tvm-ffi corrupts
+        malloc's memory, even in a function of tvm_ffi.convert()."""
         self.run_sweep("""
         from typedcall.tvm_ffi import function
         functions = __import__("support").build("typed_functions")
@@ -278,7 +278,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: same("a text that is not short"), lambda result: 1 / (len(result) == 24))
         """, "tvm_ffi")
 
-    @NO_FUNCTIONS_MADE  # reading a signature makes generators
+    @NO_FUNCTIONS_MADE  # reading a signature uses generators
     def test_tvm_ffi_source(self):
         self.run_sweep("""
         from typedcall.tvm_ffi import source
@@ -321,9 +321,9 @@ class WithoutMemory(unittest.TestCase):
             sweep(lambda: without(lambda: called(13)), errors=ValueError, until=ValueError)
         """, "tvm_ffi")
 
-    @NO_FUNCTIONS_MADE  # choosing an entry makes generators
+    @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_jax(self):
-        """elementwise(), and an exception in a call; the rest of that is JAX's own, and makes functions."""
+        """elementwise(), and an exception in a call; the rest of a call is JAX's own, and makes functions."""
         self.run_sweep("""
         import os
         os.environ["JAX_PLATFORMS"] = "cpu"

@@ -1,5 +1,5 @@
-"""Typed functions in Numba's nopython code, without an import of anything for it, and Numba's C
-callbacks as typed functions."""
+"""Typed functions in Numba's nopython code, which needs no import for that, and Numba's C callbacks as typed
+functions."""
 
 import ctypes
 import gc
@@ -18,7 +18,7 @@ functions = support.build("typed_functions")
 
 
 def refusal(function, *arguments):
-    """The message of the TypingError that compiling gives."""
+    """Returns the message of the TypingError raised on compilation."""
     try:
         numba.njit(function)(*arguments)
     except numba.core.errors.TypingError as error:
@@ -65,7 +65,7 @@ class Calls(unittest.TestCase):
     # --- The overload that the boxed call would choose -----------------------------------------
 
     def overloaded(self, signatures):
-        """A function whose overloads are the identity of their type."""
+        """Returns a function whose overloads are the identity functions of their types."""
         return adapter_support.offering({text: lambda x, n=n: n for n, text in enumerate(signatures)})
 
     def test_an_int_that_does_not_fit_becomes_no_float(self):
@@ -79,17 +79,17 @@ class Calls(unittest.TestCase):
             with self.assertRaisesRegex(OverflowError, "no overload for the int in argument 1"):
                 call()
         self.assertEqual(numba.njit(lambda: functions.absolute(-9223372036854775807))(), 2**63 - 1)
-        # Where no overload is for ints, an int is a float.
+        # If no overload takes ints, an int becomes a float.
         self.assertEqual(numba.njit(lambda x: functions.half(x))(numpy.uint64(2**63)), 2.0**62)
 
     def test_the_overload_of_the_boxed_call(self):
-        """Beside those of the matrix."""
+        """Cases in addition to the matrix's."""
         cases = [
             # overloads, argument, index of the chosen one
-            # C's float is its own type; of the value 1.5 Python's float is meant.
+            # A C float is a type of its own; the value 1.5 is a Python float.
             (("d->i", "f->i"), numpy.float32(1), 1),
             (("f->i", "l->i"), 1.5, 0),
-            # The value decides among those with one result type.
+            # The value decides among overloads with the same result type.
             (("b->i", "B->i", "l->i"), numpy.int64(255), 1),
             (("b->i", "B->i", "l->i"), numpy.int64(-129), 2),
             (("l->i", "d->i"), numpy.uint64(1), 0),
@@ -112,7 +112,7 @@ class Calls(unittest.TestCase):
         chosen = self.overloaded(("b->i", "l->i", "d->i"))
         self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
         self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
-        # Code for a type of arguments is written once: for values that need more steps, too.
+        # The code for a list of argument types is compiled once, even if some values need more steps.
         steps = self.overloaded(("b->i", "i->i", "d->i"))
         both = numba.njit(lambda x: 10 * steps(x) + steps(300))
         self.assertEqual([both(numpy.int32(x)) for x in (3, 300)], [1, 11])
@@ -143,7 +143,7 @@ class Calls(unittest.TestCase):
             lambda: functions.half(1.0, 2.0),
         ):
             self.assertIn("has nothing that nopython code can call", refusal(refused))
-        # An int that does not fit is not cut off.
+        # An int that does not fit must not be truncated.
         for call in (numba.njit(lambda: functions.next_byte(256)), lambda: functions.next_byte(256)):
             with self.assertRaisesRegex(OverflowError, "not fit an unsigned integer of 1 bytes"):
                 call()
@@ -291,7 +291,7 @@ class Source(unittest.TestCase):
         def narrow(a):
             return a
 
-        self.assertEqual(typedcall.signatures(narrow), [])  # Numba passes it otherwise than C
+        self.assertEqual(typedcall.signatures(narrow), [])  # Numba does not pass it as C does
 
         @numba.cfunc("void(int64)")
         def nothing(a):

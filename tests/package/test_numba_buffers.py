@@ -1,5 +1,5 @@
-"""Typed functions of buffers in Numba's nopython code: rows, what is made and written there, reasons. The matrix
-compares calls with Python's."""
+"""Typed functions of buffers in Numba's nopython code: rows, arrays that are created and written there, error messages.
+The matrix compares calls with Python's."""
 
 import ctypes
 import unittest
@@ -98,7 +98,7 @@ class Calls(unittest.TestCase):
                     call(others.view(bool))
             else:
                 self.assertEqual((call(others.view(bool)), others.tolist()), (1, [1, 1]))
-            # Behind its address nobody knows how many there are; that of a float's array was taken, too.
+            # An address alone does not tell how many there are; before, that of a float array was accepted, too.
             for values in (numpy.array([0.5]), numpy.array([True])):
                 with self.assertRaisesRegex(numba.TypingError, "pass the array itself"):
                     numba.njit(lambda x: first(x.ctypes))(values)
@@ -111,7 +111,7 @@ class Calls(unittest.TestCase):
             raise NotImplementedError
 
         typedcall.tag(function, "*kZd->d", module.addresses["norm"])
-        # As many doubles as there are complex numbers: of 3+4j the real part.
+        # As many doubles as there are complex numbers: for 3+4j the real part.
         self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
 
         given = []

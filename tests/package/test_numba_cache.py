@@ -1,5 +1,5 @@
-"""Numba's disk cache: code that calls typed functions is kept, and calls the right ones in the next
-process; and what cannot be found there again is not kept."""
+"""Numba's disk cache: code that calls typed functions is cached, and calls the right ones in the next process; and
+code whose functions cannot be found there again is not cached."""
 
 import pathlib
 import shutil
@@ -26,7 +26,7 @@ class NextProcess(Cache):
             then = self.run_program(ALL)
             self.assertEqual(then["results"], EXPECTED)
             self.assertEqual((then["hits"], then["misses"]), (first["misses"], 0))
-            # The wrapper around a function that `vectorize` takes Numba compiles each time.
+            # Numba compiles the wrapper around a function that `vectorize` takes each time.
             self.assertEqual(then["compiled"], 0)
             addresses.update(then["address"])
         random = pathlib.Path("/proc/sys/kernel/randomize_va_space")
@@ -164,7 +164,7 @@ class Digest(unittest.TestCase):
                             ignore=shutil.ignore_patterns("include", "*.so", "__pycache__"))
             with unittest.mock.patch.object(cache, "__file__", str(folder / "numba" / "cache.py")):
                 seen = {cache._package.__wrapped__()}
-                # What an int may be, which default is which number, which entries there are.
+                # The values that an int may have, which default is which number, which entries there are.
                 for name in ("record/codes.py", "tools/parameters.py", "record/records.py", "numba/call.py"):
                     with open(folder / name, "a", encoding="utf-8") as file:
                         file.write("# another version\n")

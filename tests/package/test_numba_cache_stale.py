@@ -1,5 +1,5 @@
-"""Numba's disk cache, where the functions that its code calls are other ones now, or gone: the code is
-compiled anew."""
+"""Numba's disk cache when the functions that its code calls have changed or are gone: the code is compiled
+again."""
 
 import pathlib
 
@@ -32,7 +32,7 @@ PyMODINIT_FUNC PyInit_built(void) {{ return PyModuleDef_Init(&definition); }}
 
 class OtherProvider(Cache):
     def changed(self, before, after, expected, lines=ALL):
-        """Runs with one part of the provider's text replaced: two more processes give `expected`."""
+        """Runs with one part of the provider's text replaced: two more processes must print `expected`."""
         self.assertEqual(SHAPES.count(before), 1)
         self.write("shapes.py", SHAPES.replace(before, after))
         second = self.run_program(lines)
@@ -65,14 +65,14 @@ print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(apply, shapes.half, 
         program = lines.replace("values = numpy.arange(4.0)", "values = 1 + numpy.arange(2.0)")
         second = self.changed(half, '@tagged("d&d->i", "inverse", flags=simple | Flags.FALLS_BACK)',
                               expected + [[1.0, 0.5], 1.5], program)
-        self.assertEqual(second["hits"], 1)  # `ints` calls another function
+        self.assertEqual(second["hits"], 1)  # `ints` calls a different function
         self.changed(half, '@tagged(["l->l", "d->d"], ["half_long", "third"])',
                      [2.0, 4.0, 5 / 3, 2, 5 / 3, [1 / 3, 2 / 3], 1.0], program)
 
     def test_other_flags(self):
         lines = "from kernels import *\nprint_all([outcome(raises, 13), outcome(ints, 1)])"
         self.run_program(lines)
-        # It did not say that it raises: then nobody looks, and the error value is a number.
+        # It did not declare that it raises: then no caller checks, and the error value is a number.
         second = self.changed('"l->l", flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD',
                               '"l->l", "half_long", flags=Flags.PURE', [6, 2], lines)
         self.assertEqual((second["hits"], second["misses"]), (1, 1))

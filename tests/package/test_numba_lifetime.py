@@ -1,4 +1,4 @@
-"""How long Numba's type of a typed function keeps that: as long as somebody has the type, or code was
+"""How long Numba's type of a typed function keeps the function alive: as long as the type exists, or code that was
 compiled with the function's address."""
 
 import ctypes
@@ -14,7 +14,7 @@ registry = adapter_support.library("numba.core.registry")
 
 
 def half():
-    """A function that offers a C function, with what keeps that valid."""
+    """Returns a function that offers a C function, and a weak reference to what keeps that valid."""
     def half(x):
         raise NotImplementedError
 
@@ -30,7 +30,7 @@ def calling(function):
 class Lifetime(unittest.TestCase):
     def setUp(self):
         half_, _ = half()
-        numba.njit(lambda x: half_(x))(1.0)  # so that Numba has loaded what it loads once
+        numba.njit(lambda x: half_(x))(1.0)  # Numba loads some things only once
 
     def test_a_type_alone_keeps_nothing(self):
         gc.collect()

@@ -1,5 +1,5 @@
-"""Functions that do not say their module, in Numba's disk cache; what it says of those that no process
-finds; and what numba.pycc makes of them."""
+"""Functions without a module name in Numba's disk cache, its warning about those that no other process can find, and
+what numba.pycc makes of them."""
 
 import importlib
 import pathlib

@@ -1,5 +1,5 @@
-"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code: exceptions come
-out as they were set, also without the GIL, and none is left behind."""
+"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code: exceptions propagate as
+they were set, also without the GIL, and none is left behind."""
 
 import concurrent.futures
 import ctypes
@@ -18,13 +18,13 @@ numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 others = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
-#: What raises itself, by the Python function to which it falls back, and by a check of its range: an argument and its result,
-#: one that raises, and the exception.
+#: Functions that raise themselves, by falling back to the Python function, or by a range check: an argument and its
+#: result, an argument that raises, and the exception.
 RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"),
            (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
            (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
            (functions.same_h, 1, 1, 2**15, OverflowError, "signed integer of 2 bytes"))
-LIBC = ctypes.CDLL(None)  # of which not every one has C11's threads
+LIBC = ctypes.CDLL(None)  # not every C library has C11's threads
 
 
 class Raising(adapter_support.NumbaCalls):
@@ -91,7 +91,7 @@ class Raising(adapter_support.NumbaCalls):
         def inner():
             return is_attached()
 
-        # Of a function that has no `nogil` itself.
+        # For a function without `nogil`.
         @numba.njit(nogil=True)
         def outer():
             count = 0
@@ -185,7 +185,7 @@ class Raising(adapter_support.NumbaCalls):
         (entry,) = typedcall.entries(fallbacks.c_root)
         typedcall.tag(mine, entry.signature, entry.address, flags=entry.flags)
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        # Where a shell has started this in the background interrupts are ignored.
+        # A shell's background job ignores interrupts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         for function in (functions.raises, mine):

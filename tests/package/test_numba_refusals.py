@@ -1,5 +1,5 @@
-"""What a person reads where nopython code cannot call a typed function: what does not suit, and what to
-write instead."""
+"""The messages when nopython code cannot call a typed function: what does not fit, and what to write
+instead."""
 
 import unittest
 
@@ -12,7 +12,7 @@ special = adapter_support.library("scipy.special")
 
 
 def typed(*signatures, flags=0):
-    """A function that is only asked for its types."""
+    """Returns a function that is only asked for its types."""
     def function(*values):
         raise NotImplementedError
 
@@ -21,7 +21,7 @@ def typed(*signatures, flags=0):
 
 
 def refusal(function, *values):
-    """The line of ours in Numba's error. `function`: what calls something, or what is called."""
+    """Returns our line in Numba's error. `function` either calls a typed function or is called."""
     call = function if getattr(function, "__name__", "") == "<lambda>" else adapter_support.nopython_call(
         function, len(values)).py_func
     try:

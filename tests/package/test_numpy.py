@@ -77,7 +77,7 @@ class Sink(unittest.TestCase):
         with self.assertRaises(TypeError):
             absolute(1j)
         with self.assertRaises(TypeError):
-            typedcall.ufunc(functions.inc)(2.5)  # a float is no int
+            typedcall.ufunc(functions.inc)(2.5)  # a float is not an int
 
     def test_loops_keep_the_tables_order(self):
         libm = ctypes.CDLL("libm.so.6")
@@ -93,7 +93,7 @@ class Sink(unittest.TestCase):
             typedcall.tag(tagged, signatures, [address_of(name) for name in names])
             return typedcall.ufunc(tagged)
 
-        # Of two that suit alike the first counts, as in Python.
+        # If two fit equally well, the first is chosen, as in Python.
         one, other, bessel = ("dl->d", "scalbln"), ("ld->d", "jn"), 0.5767248077568734
         for made, of_ints in ((table(one, other), 4.0), (table(other, one), bessel)):
             for arguments, expected in (((1.0, 2), 4.0), ((1, 2.0), bessel), ((1, 2), of_ints),
@@ -103,7 +103,7 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.types, ["l->l", "L->L", "d->d"])
         self.assertEqual(made(True).dtype, numpy.int64)
         self.assertEqual(made(numpy.uint64(3)).dtype, numpy.uint64)
-        # What is wide would hide what is narrow.
+        # Otherwise a wide type would hide a narrow one.
         made = table(("d->d", "fabs"), ("q->q", "llabs"), ("l->l", "labs"), ("f->f", "fabsf"))
         self.assertEqual(made.types, ["l->l", "L->l", "f->f", "d->d"])
         self.assertEqual(made(numpy.float32(-3)).dtype, numpy.float32)
@@ -153,7 +153,7 @@ class Sink(unittest.TestCase):
             paths=[support.module_folder("typed_functions")]), "[ 8. 12.]")
 
     def run_script(self, text):
-        """What a script prints whose function `__main__.mine` is tagged."""
+        """Returns what a script prints in which `__main__.mine` is tagged."""
         with tempfile.TemporaryDirectory(prefix="typedcall-") as folder:
             script = pathlib.Path(folder, "script.py")
             script.write_text(SCRIPT + text)
@@ -207,7 +207,7 @@ class Sink(unittest.TestCase):
         self.assertIn("'d&d&d->v' writes to &d, &d, and a ufunc has one result: offer a C function for each, "
                       "'d->d', or one of rows, '*kd*d*d->v', for signature='(n)->(n),(n)'", str(raised.exception))
 
-        # What it says works.
+        # The message's suggestion works.
         @ctypes.CFUNCTYPE(None, *[pointer, ctypes.c_ssize_t] * 3)
         def of_rows(x, count, y, _, z, __):
             for i in range(count):

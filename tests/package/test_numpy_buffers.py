@@ -1,5 +1,5 @@
-"""Typed functions of buffers as generalised ufuncs: rows of arrays, with and without gaps, outputs that
-are buffers, exceptions, and what is refused."""
+"""Typed functions of buffers as generalised ufuncs: rows of arrays, with and without gaps, outputs that are buffers,
+exceptions, and refusals."""
 
 import gc
 import pickle
@@ -17,7 +17,7 @@ SHAPES = [(0,), (1,), (4,), (0, 4), (3, 0), (1, 1), (3, 4), (2, 3, 4)]
 
 
 def variants(array):
-    """The same elements with gaps, backwards, read-only, in Fortran's order."""
+    """Returns the same elements with gaps, backwards, read-only, in Fortran order."""
     read_only = array.copy()
     read_only.flags.writeable = False
     yield array
@@ -60,7 +60,7 @@ class Values(unittest.TestCase):
         self.assertEqual(apart.signature, "(n),(m)->()")
         self.assertEqual(apart(x, y[:, :3]).tolist(),
                          [module.dot(a.copy(), b[:3].copy()) for a, b in zip(x, y)])
-        # Broadcast: a row that stands still.
+        # Broadcast: a row with stride 0.
         self.assertEqual(dot(x[0], y[:, ::-1]).tolist(),
                          [module.dot(x[0].copy(), b[::-1].copy()) for b in y])
 
@@ -139,7 +139,7 @@ class Outputs(unittest.TestCase):
         x = numpy.arange(6, dtype="i4")
         negate(x, out=x)
         self.assertEqual(x.tolist(), [0, -1, -2, -3, -4, -5])
-        negate(x[:-1], out=x[1:])  # NumPy copies what overlaps
+        negate(x[:-1], out=x[1:])  # NumPy copies overlapping arrays
         self.assertEqual(x.tolist(), [0, 0, 1, 2, 3, 4])
 
 
@@ -156,7 +156,7 @@ class Errors(unittest.TestCase):
             self.assertEqual(mean(good * 0 - 1).tolist(), [-1.0, -1.0])
 
     def test_rows_that_no_memory_holds(self):
-        # Together as many bytes as a size has values: none, to who does not look.
+        # Together their size in bytes wraps around to a small number, if the overflow is not checked.
         row = numpy.lib.stride_tricks.as_strided(numpy.ones(1), (2**60 - 1,), (0,))
         with self.assertRaises(MemoryError):
             typedcall.ufunc(module.dot)(row, row)

@@ -1,4 +1,4 @@
-"""Ufuncs as typed functions: generic loops, SciPy's, and NumPys that are none of those that are known."""
+"""Ufuncs as typed functions: generic loops, SciPy's, and NumPy versions that are not known."""
 
 import ctypes
 import sys
@@ -25,13 +25,13 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
 
     def test_what_a_loop_for_complex_numbers_calls_is_not_what_the_ufunc_does(self):
-        # It writes through a pointer: numpy.sin takes a number and gives one.
+        # It writes through a pointer, whereas numpy.sin takes and returns a number.
         for ufunc in (numpy.sin, numpy.sqrt, numpy.power, numpy.negative, numpy.float_power):
             listed = typedcall.signatures(ufunc)
             self.assertEqual([text for text in listed if "&" in text], [], ufunc)
 
     def test_sep_200s_example_is_numpys_sine(self):
-        # Its loop for doubles is SIMD code over arrays; docs/how-to/libraries.md says so, and what one can do.
+        # Its loop for doubles is SIMD code over arrays; docs/how-to/libraries.md says so, and suggests what to do.
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'd->d'; it offers 'g->g'$"):
             typedcall.resolve(numpy.sin, "d->d")
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'dd->d'; it offers 'g->g'$"):
@@ -92,7 +92,7 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, reason):
                     _native.scalar_functions(capsule, numpy.add)
         self.assertEqual(_numpy_bridge.make_ufunc(api, "half", "", rows, types, 1, 1)(3.0), 1.5)
-        # The versions are asked of the table of arrays, which is no other capsule either.
+        # The versions are read from the table of arrays, which must be the right capsule, too.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
                 _native.scalar_functions(api, numpy.add)
@@ -109,7 +109,7 @@ class Source(unittest.TestCase):
         with self.assertRaisesRegex(ImportError, "no imported NumPy"):
             _native.scalar_functions(real._UFUNC_API, numpy.add)
 
-        # A table like NumPy's, of a version that is yet to come.
+        # A table like NumPy's, of a future version.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
         table = (ctypes.c_void_p * 3)(ctypes.cast(version, ctypes.c_void_p), None, id(numpy.ndarray))
         make = ctypes.pythonapi.PyCapsule_New

@@ -1,5 +1,5 @@
-"""What is made once for a function is made once where two threads ask for it, and what a function offers is asked once
-for a decision. One thread waits in the middle, at each line of the package's code in turn, while the other acts."""
+"""What is made once per function is made only once if two threads ask for it, and a decision asks only once what a
+function offers. One thread stops in the middle, at each line of the package's code in turn, while the other acts."""
 import unittest
 
 import support

@@ -1,5 +1,5 @@
-"""One tag in one binary: the same function of the same module in Numba, SciPy, NumPy, Cython, cffi
-and ctypes, none of which the module knows."""
+"""One tag in one binary: the same function of the same module in Numba, SciPy, NumPy, Cython, cffi and ctypes, none of
+which the module knows."""
 
 import pathlib
 import sys
@@ -21,7 +21,7 @@ def call(double x):
 
 
 class OneTagForAll(unittest.TestCase):
-    """Each library calls `typed_functions.square`, at the tag's address where one can see it."""
+    """Each library calls `typed_functions.square`, at the tag's address if that is visible."""
 
     def setUp(self):
         self.expected = [0.0, 1.0, 4.0, 6.25]
@@ -50,7 +50,7 @@ class OneTagForAll(unittest.TestCase):
         self.assertEqual(int(cffi.FFI().cast("uintptr_t", function)), self.address)
         self.assertEqual([function(x) for x in self.arguments], self.expected)
 
-        # What has not said that it may run without the GIL is refused, and says so.
+        # A function that does not declare that it may run without the GIL is refused, with that reason.
         self.assertTrue(typedcall.entries(functions.square)[0].flags & typedcall.Flags.THREAD_SAFE)
         with self.assertRaisesRegex(TypeError, "thread_safe_only"):
             typedcall.cffi_function(functions.counted)

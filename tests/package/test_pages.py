@@ -1,4 +1,4 @@
-"""The code blocks of README and docs do what they say, with the package that is installed."""
+"""The code blocks of README and docs do what they promise, with the installed package."""
 import importlib.util
 import pathlib
 import unittest
@@ -19,7 +19,7 @@ def load_blocks():
 
 code_blocks = load_blocks()
 
-# A page in a process of its own: its tags and imports are not the next one's.
+# Each page in a separate process: its tags and imports must not affect the next page.
 ONE_PAGE = """
 import pathlib, runpy, sys, tempfile
 blocks = runpy.run_path(sys.argv[1])
@@ -45,7 +45,7 @@ class Pages(unittest.TestCase):
         found = [block for page in code_blocks.pages() for block in code_blocks.blocks(page)]
         self.assertGreater(len(found), 40)
         not_run = ["%s: %s" % (block, block.reason) for block in found if not block.is_tested]
-        # Not more than these: each has a reason that a reader of the page's source sees.
+        # No more than these: each has a reason in the page's source.
         self.assertEqual(len(not_run), NOT_RUN, "\n".join(not_run))
         for block in found:
             self.assertTrue(block.file or block.is_output or block.reason
@@ -57,7 +57,7 @@ NOT_RUN = 18
 
 
 def add_tests():
-    """A test for each page that has blocks."""
+    """Adds a test for each page that has blocks."""
     for page in code_blocks.pages():
         if code_blocks.is_for_this_python(page) and any(
                 block.is_tested for block in code_blocks.blocks(page)):

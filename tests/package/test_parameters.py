@@ -1,5 +1,5 @@
-"""Names and defaults of parameters that Python code states: what tag() takes, what it refuses, and what
-who calls the C function does with them."""
+"""Names and defaults of parameters that Python code gives: what tag() accepts and refuses, and what callers of the C
+function do with them."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ CTYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "l": ctypes.c_long, "i": ct
 
 
 def fresh(text="(x, y)"):
-    """A Python function with these parameters, which gives x - y."""
+    """Returns a new Python function with these parameters that returns x - y."""
     scope = {}
     exec("def function%s: return float(x) - float(y)" % text, scope)
     return scope["function"]
@@ -48,7 +48,7 @@ class Tag(unittest.TestCase):
         self.assertEqual((f(2.0), f(x=2.0), f(2.0, y=1.0)), (1.5, 1.5, 1.0))
         _, f = self.tagged(defaults=[1, 2])
         self.assertEqual(f(), -1.0)
-        # The function says them itself.
+        # The function states them itself.
         _, f = self.tagged("(x, y=4.0)")
         self.assertEqual((f(2.0), f(y=1.0, x=0.0)), (-2.0, -1.0))
         _, f = self.tagged("(*args)", defaults=(3.0,))
@@ -58,7 +58,7 @@ class Tag(unittest.TestCase):
 
     @support.ON_CPYTHON  # a callback takes the GIL
     def test_defaults_that_python_converts(self):
-        """As a call converts them: a bool is a number, and of a bool counts the truth."""
+        """Converted as in a call: a bool is a number, and for a bool parameter the truth counts."""
         for signature, default, made in (("dd->d", True, 1.0), ("dd->d", False, 0.0), ("ff->f", True, 1.0),
                                          ("ll->l", True, 1), ("ii->i", False, 0), ("BB->B", True, 1)):
             own = ctypes.CFUNCTYPE(*map(CTYPES.get, signature[-1] + signature[:2]))(lambda x, y: x - y)
@@ -164,7 +164,7 @@ class Tag(unittest.TestCase):
             gc.collect()
         self.assertIsNone(gone())
 
-    @support.ON_CPYTHON  # the functions are Python's there
+    @support.ON_CPYTHON  # they are Python functions there
     @support.WHERE_FUNCTIONS_GO
     def test_a_default_that_leads_back(self):
         def alive():
@@ -195,17 +195,17 @@ class Tag(unittest.TestCase):
 
 
 class KeywordOnly(unittest.TestCase):
-    """Of which Python passes the last parameters by name only, and callers without names all in order: test_matrix.py has
+    """Python passes the last parameters by name only, and callers without names pass all in order: test_matrix.py has
     the sinks of numbers."""
 
     def test_tag(self):
-        """What the text signature says, tag() reads, and holds what it is told against it."""
+        """tag() reads the text signature, and checks its own arguments against it."""
         address = typedcall.entries(keyword_only.last)[0].address
 
         def function(x, y, *, z):
             return x * y * z
 
-        # PyPy's inspect.signature() shows the module, too.
+        # PyPy's inspect.signature() shows the module parameter, too.
         text = "(" + keyword_only.last.__text_signature__.partition(", ")[2]
         typedcall.tag(function, "ddd->d", address, parameters=text)
         typed = typedcall.resolve(function, "ddd->d")

@@ -1,5 +1,5 @@
-"""Pointer objects of ctypes given for `P`: C gets the pointer, as from ctypes, and not the address of the
-object's own memory. By the wrapper, by a typed function, and by one of a tagged Python function."""
+"""ctypes pointer objects passed for `P`: C gets the pointer, as from ctypes, and not the address of the object's own
+memory. Through the wrapper, a typed function, and a typed function of a tagged Python function."""
 import ctypes
 import unittest
 
@@ -10,11 +10,11 @@ functions = support.build("pointer_functions")
 
 
 def ways(name):
-    """Everything that calls the C function with a pointer from Python."""
+    """Returns everything that calls the C function with a pointer from Python."""
     f = getattr(functions, name)
     made = [f]
     (entry,) = typedcall.entries(f)
-    if not support.IS_PYPY:  # there typed functions have no pointers
+    if not support.IS_PYPY:  # typed functions take no pointers on PyPy
         def tagged(pointer):
             raise AssertionError("the C function takes it")
 

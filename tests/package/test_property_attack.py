@@ -1,5 +1,5 @@
-"""The lasting attacker with a few programs: property_attack.py runs as long as it is told to. In
-TYPEDCALL_ATTACK_SECONDS it runs as many as there is time for."""
+"""The long-running attack with a few programs; property_attack.py itself runs as long as you want. Within
+TYPEDCALL_ATTACK_SECONDS it runs as many programs as possible."""
 import os
 import pathlib
 import sys
@@ -9,7 +9,7 @@ import support
 
 ATTACK = pathlib.Path(__file__).with_name("property_attack.py")
 SECONDS = os.environ.get("TYPEDCALL_ATTACK_SECONDS")
-# So few in a process that it does not look at the memory which that has.
+# So few per process that it does not check the memory of the process.
 HOW_LONG = ["--batches", "3", "--count", "35"] if SECONDS is None else ["--seconds", SECONDS]
 
 
@@ -26,7 +26,7 @@ class Attack(unittest.TestCase):
         self.assertEqual(self.attack("--batches", "1", "--count", "100"), 100)
 
     def attack(self, *arguments):
-        """How many programs were run, without a failure."""
+        """Returns how many programs ran, without a failure."""
         status, output, errors = support.python(ATTACK, *arguments, "--seed", support.seeds.seed(1))
         self.assertEqual((status, errors), (0, ""), output)
         self.assertRegex(output, r"seed \d+: [1-9]\d* programs, [1-9]\d* typed calls compared")

@@ -1,5 +1,5 @@
-"""docs/proposals.md: who follows a row of its table of where to find what finds a page with that heading and
-a command that is there; and what it calls names of ours are names in the headers."""
+"""docs/proposals.md: each row of its table of where to find things leads to a page with that heading and an existing
+command; and the names that it calls ours are in the headers."""
 import pathlib
 import re
 import unittest
@@ -15,13 +15,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def anchors(path):
-    """What the headings of a page are called in links, as GitHub and MyST have it."""
+    """Returns the anchors of a page's headings, as GitHub and MyST make them."""
     headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def table_below(heading, text):
-    """The cells of each row of the first table below a heading."""
+    """Returns the cells of each row of the first table below a heading."""
     section = text.partition("\n## %s\n" % heading)[2].partition("\n## ")[0]
     table, = re.findall(r"(?ms)\A.*?^\|[^\n]*\n\|---[^\n]*\n((?:\|[^\n]*\n)*)", section)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
@@ -29,7 +29,7 @@ def table_below(heading, text):
 
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
-    # Its name, or what a list of names adds to.
+    # Its name, or the prefix that a list of names continues.
     ends = re.findall(r'\bname \+ "(\w+)"', text)
     return '"%s"' % name in text or any(
         name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
@@ -68,7 +68,7 @@ class TheTable(unittest.TestCase):
                 self.follow(*command.split())
 
     def follow(self, program, *arguments):
-        """Runs a command, or looks where it would start: tests and benchmarks are run as such."""
+        """Runs a command, or checks its start: tests and benchmarks are run elsewhere."""
         if (program, arguments[0]) == ("bazel", "test"):
             package, _, name = arguments[1].removeprefix("//").partition(":")
             if package.endswith("/..."):
@@ -119,7 +119,7 @@ class Diagrams(unittest.TestCase):
                 self.assertEqual(root[0].tag, SVG + "title")
                 light, dark, end = re.match(r"(?s)(.*)@media \(prefers-color-scheme: dark\) \{(.*?)\n    \}(.*)",
                                             path.read_text(encoding="utf-8")).groups()
-                # What is dark on light pages has another colour on dark ones: each rule, or each attribute.
+                # Dark colours on light pages need another colour on dark pages: in each rule, or in each attribute.
                 for selector in re.findall(r"(\.?\w+) \{[^}]*(?:fill|stroke): #", light):
                     self.assertIn(selector + " {", dark)
                 for attribute in set(re.findall(r'(?:fill|stroke)="#\w+"', end)):

@@ -1,5 +1,5 @@
-"""Providers on stock PyPy: extensions made with typedcall/provider.h and with the C macros carry
-the METH_TYPED bits and their metadata, and what PyPy cannot have is refused when it is compiled."""
+"""Providers on stock PyPy: extensions made with typedcall/provider.h and with the C macros carry the METH_TYPED bits
+and their metadata; what PyPy does not support is refused at compile time."""
 import array
 import gc
 import os
@@ -15,7 +15,7 @@ import typedcall
 from typedcall import Flags
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ON_PYPY = support.ON_PYPY  # whose C API it is about
+ON_PYPY = support.ON_PYPY  # this is about PyPy's C API
 if support.IS_PYPY:
     from typedcall.native import _native as reader
     from typedcall.pypy.backend import own_entries
@@ -66,7 +66,7 @@ class Metadata(unittest.TestCase):
         self.assertEqual((row[0], row[1]), ("d->d", Flags.TAKES_SELF | Flags.NEEDS_THREAD))
         (row,) = reader.entries(scaler.twice)
         self.assertEqual(row[0], "d->d")
-        # A bound method is of a type that the reader leaves alone; its __func__ is the descriptor.
+        # The reader ignores the type of bound methods; the __func__ is the descriptor.
         bound = scaler(2.0).scale
         self.assertEqual(reader.entries(bound), [])
         self.assertEqual(len(reader.entries(bound.__func__)), 1)
@@ -78,7 +78,7 @@ class Metadata(unittest.TestCase):
                                 ("none", "->l"), ("single", "f->f"), ("raises", "l->i")):
             (row,) = reader.entries(getattr(functions, name))
             self.assertEqual(row[0], signature)
-        # Tagged by PyTypedMethod_TagArray, whose array had an ordinary name.
+        # Tagged by PyTypedMethod_TagArray, from an array with an ordinary name.
         self.assertEqual([row[0] for row in reader.entries(functions.size)],
                          ["d->d", "dl->d", "l->l"])
         self.assertEqual(reader.entries(functions.counts), [])
@@ -86,7 +86,7 @@ class Metadata(unittest.TestCase):
     def test_pypy_s_own_struct(self):
         functions = support.build("pypy_functions")
         (row,) = reader.entries(functions.bare)
-        # PyPy's branch keeps the GIL around such a call, so the function may count on it.
+        # PyPy's branch holds the GIL around such a call, so the function may rely on it.
         self.assertEqual((row[0], row[1], row[3]), ("l->l", Flags.NEEDS_THREAD, "PyPy metadata"))
         self.assertEqual(row[2], reader.entries(functions.inc)[0][2])
         self.assertEqual(functions.bare.__name__, "bare")
@@ -128,7 +128,7 @@ class SingleFile(unittest.TestCase):
 
 @ON_PYPY
 class Buffers(unittest.TestCase):
-    # PyPy gives memory that is not contiguous to who has asked for what is.
+    # PyPy gives memory that is not contiguous to callers that asked for contiguous memory.
     def test_a_pointer_into_what_is_not_contiguous(self):
         typed = support.build("typed_functions")
         values = memoryview(array.array("d", range(6)))
@@ -150,7 +150,7 @@ class Buffers(unittest.TestCase):
 
 @ON_PYPY
 class AnyObject(unittest.TestCase):
-    """Nothing that Python code can get hold of makes the reader crash or find something."""
+    """No object that Python code can get makes the reader crash or find something."""
 
     def test_attributes_of_the_standard_library(self):
         names = ("builtins sys os math cmath time itertools operator collections functools array "
@@ -189,14 +189,14 @@ class AnyObject(unittest.TestCase):
             self.assertEqual(reader.entries(value), [], value)
 
     def test_everything_that_is_alive(self):
-        # Of PyPy's internal objects some crash every extension that they are passed to.
+        # Some of PyPy's internal objects crash every extension that receives them.
         found = 0
         for value in gc.get_objects():
             if type(value) in reader.TYPES:
                 found += 1
             elif not isinstance(value, (types.FunctionType, types.MethodType)):
                 offered = own_entries(value)
-                # What accelerate() has made in other tests offers what its function does.
+                # Functions that accelerate() made in other tests offer what their originals offer.
                 if wrapper_of(value) is None:
                     self.assertEqual(offered, [], (type(value), value))
         self.assertGreater(found, 0)
@@ -251,7 +251,7 @@ class Refused(unittest.TestCase):
         self.assertEqual(status, 0, output)
 
     def test_rows_without_bits(self):
-        """There is no side table to put them into."""
+        """There is no side table for them."""
         made = support.compile_module(support.MODULES / "pypy_functions.c", self.folder,
                                       flags=("-DPyTypedMethod_FLAGS=0",))
         with self.assertRaisesRegex(SystemError, "on PyPy a typed def needs its flag bits"):

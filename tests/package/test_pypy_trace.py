@@ -1,5 +1,5 @@
-"""What PyPy's JIT makes of a loop over an accelerated function, read in its own log: one call of the C function
-at a constant address, and of the shim around it nothing but its frame."""
+"""What PyPy's JIT makes of a loop over an accelerated function, according to its own log: one call of the C function
+at a constant address, and nothing of the shim around it except its frame."""
 import collections
 import pathlib
 import re
@@ -35,8 +35,8 @@ CALL = re.compile(r"call_release_gil_\w\(\d+, (\w+)")
 
 
 def operations(log):
-    """The lines of the repeated part of a loop_to_look_at, without what is no operation. Of several the shortest:
-    where PyPy had another thread to look for, or a signal, while it recorded, that is in the trace, too."""
+    """Returns the lines of the repeated part of a loop_to_look_at that are operations. Of several the shortest: if PyPy
+    had to switch threads or handle a signal while recording, that is in the trace, too."""
     found = []
     for loop in re.findall(r"# Loop \d+ \(loop_to_look_at.*?--end of the loop--", log, re.DOTALL):
         lines = loop.splitlines()
@@ -62,7 +62,7 @@ class Trace(unittest.TestCase):
         return collections.Counter(names), "\n".join(found)
 
     def check(self, way, frames, **function):
-        """One call of C; so many objects made."""
+        """Expects one call of C, and this many objects made."""
         names, text = self.trace(way, **function)
         (address,) = CALL.findall(text)
         self.assertRegex(address, r"^\d+$", text)  # no variable: "i42"
@@ -78,7 +78,7 @@ class Trace(unittest.TestCase):
         of_shim, text = self.check("shim", 1)
         of_pointer, _ = self.check("pointer", 0)
         self.assertIn("JitVirtualRef", text)
-        # Types, counts and what is caught take nothing: no guard is there that the pointer has not.
+        # Checks of types, counts and exceptions are free: there are no guards besides the pointer's own.
         self.assertEqual({name: count for name, count in of_shim.items() if "guard" in name},
                          {name: count for name, count in of_pointer.items() if "guard" in name})
 

@@ -1,5 +1,5 @@
-"""How well a kind of value suits a parameter, as the extension module's table has it: what docs/ABI.md, 8.7, says in
-matrix_choice.py, which knows nothing of the table, for all kinds and all types."""
+"""How well a kind of value fits a parameter: the extension module's table against docs/ABI.md, 8.7, as implemented in
+matrix_choice.py without that table, for all kinds and all types."""
 import contextlib
 import pathlib
 import random
@@ -10,7 +10,7 @@ import support
 from typedcall.native import _native
 from typedcall.record import codes
 
-#: By kind: values of it, as code. C_FLOAT and C_COMPLEX are of libraries, LEFT_OUT is none.
+#: By kind: values of it, as code. C_FLOAT and C_COMPLEX come from libraries; LEFT_OUT has no values.
 VALUES = {
     "BOOL": ("True", "False"),
     "INT": ("0", "-7", "2**70", "made(object, '__index__')()", "made(object, '__index__', '__float__', '__complex__')()"),
@@ -36,7 +36,7 @@ NUMPY = {
     "STR_SUBCLASS": ("numpy.str_('7')",),
     "OTHER": ("numpy.dtype('d')", "numpy.int64"),
 }
-#: What the reference says, and the table.
+#: The reference's answers, and the table's.
 RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, matrix_choice.NONE: None}
 LETTERS = [*codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
@@ -52,7 +52,7 @@ GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
 
 
 def made(base, *methods):
-    """A class of `base` that has these methods."""
+    """Returns a subclass of `base` that has these methods."""
     return type("Made", (base,), {name: lambda self, given=GIVEN.get(name, 7): given for name in methods})
 
 
@@ -130,7 +130,7 @@ class Wrappers(unittest.TestCase):
 
     def test_methods_that_a_class_gets_and_loses(self):
         functions = support.build("narrow_functions")
-        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # bytes has a length, so that it suits both alike
+        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # bytes has a length, so it fits both equally well
             class Number(base):
                 pass
 

@@ -1,5 +1,5 @@
-"""Why a function offers nothing, or not what was asked for: resolve(), those who hand functions to other
-libraries and the command line say it, and what to write instead."""
+"""Why a function offers nothing, or not what was asked for: resolve(), the adapters and the command line give the
+reason, and what to write instead."""
 
 import contextlib
 import ctypes
@@ -21,7 +21,7 @@ HAS_WORDS = "offers no native signature; 'd->d' was asked for: "
 
 class Reasons(unittest.TestCase):
     def check(self, function, *words, signature="d->d"):
-        """resolve() says all of these."""
+        """Checks that resolve()'s message contains all of these."""
         with self.assertRaises(TypeError) as raised:
             typedcall.resolve(function, signature)
         for each in words:
@@ -88,13 +88,13 @@ class OfPython(Reasons):
     def test_how_to_ask_for_what_needs_more(self):
         functions = support.build("typed_functions")
         self.check_asking(functions.div, {"capabilities": 0}, "Flags.NEEDS_THREAD | Flags.MAY_RAISE", "dd->d")
-        # Nothing is to be said where the types are others.
+        # There is no hint if the types differ.
         with self.assertRaises(TypeError) as raised:
             typedcall.resolve(functions.div, "l->l", capabilities=0)
         self.assertNotIn("capabilities=", str(raised.exception))
 
     def check_asking(self, function, options, flags, signature="d->d"):
-        """The message names `capabilities`, which find the function."""
+        """Checks that the message names the `capabilities` with which the function is found."""
         with self.assertRaisesRegex(TypeError, "asks with capabilities=") as raised:
             typedcall.resolve(function, signature, **options)
         told = str(raised.exception).split("capabilities=")[1]
@@ -116,7 +116,7 @@ class OfCython(Reasons):
         for name in ("parent", "paint"):
             self.check_nothing(getattr(self.exports, name), "its type has no signature: ",
                                f"cython_functions.__pyx_capi__['{name}']")
-        # As the message has it.
+        # As the message says.
         typedcall.tag(self.exports.parent, "L->L", self.exports.__pyx_capi__["parent"])
         self.addCleanup(typedcall.untag, self.exports.parent)
         self.assertEqual(typedcall.resolve(self.exports.parent, "L->L")(9), 4)
@@ -179,7 +179,7 @@ class OfLibraries(Reasons):
         capsule = typedcall.record.capsules.make_capsule(4096, "double (struct x)")
         self.check_nothing(scipy.LowLevelCallable(capsule), "no type code for the C type 'struct x'")
 
-    @support.ON_CPYTHON  # which passes self
+    @support.ON_CPYTHON  # CPython passes self
     def test_of_what_was_resolved_of_a_method(self):
         scaler = support.build("typed_functions").Scaler(2.0)
         resolved = typedcall.resolve(scaler.scale, "d->d")

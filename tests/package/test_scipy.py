@@ -102,7 +102,7 @@ class Sink(unittest.TestCase):
         with_data = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
         again = typedcall.low_level_callable(with_data)
         self.assertAlmostEqual(integrate.quad(again, 0, 2)[0], 10.0)
-        # Without its data it knows no function.
+        # Without its data it has no function.
         f = typedcall.resolve(made, "i&dP->d")
         self.assertTrue(math.isnan(f(2, array.array("d", [1.0, 2.0]), None)))
 
@@ -248,7 +248,7 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(made, "d->d")(0.0), 1.0)
 
     def test_of_cython_s_functions_of_objects(self):
-        # `list` looks the same as `object`, which nobody checks then.
+        # `list` looks the same as `object`, so its type is not checked.
         made = scipy.LowLevelCallable(make_capsule(4096, "PyObject *(PyObject *)"))
         (entry,) = typedcall.entries(made)
         self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS)

@@ -1,5 +1,5 @@
-"""Functions that are typed with the struct of Bernstein's post, and with PyPy's, without a header
-of ours: what is told apart is offered, everything else is called boxed, and nothing crashes."""
+"""Functions typed with the struct of Bernstein's post, or with PyPy's, without any of our headers: what can be
+recognised is offered, everything else is called boxed, and nothing crashes."""
 import json
 import unittest
 
@@ -12,7 +12,7 @@ BOXED = ("fast", "unknown", "unknown_result", "ends", "nothing", "rubbish", "min
 
 class SeedStruct(unittest.TestCase):
     def ask(self, code):
-        """What `code` prints, in a process of its own: what is tested here has crashed."""
+        """Returns what `code` prints in a separate process: the tested code used to crash."""
         status, output, errors = support.python(
             "-c", "import seed_functions as seed, typedcall; print((%s))" % code,
             paths=[support.module_folder("seed_functions")])
@@ -35,7 +35,7 @@ class SeedStruct(unittest.TestCase):
                     "typedcall.signatures(seed.%s), seed.%s(1)" % (name, name)),
                                  "([], 2)\n")
 
-    @support.ON_CPYTHON  # a function that needs the GIL is called boxed on PyPy
+    @support.ON_CPYTHON  # PyPy calls functions boxed that need the GIL
     def test_calls(self):
         self.assertEqual(self.ask("typedcall.resolve(seed.inc, 'l->l')(41), "
                                   "typedcall.resolve(seed.heap, 'q->q')(41), "

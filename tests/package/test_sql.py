@@ -1,4 +1,4 @@
-"""typedcall.sql: what typed functions give as functions of SQLite, for all kinds of values and errors."""
+"""typedcall.sql: results of typed functions as SQLite functions, for all kinds of values and errors."""
 
 import math
 import unittest
@@ -12,17 +12,17 @@ from typedcall import Flags
 
 
 class Functions(sql_connection.Values):
-    """What both engines are to show."""
+    """Tests that both engines must pass."""
 
     def test_null_and_nan(self):
         for f in (functions.inc, functions.mix, functions.same_text, fallbacks.root):
             self.register(f)
         self.register(functions.half)
-        # Also beside a value that the C function does not take.
+        # Also next to a value that the C function does not take.
         for text in ("inc(NULL)", "mix(1, NULL, 3, 4)", "same_text(NULL)", "root(NULL)",
                      "mix('x', 1, 1, NULL)"):
             self.assertIsNone(self.value(text), text)
-        # SQLite has no nan: it is NULL where it comes in, and where it comes out.
+        # SQLite has no nan: it becomes NULL as an argument and as a result.
         self.assertIsNone(self.value("half(?)", math.nan))
         self.assertIsNone(self.value("half(9e999 - 9e999)"))
         self.register(functions.power)
@@ -48,7 +48,7 @@ class Functions(sql_connection.Values):
             self.addCleanup(typedcall.untag, f)
             self.register(f)
         self.assertEqual([self.value("pick(3)"), self.value("pick(3.0)")], [-1.0, 1.5])
-        # A number is no bool for the one of two overloads that takes one argument.
+        # A number is not a bool for the one of two overloads that takes one argument.
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 

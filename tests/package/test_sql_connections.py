@@ -1,4 +1,5 @@
-"""typedcall.sql: connections that load, close, are interrupted and used by threads, and what they keep."""
+"""typedcall.sql: connections that load extensions, close, are interrupted and are used by threads, and what they
+keep alive."""
 
 import contextlib
 import importlib
@@ -17,7 +18,7 @@ from typedcall.sinks.sql import _sqlite
 
 
 class Functions(sql_connection.Connections):
-    """What both engines are to show."""
+    """Tests that both engines must pass."""
 
     def test_names_and_connections_that_are_refused(self):
         with self.assertRaisesRegex(ValueError, "255 bytes"):
@@ -33,7 +34,7 @@ class Functions(sql_connection.Connections):
                 self.connection.load_extension(_sqlite.__file__)
             return str(caught.exception)
 
-        # Where SQLite is built so, they may be loaded from the beginning.
+        # Some builds of SQLite allow loading from the start.
         before = why_not()
         self.assertRegex(before, "not authorized|added by typedcall.sql.register")
         self.register(functions.inc)
@@ -88,11 +89,11 @@ class Functions(sql_connection.Connections):
         meeting, is_ended = threading.Barrier(2, timeout=1), threading.Event()
 
         def meet():
-            with contextlib.suppress(threading.BrokenBarrierError):  # they do not meet
+            with contextlib.suppress(threading.BrokenBarrierError):  # the threads did not meet
                 meeting.wait()
 
         class AtOnce:
-            """Both are refused, both allow it, and one has ended that before the other one loads."""
+            """Loading is refused to both, both allow it, and one forbids it again before the other loads."""
 
             def load_extension(self, path):
                 try:
@@ -126,14 +127,14 @@ class Functions(sql_connection.Connections):
         self.assertEqual(self.query("select inc(1), half(1.0)"), [(2, 0.5)])
 
     def in_a_process(self, code):
-        """What `code` prints in a process of its own, where `connection` is one of the engine."""
+        """Returns what `code` prints in a separate process, where `connection` is one of the engine."""
         status, output, errors = support.python("-c", CONNECTED.format(
             folder=str(support.MODULES.parent), engine=self.module.__name__) + code)
         self.assertEqual(status, 0, errors)
         return output
 
     def leaks_nothing(self, run, first, then, blocks=1000):
-        """`run` is called with these numbers, and leaves no memory behind."""
+        """Checks that `run`, called with these numbers, leaves no memory behind."""
         leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)
 
     @support.timing
@@ -178,9 +179,9 @@ class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
 
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
-    # It crashes in CPython's sqlite3, with its own create_function(), too.
+    # This crashes in CPython's sqlite3, even with its own create_function().
     def test_closed_by_the_function_itself_does_not_crash(self):
-        # Whether there is a result or an exception, the engine says.
+        # The engine decides whether there is a result or an exception.
         self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")
 
 

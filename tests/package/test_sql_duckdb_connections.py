@@ -1,5 +1,5 @@
-"""typedcall.sql on DuckDB: databases that load, close, are interrupted and used by threads, and what
-they keep."""
+"""typedcall.sql on DuckDB: databases that load extensions, close, are interrupted and are used by threads, and what
+they keep alive."""
 
 import concurrent.futures
 import os
@@ -84,7 +84,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
         with self.connect(path) as connection:
             sql.register(connection, functions.inc)
             connection.execute("create table t as select inc(i) as x from range(3) t(i)")
-        # DuckDB refuses other settings while it is open.
+        # DuckDB refuses other settings while the database is open.
         with duckdb.connect(path) as connection:
             self.assertEqual(connection.execute("select x from t").fetchall(), [(1,), (2,), (3,)])
             with self.assertRaisesRegex(duckdb.CatalogException, "does not exist"):
@@ -97,7 +97,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
         self.register(functions.check, name="f")
         self.refuses("thirteen", "f(13)")
         self.refuses("TypeError", "f('three')")
-        # The same argument with another result: it takes the place of the one before.
+        # The same argument with another result type: it replaces the previous one.
         self.register(self.tagged(lambda x: 1, "b->b", functions.next_char), name="g")
         self.register(functions.next_char, name="g")
         self.assertEqual(self.value("g(1::tinyint)"), 2)
@@ -153,7 +153,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
         text = ("select sum(utf8_length(same_text('a text that is not short ' || i)) + inc(i)"
                 " + invert(i + 1) + root(i) + python(if(i % 10 = 0, -1, 1))) from range({}) t(i)")
 
-        self.query("set threads = 1")  # each has buffers of its own
+        self.query("set threads = 1")  # each has its own buffers
         leaks.check(lambda rows: self.query(text.format(rows)), 10**6, warm_up=2 * 10**5, takes_count=True,
                     blocks=1000, kilobytes=20000, kilobytes_of=leaks.peak)
 

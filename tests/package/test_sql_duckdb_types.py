@@ -1,4 +1,4 @@
-"""typedcall.sql: for which SQL types a typed function is a function of DuckDB, what binds to it, and what type its
+"""typedcall.sql: for which SQL types a typed function becomes a DuckDB function, what binds to it, and what type its
 result has."""
 import ctypes
 import itertools
@@ -15,7 +15,8 @@ from sql_duckdb_support import buffers, functions
 SIGNED = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]
 UNSIGNED = ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
 NUMBERS = [*SIGNED, *UNSIGNED, "HUGEINT", "UHUGEINT", "FLOAT", "DECIMAL(4,1)", "DECIMAL(38,2)"]
-#: What DuckDB casts to the type of a parameter alone: a function of that type has to take it, whatever else it takes.
+#: The types that DuckDB itself casts to a parameter's type: a function of that type must take them, whatever else it
+#: takes.
 BOUND = {"?": ["BOOLEAN"], "f": NUMBERS, "d": [*NUMBERS, "DOUBLE"]}
 for _size, _letter in enumerate("bhil"):
     BOUND[_letter] = SIGNED[:_size + 1] + UNSIGNED[:_size]
@@ -25,7 +26,7 @@ LITERALS = {"bhilfd": ["7", "-5"], "BHILfd": ["7", "300", "1::utinyint"], "fd": 
 
 class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.TestCase):
     def types_of(self, f):
-        """Returns the types of the parameters in each list of types, and of the results."""
+        """Returns the parameter types of each overload, and the result types."""
         name = "f_" + f.__name__
         self.register(f, name=name)
         found = self.query("select parameter_types, return_type from duckdb_functions() where function_name = ?", name)
@@ -86,11 +87,11 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
                 if letter not in "?fd":
                     own = of[bound[-1] if letter.isupper() else SIGNED["bhil".index(letter)]]
                     low, high = max(low, own[0]), min(high, own[1])
-                # Some more than are converted at once.
+                # A few more than are converted at once.
                 found = self.query("select x, %s(x) from range(130), unnest([%s]::%s[]) u(x)" %
                                    (name, ", ".join(map(str, [low, low + 1, 0, 1, high // 3, high])), type_))
                 self.assertEqual([(x, f(x)) for x, _ in found], found, (letter, type_))
-        # Behind others there is one that is out of range, or NULL with such a one under it.
+        # After others comes a value that is out of range, or NULL with such a value beneath it.
         self.register(functions.next_char)
         self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
         self.assertEqual(self.value("sum(next_char(if(i < 127, i, null))) from range(300) t(i)"), sum(range(1, 128)))
@@ -123,7 +124,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
             self.assertEqual(self.query("select i, %s(%s, -i) from range(5000) t(i) order by i" % (name, given)), expected)
 
     def test_an_int_becomes_a_float_as_in_python(self):
-        # Between two floats, and a little above the middle: rounded at once it is the upper one.
+        # Between two floats, slightly above the middle: rounding once gives the upper one.
         value = 2**60 + 2**36 + 1
         self.register(narrow.same_f)
         self.register(narrow.larger_f)
@@ -131,7 +132,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.assertEqual(self.value("larger_f(?, 0::float)", value), narrow.larger_f(value, 0.0))
 
     def overloaded(self, *names):
-        """A function of one argument with the entries of several, which gives its argument."""
+        """Returns a function of one argument with the entries of several; it returns its argument."""
         entries = [typedcall.entries(getattr(narrow, name))[0] for name in names]
 
         def f(x):
@@ -160,7 +161,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.refuses("OverflowError: the result is too large for its column", "f(18446744073709551615)")
 
     def test_a_result_whose_type_depends_on_the_value_is_refused(self):
-        # An int that `i` is too narrow for is not made the float of "di", which would take it.
+        # An int that is too large for `i` must not become the float of "di", which would take it.
         for overloads in ["ii", "ld"], ["di", "il", "ld", "id"]:
             f = matrix_properties_random.tagged(overloads, 0)
             self.addCleanup(typedcall.untag, f)

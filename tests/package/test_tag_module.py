@@ -1,5 +1,5 @@
-"""Tags for a whole module at once, from a table or a C header, and those that packages bring for the
-modules of others: what is tagged, that it is all or nothing, and what is refused in which words."""
+"""Tags for a whole module at once, from a table or a C header, and tags that packages contribute for other modules:
+what is tagged, that it is all or nothing, and what is refused with what message."""
 import ctypes
 import pathlib
 import types
@@ -60,13 +60,13 @@ class TagModule(unittest.TestCase):
         self.assertEqual(typedcall.entries(exported.gcd)[0].flags, Flags.PURE)
         self.assertEqual(typedcall.resolve(exported.gcd, "ii->i")(12, 18), 6)
         self.assertEqual(typedcall.resolve(exported.sum, "ll->l")(1, 2), 3)
-        # Once more is the same.
+        # Doing it again changes nothing.
         self.assertEqual(typedcall.tag_module("exported_functions", {"gcd": "ii->i"},
                                               prefix="ef_", flags=Flags.PURE), ["gcd"])
 
     def test_libraries(self):
         opened = ctypes.CDLL(exported.__file__)
-        # What somebody has said of its attribute is nobody else's.
+        # The argtypes that a user has set on this attribute do not count elsewhere.
         opened.ef_norm.argtypes = [ctypes.c_int]
         for library in (exported.__file__, pathlib.Path(exported.__file__), opened):
             with self.subTest(library=library):
@@ -114,7 +114,7 @@ class TagModule(unittest.TestCase):
                 self.assertTrue(typedcall.untag(exported.gcd))
         self.refused(ValueError, "cannot read this C text", exported,
                      "int ef_gcd(int, int);\nint ef_gcd(long, long);", prefix="ef_")
-        # The address of a variable is no function's, whatever the variable holds.
+        # A variable's address is not a function's, whatever the variable contains.
         self.assertEqual(typedcall.tag_module(exported, "extern int (*ef_gcd)(int, int);",
                                               prefix="ef_"), [])
 
@@ -133,7 +133,7 @@ class TagModule(unittest.TestCase):
         self.refused(ValueError, "unusable flags", exported, table, prefix="ef_", flags=1 << 40)
         self.refused(ValueError, "no type code for the C type 'struct x y'", exported,
                      dict(table, norm="double(struct x y)"), prefix="ef_")
-        # Another tag is there already: it stays, and nothing else.
+        # There is another tag already: it stays, and nothing is added.
         typedcall.tag(exported.norm, "dd->d", ctypes.CDLL(exported.__file__).sum_of_doubles)
         with self.assertRaises(ValueError):
             typedcall.tag_module(exported, table, prefix="ef_")
@@ -154,7 +154,7 @@ class TagModule(unittest.TestCase):
 
 
 class LoadTags(command_line.CommandLine):
-    """Each in a process of its own, where a package is installed that brings tags."""
+    """Each case in a separate process, with an installed package that contributes tags."""
 
     def install(self, tags, source):
         self.module("bringing", source)

@@ -1,4 +1,4 @@
-"""typedcall.tvm_ffi.source: functions of tvm-ffi as typed functions, for values, errors and lifetimes."""
+"""typedcall.tvm_ffi.source: tvm-ffi functions as typed functions, for values, errors and lifetimes."""
 
 import ctypes
 import os
@@ -101,7 +101,7 @@ class Errors(unittest.TestCase):
                     continue
                 with self.assertRaisesRegex(TypeError, "another type"):
                     each(101.0)
-        # The error value is a result like others.
+        # The error value is a result like any other.
         for signature in ("d->d", "q->q"):
             self.assertEqual(typed(echo, signature)(-1), -1)
 
@@ -130,7 +130,7 @@ class Errors(unittest.TestCase):
             source("typedcall.nothing", "d->d")
         with self.assertRaisesRegex(ValueError, "flags are PURE"):
             source(echo, "d->d", flags=Flags.MAY_RAISE)
-        # Of another count: tvm-ffi's own error.
+        # Wrong number of arguments: tvm-ffi's own error.
         with self.assertRaisesRegex(TypeError, "(?i)argument"):
             typed("testing.add_one", "qq->q")(1, 2)
 
@@ -142,7 +142,7 @@ class Interrupts(unittest.TestCase):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(self, loop):
-        """Sends a SIGINT when `loop` has counted its list up to 1000; how far it is behind that."""
+        """Sends SIGINT when `loop` has counted its list up to 1000; returns how far it got beyond that."""
         count = [0]
         found = threading.Event()
 
@@ -174,7 +174,7 @@ class Interrupts(unittest.TestCase):
                 while count[0] < 10**8:
                     try:
                         add(x)
-                    except RuntimeError:  # what tvm-ffi makes of one in a Python function
+                    except RuntimeError:  # tvm-ffi's exception for one in a Python function
                         raise KeyboardInterrupt from None
                     count[0] += 1000
 
@@ -182,7 +182,7 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(add(x).tolist(), expected)
 
     def test_in_a_function_that_looks_for_signals(self):
-        """And leaves the exception where it is: nothing may be called with it."""
+        """The function leaves the exception set: nothing may be called with it."""
         names = ("TVMFFIErrorCreate", "TVMFFIErrorSetRaised", "TVMFFIObjectDecRef")
         create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
         for signature in ("d&d->i", "d->d"):
@@ -217,7 +217,7 @@ class Interrupts(unittest.TestCase):
         self.assertIs(kind_of(made), expected)
         self.assertIs(kind_of(typed(f, "d->d")), expected)
         self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
-        # The other way says that there was an error, for which a PURE function is called again.
+        # The other way reports an error, after which a PURE function is called again.
         free = typedcall.resolve(made, "d&d->i")
         self.assertTrue(free.flags & Flags.FALLS_BACK)
         self.assertIsNone(kind_of(free))

@@ -1,4 +1,4 @@
-"""The package under `mypy --strict`, and what a user's code sees of its types."""
+"""The package under `mypy --strict`, and the types that user code sees."""
 import importlib.util
 import pathlib
 import tempfile
@@ -11,8 +11,7 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).parent
 
 
-# Libraries without types, or whose types are a package of their own: it does not matter which of
-# them are here.
+# Libraries without types, or with types in a separate package: it does not matter which of them are installed.
 CONFIGURATION = """\
 [mypy]
 strict = True
@@ -22,7 +21,7 @@ ignore_missing_imports = True
 
 
 def mypy(*arguments, folder):
-    """(status, what mypy printed)."""
+    """Returns (status, mypy's output)."""
     configuration = pathlib.Path(folder, "mypy.ini")
     configuration.write_text(CONFIGURATION)
     return support.python("-m", "mypy", "--no-error-summary", "--config-file", configuration, "--cache-dir",

@@ -1,4 +1,4 @@
-"""The command `verify`: what it compares, what it reports and in which status it ends."""
+"""The command `verify`: what it compares, what it reports and its exit status."""
 import json
 import os
 import pathlib
@@ -106,7 +106,7 @@ class Verify(CommandLine):
                                 "return plain.half(x)"])(0)
         self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
         self.assertGreater(verdict["conversions"], 0)
-        # One that fits is of the right type, whatever the function does with it.
+        # An argument that fits has the right type, whatever the function does with it.
         verdict = self.wrapped(["if type(x) is int and x == -2**63: raise OverflowError",
                                 "return plain.inc(x)"], "l->l", "plain.addresses['inc']")(1)
         self.assertEqual({example[0] for example in verdict["examples"]}, {"(%d,)" % -2**63})
@@ -122,7 +122,7 @@ class Verify(CommandLine):
         self.assertIn("takes 1 arguments, and 2 are given", errors)
 
     def test_ranges(self):
-        # Beyond them it differs, for nan and for values that do not fit, too.
+        # Beyond the limits it differs, for nan and for values that do not fit, too.
         self.wrapped(["if not (isinstance(x, (int, float)) and 0 <= x <= 1): return None",
                       "return plain.half(x)"])
         verdict = self.differences(0, "--ranges", "0:1")
@@ -139,7 +139,7 @@ class Verify(CommandLine):
                      "plain.addresses['inc']")
         self.assertGreater(self.differences(0, "--ranges", "5:7")["equal"], 300)
         self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
-        # 1e999 is infinity, which is no limit.
+        # 1e999 is infinity, which is not a limit.
         self.assertGreater(self.differences(1, "--ranges", "5:1e999")["unexplained"], 0)
         self.assertIn("is not a range", self.error("verify", "tagged", "--ranges", "1e999:"))
 
@@ -151,7 +151,7 @@ class Verify(CommandLine):
         self.assertIn("the boxed call does not repeat itself", verdict["explained"])
 
     @support.timing
-    @support.ON_CPYTHON  # a wrong address cannot be tagged so on PyPy
+    @support.ON_CPYTHON  # PyPy cannot tag a wrong address like this
     def test_isolated_functions_take_only_themselves_along(self):
         self.tagged(
             "import os, signal, threading, time",
@@ -168,7 +168,7 @@ class Verify(CommandLine):
             "    threading.Thread(target=time.sleep, args=(100,)).start()",
             "    return x / 2",
             "def crashes(x): return x",
-            # The address of data: calling it is a crash of the unboxed call.
+            # The address of data: calling it crashes the unboxed call.
             "data = (ctypes.c_char * 64)()",
             "def crash_of_small(x):",
             "    return ctypes.string_at(0) if x < 0 else x / 2",
@@ -195,7 +195,7 @@ class Verify(CommandLine):
         self.assertEqual({name: verdict["crashes"] for name, verdict in verdicts.items()
                           if verdict["crashes"]}, {"crashes": 3, "crashes_at_times": 3})
         self.assertRegex(verdicts["hangs_unboxed"]["stopped"], "^did not end within 2 s in its unb")
-        # What went well before and between the crashes is kept, and before the call that hangs.
+        # Results before and between the crashes, and before the call that hangs, are kept.
         self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
         self.assertEqual(verdicts["hangs_later"]["equal"], 7)
         self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
@@ -210,7 +210,7 @@ class Verify(CommandLine):
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
 
-    @support.ON_CPYTHON  # callbacks that take the GIL cannot be tagged so on PyPy
+    @support.ON_CPYTHON  # PyPy cannot tag callbacks that take the GIL like this
     def test_objects_are_compared_in_depth(self):
         numpy = adapter_support.library("numpy")
         del numpy
@@ -250,7 +250,7 @@ class Verify(CommandLine):
             self.assertIn("by Python", errors)
             self.assertIn("by C", errors)
 
-    @support.ON_CPYTHON  # a wrong address cannot be tagged so on PyPy
+    @support.ON_CPYTHON  # PyPy cannot tag a wrong address like this
     def test_a_crash_while_a_process_of_the_functions_own_goes_on(self):
         self.tagged(
             "import os, time",
@@ -267,7 +267,7 @@ class Verify(CommandLine):
         self.assertEqual(len(children), 3)
         for child in children:
             os.kill(int(child), signal.SIGKILL)
-        # Neither the command nor its reader has waited for one.
+        # Neither the command nor its reader waited for any of them.
         self.assertFalse(pathlib.Path(self.folder, "ended").exists())
 
     def test_what_ends_programs(self):
@@ -302,7 +302,7 @@ class Verify(CommandLine):
                 self.assertEqual(report["verdicts"][0]["equal"], 1)
 
     def test_the_largest_number(self):
-        # It would not end with an int of 64 bits.
+        # With an int of 64 bits it would not end.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",
                 "return plain.inc(x)"]
         self.wrapped(body, "l->l", "plain.addresses['inc']")
@@ -310,7 +310,7 @@ class Verify(CommandLine):
         self.assertEqual(verdict["equal"], 400)
 
     def test_overloads(self):
-        # Python prefers the int overload; that is no difference of the other one.
+        # Python prefers the int overload; that does not make the other one wrong.
         self.tagged("def f(x):", "    return plain.half(x)",
                     "typedcall.tag(f, ('d->d', 'd->l'), "
                     "(plain.addresses['half'], plain.addresses['half']))")
@@ -334,7 +334,7 @@ class Verify(CommandLine):
         try:
             while True:
                 shown += os.read(terminal, 4096)
-        except OSError:  # the end, on Linux
+        except OSError:  # Linux reports the end like this
             os.close(terminal)
         self.assertEqual(ended.returncode, 0, shown)
         self.assertIn(b"verifying", shown)

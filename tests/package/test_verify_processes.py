@@ -1,5 +1,5 @@
-"""The command `verify` and its processes: what a module may do to streams and to the process, which status
-is left then, and that nothing of it outlives the command."""
+"""The command `verify` and its processes: what a module may do to streams and to the process, the exit status after
+that, and that no process outlives the command."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ HALF = "half = plain.half\ntypedcall.tag(half, 'd->d', plain.addresses['half'])\
 
 class Streams(CommandLine):
     def shell(self, redirections, *arguments):
-        """Status, stdout and stderr of the command with these redirections."""
+        """Returns status, stdout and stderr of the command with these redirections."""
         script = 'exec "$@" ' + redirections
         ended = subprocess.run(
             ["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments], cwd=self.folder,
@@ -85,7 +85,7 @@ class Ends(CommandLine):
         self.assertEqual(status, 2)
         self.assertIn("ZeroDivisionError", errors)
 
-    @support.ON_CPYTHON  # a wrong address cannot be tagged so on PyPy
+    @support.ON_CPYTHON  # PyPy cannot tag a wrong address like this
     def test_what_the_boxed_call_did_where_the_other_one_died(self):
         self.module("tagged", "import ctypes, typedcall\ndef f(x):\n    if x > 2: raise ValueError('large')\n"
                     "    return x\ndata = (ctypes.c_char * 64)()\n"
@@ -95,9 +95,9 @@ class Ends(CommandLine):
         self.assertEqual([example[:2] for example in examples],
                          [["(1.5,)", "1.5"], ["(3.0,)", "raises ValueError: large"]])
 
-    @support.ON_CPYTHON  # a callback that needs the GIL cannot be tagged so on PyPy
+    @support.ON_CPYTHON  # PyPy cannot tag a callback that needs the GIL like this
     def test_nothing_outlives_it(self):
-        # The unboxed call spins, and says first that it does.
+        # The unboxed call spins; it announces that first.
         self.module("tagged", """
             import ctypes, os, pathlib, typedcall
             def f(x): return x
@@ -130,7 +130,7 @@ class Ends(CommandLine):
     @support.timing
     @support.ON_CPYTHON
     def test_at_its_limit_it_ends_by_itself(self):
-        # The parent is stopped: it can end nobody.
+        # The parent is stopped: it cannot end any process.
         self.module("tagged", """
             import ctypes, os, pathlib, signal, typedcall
             def f(x): return x
@@ -163,7 +163,7 @@ class Ends(CommandLine):
 
 
 def is_running(pid):
-    """Not a zombie, which an init that does not wait leaves."""
+    """False for a zombie, which an init that does not wait may leave."""
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -171,7 +171,7 @@ def is_running(pid):
 
 
 def eventually(condition):
-    """Whether it is so within two minutes."""
+    """True if the condition becomes true within two minutes."""
     for _ in range(12000):
         if condition():
             return True

@@ -1,6 +1,6 @@
-"""Where there are no tags the package has no extension module: it imports, reads signatures and `show` says
-what there is, nothing is offered, and each way to another library says why. Here the modules are hidden, in
-processes of their own."""
+"""Where there are no tags, the package has no extension module: it imports and reads signatures, `show` lists what
+there is, nothing is offered, and each adapter gives the reason. Here the modules are hidden, in separate
+processes."""
 import importlib.util
 import random
 import sys
@@ -54,7 +54,7 @@ def outcome(call, *given):
 
 
 class InPython(unittest.TestCase):
-    """What both modules have is the same."""
+    """What both modules define is the same."""
 
     def setUp(self):
         from typedcall.native import _native
@@ -63,7 +63,7 @@ class InPython(unittest.TestCase):
     def test_lists(self):
         for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK", "HANDLED"):
             ours, compiled = getattr(no_native, name), getattr(self.native, name)
-            if name == "ABI_MASK":  # a C long, and none on platforms where it would be negative
+            if name == "ABI_MASK":  # a C long; missing on platforms where it would be negative
                 compiled &= 0xffffffff
             self.assertEqual(ours, compiled, name)
 
