@@ -1,5 +1,5 @@
-# What tools/address_sanitizer and tools/test --full do: the Python package built with AddressSanitizer and
-# UndefinedBehaviorSanitizer, and the tests of its C++, in an interpreter that is built without.
+# Implements tools/address_sanitizer, also for tools/test --full: builds the Python package with AddressSanitizer and
+# UndefinedBehaviorSanitizer, and runs the tests of its C++ in an ordinary interpreter.
 import glob
 import os
 import re
@@ -13,31 +13,32 @@ import interpreters
 import package_tests
 from results import FAILED, PASSED, UNAVAILABLE, Case
 
-# The longest first. What Python alone does is left to the others, as are Numba's tests: no sanitizer looks into what
-# it compiles.
+# The longest first. Pure Python is left to other parts, and so are Numba's tests, because no sanitizer sees the code
+# that it compiles.
 NAMES = ("jax*", "callback*", "tvm_ffi*", "sql*", "numpy*", "lifetimes", "adapters_interpreters", "no_memory*",
          "buffers", "clusters_calls", "foreign_objects", "api*", "lists")
-# Each module has its own libubsan: the shared one takes functions of libasan for its own, and writes no file. Vectors
-# are watched, too, between what they hold and what they have room for.
+# Each module has its own libubsan: the shared one mistakes libasan's functions for its own, and writes no file.
+# Vectors are also watched between their size and their capacity.
 FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -static-libubsan "
          "-Wl,--exclude-libs,libubsan.a -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_SANITIZE_VECTOR")
-# That a process crashes shows the Python stack, where a test asks for that.
+# A crashing process shows the Python stack if a test asks for that.
 OPTIONS = {
     "UBSAN_OPTIONS": {"abort_on_error": 1, "print_stacktrace": 1},
     "ASAN_OPTIONS": {
         "abort_on_error": 1,
         "detect_stack_use_after_return": 1,
-        # Tests ask for more memory than there is, and want to be told so.
+        # Tests ask for more memory than there is, and expect an error.
         "allocator_may_return_null": 1,
-        # CPython and libraries leave some memory at exit: own_leaks() says whose it is.
+        # CPython and libraries leave some memory at exit: own_leaks() finds the owner.
         "exitcode": 0,
-        # Or GCC 12's leak checker, where it follows thread-local memory of libraries, now and then crashes itself at a
-        # process's end ("Tracer caught signal 11"): in 4 of 28 runs of one file on a busy machine, with this in none of 12.
+        # Otherwise GCC 12's leak checker now and then crashes at a process's end ("Tracer caught signal 11") while
+        # following thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, with this in none
+        # of 12.
         "intercept_tls_get_addr": 0,
     },
 }
-# Kept for good, on purpose: the interface of an interpreter, and what modules make when they are executed
-# (typedcall/python/typedcall/calling/home.h), which may be a copy of the file that is gone by now, without names.
+# Deliberately never freed: an interpreter's interface, and what modules make when they are executed
+# (typedcall/python/typedcall/calling/home.h); its file may be a copy that is gone by now, and then it has no names.
 KEPT = ("PyTypedcall_Internal_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>
@@ -45,13 +46,13 @@ long use_of_freed(long x) { long *volatile at = malloc(8); *at = x; free(at); re
 long overflow(long x) { return x + __LONG_MAX__; }
 long leak(long x) { for (void *volatile at; x < 9; ++x) at = malloc(8); return x; }
 """
-# What allocates for others.
+# Functions that allocate for others.
 RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
 
 
 def make_environment(interpreter, libraries, folder):
-    """The Python of a virtual environment that has the libraries, and pip, of another one. Processes that a test starts
-    may leave what they like: most of them end in the middle of something."""
+    """Makes the Python of a virtual environment that has the libraries, and pip, of another one. Processes that a test
+    starts may leave anything behind: most of them are ended in the middle of something."""
     subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
     (packages,) = glob.glob(os.path.join(folder, "lib", "python*", "site-packages"))
     (others,) = glob.glob(os.path.join(libraries, "lib", "python*", "site-packages"))
@@ -62,8 +63,8 @@ def make_environment(interpreter, libraries, folder):
 
 
 def own_leaks(report, folders):
-    """The parts of a report about leaks that are about memory that code in these folders has allocated itself, and that
-    nothing points to. What libraries leave is theirs, with what it points to."""
+    """Returns the parts of a leak report about memory that code in these folders has allocated itself and that nothing
+    points to. What libraries leave belongs to them, including what it points to."""
     for part in report.split("\n\n"):
         lines = part.strip().splitlines()
         frames = [line for line in lines[1:] if not RUNTIME.search(line)]
@@ -74,7 +75,7 @@ def own_leaks(report, folders):
 
 
 def take_reports(folder, folders):
-    """What was written since the last time; of leaks own_leaks()."""
+    """Returns what was written since the last call; for leaks, what own_leaks() returns."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "report*"))):
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -86,7 +87,7 @@ def take_reports(folder, folders):
 
 
 def find_planted(python, folder, folders, environment):
-    """Cases: is each fault of PLANTED reported, once, by its function?"""
+    """Returns cases: is each fault of PLANTED reported, once, with its function?"""
     source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PLANTED)
@@ -100,7 +101,7 @@ def find_planted(python, folder, folders, environment):
 
 
 def cases_of(interpreter, names=NAMES):
-    """As package_tests.cases_of(), but of the files named."""
+    """Like package_tests.cases_of(), for the named files."""
     files = {name: sorted(glob.glob(f"{package_tests.TESTS}/test_{name}.py")) for name in names}
     if not all(files.values()):
         return [Case("package:test_" + name, FAILED, "no such file") for name in names if not files[name]]
@@ -117,20 +118,20 @@ def cases_of(interpreter, names=NAMES):
         python = make_environment(interpreter, libraries, os.path.join(scratch, "venv"))
         cases.append(package_tests.install_package(
             python, "--config-settings=cmake.build-type=Debug",
-            # Not another checkout's objects: whose a leak is says the path in a report.
+            # Not another checkout's objects: the path in a report tells whose leak it is.
             environment={"CC": "gcc " + FLAGS, "CXX": "g++ " + FLAGS, "CCACHE_DISABLE": "1"}))
         if cases[-1].outcome != PASSED:
             return cases
-        # Files, because tests read what processes print.
+        # To files, because tests read what processes print.
         log = {"log_path": os.path.join(scratch, "report")}
         environment = {
-            # The compiler itself is not what is looked at.
+            # The compiler itself is not under test.
             "CC": "env -u LD_PRELOAD gcc " + FLAGS,
             "CXX": "env -u LD_PRELOAD g++ " + FLAGS,
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # What tests compile once for all is another thing here.
+            # What tests compile once for all differs here.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

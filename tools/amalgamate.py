@@ -3,8 +3,8 @@
 
     tools/amalgamate.py > typedcall_provider.h
 
-What it writes depends on the headers and LICENSE only. Each header keeps its include guard, so the
-file can be beside the headers themselves, and beside other copies of it.
+The output depends only on the headers and LICENSE. Each header keeps its include guard, so the file can be used
+together with the headers themselves, and with other copies of it.
 """
 import argparse
 import hashlib
@@ -15,13 +15,13 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# What a provider includes; what these include comes along. On PyPy there are no slots on types.
+# What a provider includes; their own includes are added. On PyPy there are no slots on types.
 ROOTS = [
     "typedcall/tag_array.h",
     "typedcall/typed_entry.h",
 ]
 NOT_ON_PYPY = "#ifndef PYPY_VERSION"
-# In front of the file's guard: it looks whether another copy was here before.
+# Before the file's guard: checks whether another copy has been included.
 VERSION = "core/version.h"
 ROOTS_NOT_ON_PYPY = [
     "core/extensible_type.h",
@@ -33,11 +33,11 @@ _CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 class Joiner:
-    """Puts each header where the first `#include` of it stands, as the preprocessor would."""
+    """Puts each header at its first `#include`, as the preprocessor would."""
 
     def __init__(self, root):
         self._root = root
-        # Of each header: the conditions under which it is here already.
+        # For each header: the conditions under which it has been included.
         self._conditions = {VERSION: [set()]}
         self.sources = [VERSION]
         self.lines = []
@@ -61,7 +61,7 @@ class Joiner:
             if condition and condition.group(1) in ("endif", "else", "elif"):
                 around.pop()
             if condition and condition.group(1) in ("else", "elif"):
-                around.append(f"{path}:{number}")  # which no other condition equals
+                around.append(f"{path}:{number}")  # unlike any other condition
             elif condition and condition.group(1) != "endif":
                 around.append(line.partition("//")[0].strip())
             ours = _OURS.match(line)
@@ -75,7 +75,7 @@ class Joiner:
                 self.lines.append(f"// ---- {path}, continued")
 
     def _stands(self, path, conditions):
-        """Is the header there already, wherever all of these conditions hold?"""
+        """True if the header has been included wherever all of these conditions hold."""
         return any(earlier.issubset(conditions) for earlier in self._conditions.get(path, ()))
 
     def add_missing(self, paths, conditions=()):
@@ -84,7 +84,7 @@ class Joiner:
                 self.add(path, conditions)
 
     def digest(self):
-        """Of everything that was joined: two files with the same one are the same."""
+        """Returns the digest of everything that was joined: equal files have equal digests."""
         digest = hashlib.sha256()
         for path in self.sources:
             digest.update(self.text(path).encode())
@@ -100,7 +100,7 @@ class Joiner:
 
 
 def squeeze(lines):
-    """Without blank lines in a row, which removed includes leave behind."""
+    """Removes the consecutive blank lines that removed includes leave behind."""
     return [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
 
 
@@ -119,7 +119,7 @@ def amalgamate(root):
         "//",
     ] + joiner.licence()
     head += ["", "// ---- " + VERSION, *joiner.text(VERSION).splitlines(), ""]
-    # Python.h must be in front of all standard headers.
+    # Python.h must come before all standard headers.
     head += ["#ifndef " + GUARD, "#define " + GUARD, "", "#include <Python.h>", ""]
     return "\n".join(head + squeeze(joiner.lines) + ["", "#endif  // " + GUARD]) + "\n"
 

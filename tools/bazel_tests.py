@@ -1,4 +1,4 @@
-# The tests that Bazel builds and runs, under one interpreter at a time, and the fuzzers. Used by
+# Runs the tests that Bazel builds, under one interpreter at a time, and the fuzzers. Used by
 # run_tests.py.
 import contextlib
 import functools
@@ -14,7 +14,7 @@ from results import FAILED, PASSED, Case
 
 BAZEL_FLAGS = [
     "--keep_going",
-    # Errors: the logs have the rest.
+    # Only errors: the logs have the rest.
     "--noshow_progress",
     "--noshow_loading_progress",
     "--show_result=0",
@@ -22,18 +22,18 @@ BAZEL_FLAGS = [
     "--test_output=summary",
 ]
 
-# Three times what a whole run makes.
+# Three times the size of a whole run.
 DISK_CACHE_LIMIT = 8 << 30
 
 
-@functools.cache  # once in a run: what its first parts made, the others use
+@functools.cache  # once per run: later parts use what the first ones made
 def cache_flag():
-    """Bazel 4 never empties its disk cache: above the limit the half goes that was not used for longest."""
+    """Bazel 4 never empties its disk cache: above the limit, removes the half that was unused for longest."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(FileNotFoundError):  # another run's
+            with contextlib.suppress(FileNotFoundError):  # another run removed it
                 status = os.stat(os.path.join(where, name))
                 files.append((max(status.st_atime, status.st_mtime), status.st_size, os.path.join(where, name)))
     size = sum(size for _, size, _ in files)
@@ -48,7 +48,7 @@ def cache_flag():
 
 
 def _command(interpreter, flags):
-    # A limited-API module is tried under the others, too: tests cannot see the user's environment.
+    # A limited-API module is also tried under the other interpreters: tests cannot see the user's environment.
     has_limited_api = interpreter.version >= (3, 12) and not interpreter.info["gil_disabled"]
     others = [each for each in interpreters.find() if has_limited_api and each.info["implementation"] == "CPython"]
     return ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
@@ -58,7 +58,7 @@ def _command(interpreter, flags):
 
 
 def _run(command, targets):
-    """The cases of one command."""
+    """Returns the cases of one command."""
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
         status, output = commands.run(*command, "--build_event_json_file=" + events, "--", *targets)
@@ -67,19 +67,19 @@ def _run(command, targets):
         cases = results.cases_of_events(events, status)
         for case in cases:
             if case.outcome == FAILED and not case.log:
-                # Why something did not build; once is enough.
+                # The reason for a failed build; once is enough.
                 case.log = output
                 break
         return cases
 
 
 def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
-    """The cases of `bazel test` in folders under one interpreter, less those of some others. Results that
-    Bazel has kept count. What fails is run again, alone."""
+    """Returns the cases of `bazel test` in folders under one interpreter, without those of some others. Bazel's cached
+    results count. Failures are run again, alone."""
     command = _command(interpreter, flags)
 
     def again(case):
-        # A failing subtest has its parameters behind its name.
+        # A failing subtest has its parameters after its name.
         name = case.name[len(case.target):].partition(" (")[0].strip()
         only = ["--test_filter=" + name] if name else []
         return _run([*command, "--nocache_test_results", *only], [case.target])
@@ -97,21 +97,21 @@ def query(expression):
 
 
 def path_of(label):
-    """The file of //folder:name, from the project's root."""
+    """Returns the file of //folder:name, relative to the project's root."""
     return label[2:].replace(":", "/").lstrip("/")
 
 
 def fuzz(target, seconds, seed, scratch):
-    """Runs one fuzzer from a copy of its corpus; what it finds stays in the log."""
+    """Runs one fuzzer on a copy of its corpus; the log keeps its findings."""
     corpus = os.path.join(scratch, path_of(target))
     os.makedirs(corpus)
     for label in query("labels(srcs, {}_corpus)".format(target[:-len("_fuzz")])):
         shutil.copy(path_of(label), os.path.join(corpus, path_of(label).replace("/", "_")))
     environment = dict(os.environ)
     if target in query(f"attr(tags, python, {target})"):
-        # The interpreter never frees some of what it allocates.
+        # The interpreter never frees some of its memory.
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
-    # Outlives the run: what crashed the target is needed to mend it.
+    # Survives the run: the crashing input is needed to fix the target.
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
     status, log = commands.run(
@@ -130,6 +130,6 @@ def fuzz_all(interpreter, seconds, seed):
     status, output = commands.run("bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets)
     if status:
         return [Case("fuzzers", FAILED, "did not build", output, is_final=True)]
-    # Each is one thread.
+    # Each uses one thread.
     with tempfile.TemporaryDirectory() as scratch:
         return list(commands.pool.map(lambda target: fuzz(target, seconds, seed, scratch), targets))

@@ -1,5 +1,5 @@
-# What tools/bench_package does once the Debian packages are there: virtual environments for CPython
-# and PyPy with the package in them, then the benchmarks.
+# Implements tools/bench_package once the Debian packages are installed: makes virtual environments for CPython and
+# PyPy with the package, and runs the benchmarks.
 import argparse
 import os
 import subprocess
@@ -15,7 +15,7 @@ ALL = ("application", "callbacks", "clusters_dask", "jax_elementwise", "numba_ca
 
 
 def environment(interpreter, **options):
-    """The Python of an environment in which this checkout is installed, or None; `options` are those of
+    """Returns the Python of an environment in which this checkout is installed, or None; `options` are those of
     package_tests.environment_of()."""
     folder, reason = package_tests.environment_of(interpreter, **options)
     if folder is None:
@@ -30,7 +30,7 @@ def environment(interpreter, **options):
 
 
 def read_arguments():
-    """(names, what each benchmark gets): everything behind `--` is theirs."""
+    """Returns (names, each benchmark's arguments): everything after `--` is for the benchmarks."""
     given = sys.argv[1:]
     at = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(

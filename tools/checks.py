@@ -1,5 +1,5 @@
-# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, platforms, and scripts
-# that say by their exit status how it went.
+# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, platforms, and scripts that report
+# their result by exit status.
 import os
 import sys
 
@@ -8,24 +8,24 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 
 def command(name, *arguments, **options):
-    """One case: a command that exits with 0, or with 77 where it cannot run."""
+    """Runs a command as one case: it exits with 0, or with 77 if it cannot run."""
     status, output = commands.run(*arguments, **options)
     outcome = {0: PASSED, 77: UNAVAILABLE}.get(status, FAILED)
     return Case(name, outcome, commands.last_line(output), output, is_final=True)
 
 
 def scripts(*texts):
-    """The same of scripts of this project, by what one types."""
+    """Does the same for this project's scripts, given as command lines."""
     return [command(text, *text.split()) for text in texts]
 
 
 def platforms_check():
-    """tools/check_platforms prints one `outcome name: reason` a line."""
+    """Reads the output of tools/check_platforms: one `outcome name: reason` per line."""
     return _reported("platform", [sys.executable, "tools/check_platforms"])
 
 
 def preflight():
-    """tools/preflight does the same for each check, and prints more for what failed."""
+    """Reads the output of tools/preflight: the same for each check, and more for failures."""
     return _reported("preflight", ["tools/preflight"], env=dict(os.environ, TYPEDCALL_SET_UP="1"))
 
 
@@ -34,7 +34,7 @@ def _reported(prefix, command, **options):
     cases = []
     for line in output.splitlines():
         outcome, _, rest = line.partition(" ")
-        # A compiler that is not there is a platform that cannot be looked at.
+        # A missing compiler means that a platform cannot be checked.
         outcome = {"skipped": UNAVAILABLE}.get(outcome, outcome)
         if outcome in (PASSED, FAILED, UNAVAILABLE):
             name, _, reason = rest.partition(": ")

@@ -1,5 +1,5 @@
-# Runs the commands of a run, so many at once as the machine has processors, and ends with the run what they
-# have started.
+# Runs the commands of a run, as many at once as the machine has processors, and ends what they have started when the
+# run ends.
 import concurrent.futures
 import contextlib
 import os
@@ -7,9 +7,9 @@ import signal
 import subprocess
 import threading
 
-# All parts share it: two of them at once are no more processes than one.
+# Shared by all parts: two of them at once run no more processes than one.
 pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-# Held while a process is started: who ends all of them finds it.
+# Held while a process is started, so that end_all() finds every process.
 _starting = threading.Lock()
 _running = set()
 _has_ended = False
@@ -21,7 +21,7 @@ def _end(process):
 
 
 def end_all():
-    """Ends what runs. Nothing can be started afterwards."""
+    """Ends all running processes. Afterwards nothing can be started."""
     global _has_ended
     pool.shutdown(wait=False, cancel_futures=True)
     with _starting:
@@ -41,7 +41,7 @@ def _start(command, options):
 
 
 def run(*command, timeout=None, **options):
-    """(status, what it printed). A time limit that is reached is no status."""
+    """Returns (status, output). If the time limit is reached, there is no status."""
     with _start(command, options) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -50,7 +50,7 @@ def run(*command, timeout=None, **options):
             output, _ = process.communicate()
             return None, output.decode(errors="replace") + "\ntook too long"
         finally:
-            _end(process)  # what it has left behind
+            _end(process)  # the processes that it left behind
             with _starting:
                 _running.discard(process)
     return process.returncode, output.decode(errors="replace")

@@ -1,7 +1,7 @@
-# Sourced by the scripts that run something under another release of Debian: where the machine's apt
-# gets its packages, and a folder with that release in it, which debootstrap fills once.
+# Sourced by the scripts that run something under another Debian release: finds the mirror of the machine's apt, and
+# has debootstrap fill a folder with that release once.
 
-# Exit status of what cannot be had on this machine: callers count it as unavailable.
+# The exit status if something is not available on this machine: callers count it as unavailable.
 readonly UNAVAILABLE=77
 
 skip() {
@@ -15,9 +15,9 @@ debian_mirror() {
     grep -v security | sort -u | head -n 1
 }
 
-# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete, made with the same
-# options; ends the script by skip() where it cannot. The options are debootstrap's. What debootstrap
-# says goes to FOLDER.log. Who else wants the same FOLDER waits.
+# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete and was made with the same options; ends
+# the script through skip() if that is impossible. The options are debootstrap's, whose output goes to FOLDER.log.
+# Other scripts that want the same FOLDER wait.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2
@@ -43,11 +43,11 @@ debian_root() {
   exec 8>&-
 }
 
-# prepare_root FOLDER: what is in the folder reaches the network as the machine does, and `enter` is
-# the command, as an array, that runs another in it. Called in namespaces of its own.
+# prepare_root FOLDER: gives programs in the folder the machine's network access, and sets `enter`, an array, to the
+# command that runs another in it. Called in separate namespaces.
 prepare_root() {
   local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-  # The way to the network, certificates of its proxy included, is the machine's.
+  # Network access, including a proxy's certificates, is the machine's.
   [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   enter=(chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}")
@@ -58,6 +58,6 @@ prepare_root() {
     cp -L "$certificates" "$root/etc/machine-certificates.crt"
     enter+=({SSL_CERT_FILE,PIP_CERT}=/etc/machine-certificates.crt)
   fi
-  # A mirror that was copied once stays what it is after its release file has expired.
+  # A mirror that was copied once stays valid after its release file has expired.
   echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90typedcall"
 }

@@ -1,13 +1,13 @@
-# Sourced by the scripts that build an interpreter, which Debian does not package, from its source
-# packages: fetching them, and a build that says what it does to a log. debian_root.sh comes first.
+# Sourced by the scripts that build an interpreter that Debian does not package from its source packages: fetches
+# them, and logs the build. debian_root.sh must be sourced first.
 
-# debian_source FOLDER LOG PACKAGE/RELEASE...: downloads source packages into FOLDER; ends the script by
-# skip() where they are not to be had.
+# debian_source FOLDER LOG PACKAGE/RELEASE...: downloads source packages into FOLDER; ends the script through skip()
+# if they are not available.
 debian_source() {
   local folder=$1 log=$2 mirror package
   shift 2
-  # A configuration of apt's own: the machine's lists and sources stay as they are. The mirror is the
-  # one that the machine uses.
+  # A separate apt configuration: the machine's lists and sources do not change. The mirror is the machine's
+  # own.
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   mkdir -p "$folder/lists/partial" "$folder/archives/partial"
@@ -31,8 +31,8 @@ END
   fi
 }
 
-# logged LOG FUNCTION: runs it in a shell of its own, up to the first command that fails; ends the
-# script then.
+# logged LOG FUNCTION: runs the function in a subshell up to the first failing command, and then ends the
+# script.
 logged() {
   local log=$1
   shift

@@ -1,5 +1,5 @@
-# Holds the cases of a part against tests/expected.toml, the list of skips and failures that are expected.
-# Any other skip is a failure, and so is an expected failure that passes.
+# Checks the cases of a part against tests/expected.toml, the list of expected skips and failures. Any other skip is a
+# failure, and so is an expected failure that passes.
 import fnmatch
 import functools
 
@@ -8,14 +8,14 @@ from results import FAILED, PASSED, SKIPPED
 
 PATH = "tests/expected.toml"
 FIELDS = {"case", "part", "reason"}
-# What the skip or failure says, where its case and part alone would allow too much.
+# A text in the skip or failure, if case and part alone would allow too much.
 OPTIONAL = {"says"}
 
 
 @functools.cache
 def entries(path=PATH):
-    """The tables `skip` and `fail` of the file: lists of {case, part, reason}, all but the reason patterns as
-    in a shell, and perhaps {says}. Raises ValueError for anything else."""
+    """Returns the tables `skip` and `fail` of the file: lists of {case, part, reason} and an optional {says}; all but
+    the reason are shell patterns. Raises ValueError for anything else."""
     with open(path, "rb") as file:
         listed = tomllib.load(file)
     for kind, rows in listed.items():
@@ -33,12 +33,12 @@ def _find(rows, part, case):
 
 
 def is_expected(case, listed=None):
-    """True if a failure of the case is in the list, for some part: it is not run again."""
+    """True if the list has a failure of the case, for any part: then it is not run again."""
     return any(fnmatch.fnmatchcase(case.name, row["case"]) for row in (listed or entries())["fail"])
 
 
 def apply(part, cases, listed=None):
-    """Changes the outcome of each case of the part that is not what the list says."""
+    """Changes the outcome of each case of the part that differs from the list."""
     listed = listed or entries()
     for case in cases:
         if case.outcome == SKIPPED and not _find(listed["skip"], part, case):

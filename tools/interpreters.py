@@ -1,5 +1,5 @@
-# Finds the Python interpreters of this machine and says which of them the project can use.
-# Run as a program it prints the one to build for: $PYTHON_BIN, or the first usable python3.
+# Finds the installed Python interpreters and determines which of them the project can use.
+# As a program it prints the one to build for: $PYTHON_BIN, or the first usable python3.
 import functools
 import glob
 import hashlib
@@ -15,7 +15,7 @@ NAME = re.compile(r"python3(\.\d+)?(t|d|-dbg)?|pypy3(\.\d+)?")
 
 
 class Interpreter:
-    """One interpreter, and why it cannot be used, if so (an empty string: it can)."""
+    """One interpreter, and the reason why it cannot be used (empty if it can)."""
 
     def __init__(self, path, info):
         self.path = path
@@ -41,10 +41,10 @@ class Interpreter:
 
     @functools.cached_property
     def state(self):
-        """A digest of its program and library: another build in the same place differs."""
+        """Returns a digest of its program and library: another build at the same path differs."""
         digest = hashlib.sha256(self.label.encode())
         for path in (self.executable, self.info["library"]):
-            # An emulated one's are not where it sees them.
+            # An emulated interpreter sees its files at other paths.
             if path and os.path.exists(path):
                 with open(path, "rb") as file:
                     digest.update(file.read())
@@ -52,7 +52,7 @@ class Interpreter:
 
     @property
     def runs_package(self):
-        """Can the Python package be installed there? It needs headers, but no libpython."""
+        """True if the Python package can be installed there. It needs headers, but no libpython."""
         return (self.info["implementation"] in ("CPython", "PyPy") and self.version >= OLDEST
                 and bool(self.info["include"]) and (
                     not self.info["gil_disabled"] or self.version >= (3, 13)))
@@ -63,7 +63,7 @@ class Interpreter:
 
     @property
     def ordinary(self):
-        """Neither a debug build nor a free-threaded one?"""
+        """True if it is neither a debug build nor free-threaded."""
         return not self.debug and not self.info["gil_disabled"]
 
     @property
@@ -79,7 +79,7 @@ class Interpreter:
 
 
 def probe(path):
-    """The Interpreter at path, or None when it does not run (a pyenv shim of no version)."""
+    """Returns the Interpreter at path, or None if it does not run (such as a pyenv shim without a version)."""
     try:
         output = subprocess.run([path, "-E", "-s", INFO_SCRIPT], stdout=subprocess.PIPE,
                                 stderr=subprocess.DEVNULL, timeout=60, check=True).stdout
@@ -97,7 +97,7 @@ def pyenv_root():
 
 
 def candidates():
-    """Paths that may be interpreters, the ones to prefer first."""
+    """Returns paths that may be interpreters, preferred ones first."""
     default = shutil.which("python3")
     if default:
         yield default
@@ -107,11 +107,11 @@ def candidates():
             for name in sorted(os.listdir(folder)):
                 if NAME.fullmatch(name):
                     yield os.path.join(folder, name)
-    # What tools/free_threaded has built.
+    # Those that tools/free_threaded has built.
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     for folder in ("free-threaded", "free-threaded-3.*"):
         yield from glob.glob(os.path.join(glob.escape(cache), "typedcall", folder, "bin/python3.*t"))
-    # Newest first: among equals the first is run.
+    # Newest first: among equals the first one is used.
     versions = glob.glob(os.path.join(glob.escape(pyenv_root()), "versions/*/bin/python"))
     yield from sorted(versions, reverse=True,
                       key=lambda path: [int(n) for n in re.findall(r"\d+", path)])
@@ -132,12 +132,12 @@ def _find(extra):
 
 
 def find(extra=()):
-    """All interpreters, each once, those of `extra` first."""
+    """Returns all interpreters, each once, those of `extra` first."""
     return _find(tuple(extra))
 
 
 def default():
-    """The interpreter to build for when only one is asked for."""
+    """Returns the interpreter to build for if only one is needed."""
     if os.environ.get("PYTHON_BIN"):
         return os.environ["PYTHON_BIN"]
     for path in candidates():

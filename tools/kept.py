@@ -1,5 +1,5 @@
-# Results of parts, kept in the cache by the tree that they are of and the machine that they ran on: what has
-# passed need not run again for the same tree. Also what else than the tree results depend on.
+# Caches results of parts, by tree and machine: a part that has passed need not run again for the same tree. Also
+# determines what results depend on besides the tree.
 import contextlib
 import fnmatch
 import hashlib
@@ -18,10 +18,10 @@ def cache():
 
 
 def is_used(folder):
-    """Marks a folder of the cache, and removes its neighbours that nothing has used for a month."""
+    """Marks a folder of the cache as used, and removes its siblings that were unused for a month."""
     os.utime(folder)
     for neighbour in os.scandir(os.path.dirname(folder)):
-        with contextlib.suppress(FileNotFoundError):  # another thread's
+        with contextlib.suppress(FileNotFoundError):  # another thread removed it
             if neighbour.stat(follow_symlinks=False).st_mtime < time.time() - 30 * 86400:
                 shutil.rmtree(neighbour.path, ignore_errors=True)
 
@@ -33,7 +33,7 @@ def _git(*arguments, **options):
 
 
 def tree():
-    """The name that git would give the working tree, with what is not committed; "" without git."""
+    """Returns git's name for the working tree, including uncommitted changes; "" without git."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             environment = dict(os.environ, GIT_INDEX_FILE=os.path.join(folder, "index"))
@@ -45,7 +45,8 @@ def tree():
 
 
 def without(name, patterns):
-    """A name for a tree but the files that match one of the patterns; its own where there are none."""
+    """Returns a name for the tree without the files that match a pattern; the tree's own name if there are no
+    patterns."""
     if not name or not patterns:
         return name
     lines = [line for line in _git("ls-tree", "-r", name).splitlines()
@@ -54,15 +55,15 @@ def without(name, patterns):
 
 
 def machine(interpreters):
-    """A digest of what no tree names: the compilers and libraries that tools/setup has looked at, and the
-    interpreters."""
+    """Returns a digest of what the tree does not contain: compilers and libraries, which tools/setup has recorded, and
+    the interpreters."""
     state = [os.environ.get("TYPEDCALL_MACHINE", ""), *sorted(each.state for each in interpreters)]
     return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
 
 
 class Kept:
-    """The results for one tree on one machine. Those of the gate and of everything count as each other's; a
-    run of another `kind` has logs only, as its parts have the same names."""
+    """The results for one tree on one machine. The gate and a full run share them; a run of another `kind` only has
+    logs, because its parts have the same names."""
 
     def __init__(self, interpreters, kind=""):
         self.tree = tree()
@@ -81,8 +82,8 @@ class Kept:
         return results.log_of(folder, part)[:-len(".log")] + ".json"
 
     def load(self, part, ignores=()):
-        """The Run of a part that has passed, or None; with the same tree, or one that differs only in files that match
-        one of the patterns in `ignores`."""
+        """Returns the Run of a part that has passed, or None; for the same tree, or one that differs only in files that
+        match a pattern in `ignores`."""
         try:
             with open(self._path(part, ignores), encoding="utf-8") as file:
                 seconds, cases = json.load(file)
@@ -91,7 +92,7 @@ class Kept:
         return results.Run(part, [results.Case(*case) for case in cases], seconds, is_kept=True)
 
     def store(self, run, ignores=()):
-        """Writes the log, and the result if it need not run again: all passed the first time."""
+        """Writes the log, and also the result if it need not run again: everything passed the first time."""
         with open(results.log_of(self.folder, run.name), "w", encoding="utf-8") as file:
             file.write(run.log())
         path = self._path(run.name, ignores)

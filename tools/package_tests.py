@@ -1,6 +1,6 @@
-# The Python package as a user gets it: pip installs it into a virtual environment, beside the libraries
-# that tools/pins names for the interpreter, and pytest runs the tests of tests/package there, each file in
-# a process of its own.
+# Tests the Python package as users get it: pip installs it into a virtual environment together with the libraries
+# that tools/pins lists for the interpreter, and pytest runs the tests in tests/package there, each file in a separate
+# process.
 import contextlib
 import fcntl
 import glob
@@ -21,39 +21,39 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 TESTS = "tests/package"
 PINS = "tools/pins"
-# Divides what every interpreter's tests need from the rest.
+# Separates the libraries that every interpreter's tests need from the others.
 LIBRARIES = "# Libraries"
 ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
-# What takes longest and is about other programs: build systems, pip, mypy, the pages' code blocks, workers,
-# libraries that call back, pictures, Rust; headers that are changed on purpose.
+# Files that take longest and concern other programs: build systems, pip, mypy, the pages' code blocks, workers,
+# libraries with callbacks, pictures, Rust; and headers that are changed on purpose.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask", "test_conformance_mutations",
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
-# Installs somebody's module from PyPI.
+# Installs another project's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
-# For --full: attacks, too, random sets of overloads, a minute of Numba, the matrix of sinks in C++, and most of its
+# Only for --full: attacks, random sets of overloads, a minute of Numba, the matrix of C++ sinks, and most of its
 # processes.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
                                          "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}
-# By a fixed seed but in --full.
+# These use a fixed seed, except in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
-# Begun first: at the end one of these would be waited for alone, ten seconds.
+# Started first: otherwise the run would end by waiting ten seconds for one of these alone.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
-# Run again with CPython's JIT, where it is compiled in: those that need few libraries, or call most.
+# Run again with CPython's JIT if it is compiled in: tests that need few libraries, or make most calls.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
-# Seconds. Files compile modules, and Numba functions.
+# Seconds. Some files compile modules and Numba functions.
 FILE_LIMIT = 900
 
-# Of this run, and of no other.
+# For this run only.
 RUN = f"{os.getpid()} {time.time_ns()}"
-# By folder: what happens there once a run.
+# By folder: what happens there once per run.
 _made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
 
 
 def pins_of(interpreter):
-    """The file that has the exact versions for an interpreter."""
+    """Returns the file with the exact versions for an interpreter."""
     info = interpreter.info
     name = "{}-{}.{}{}".format(info["implementation"].lower(), *interpreter.version[:2],
                                "t" if info["gil_disabled"] else "")
@@ -61,7 +61,7 @@ def pins_of(interpreter):
 
 
 def lines_of(path):
-    """What a requirements file lists, without comments."""
+    """Returns the lines of a requirements file, without comments."""
     with open(path, encoding="utf-8") as file:
         lines = (line.partition("#")[0].strip() for line in file)
         return [line for line in lines if line]
@@ -85,9 +85,9 @@ def _make(interpreter, folder, install):
 
 
 def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
-    """(the folder of the interpreter's virtual environment in the cache, None), or (None, why there is
-    none). It has what the interpreter's file of pins names, with these libraries; or what is `wanted`,
-    in the newest versions if it `is_fresh`, less what has no wheel."""
+    """Returns (the folder of the interpreter's virtual environment in the cache, None), or (None, the reason). The
+    environment has the interpreter's pinned packages, with these libraries; or the packages in `wanted`, in their
+    newest versions if it `is_fresh`, without those that have no wheel."""
     pins = pins_of(interpreter)
     if not os.path.exists(pins):
         return None, f"no {pins}: tools/update_pins makes it"
@@ -105,7 +105,7 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
     with _lock:
         made = _made.setdefault(folder, threading.Lock())
     with made:
-        # The newest versions of last time may not be those of today.
+        # The newest versions may have changed since the last run.
         is_there = os.path.exists(os.path.join(folder, "complete")) and not is_fresh
         if folder not in _reasons:
             _reasons[folder] = None if is_there else _make(interpreter, folder, install)
@@ -115,14 +115,14 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
 
 
 def make_editable(interpreter):
-    """Makes .venv for a person: as environment_of(), with an editable installation of this checkout, which
-    compiles what has changed when it is imported. Returns None, or why there is none."""
+    """Makes .venv for a developer: like environment_of(), with an editable installation of this checkout that
+    recompiles changes on import. Returns None, or why there is none."""
     with open(pins_of(interpreter), encoding="utf-8") as file:
         reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
     if reason:
         return reason
     status, output = pip(".venv/bin/python", "install", "--no-deps", "--no-index", "--no-build-isolation",
-                         # Silent: tests read what a module prints.
+                         # Silent, because tests read what a module prints.
                          "--config-settings=editable.rebuild=true", "--config-settings=editable.verbose=false",
                          "--config-settings=cmake.build-type=Debug", "--editable", ".")
     return output if status else None
@@ -133,7 +133,7 @@ def site_packages(folder):
 
 
 def with_ccache():
-    """What has CMake keep in the cache what it compiles, for other checkouts, too; nothing without ccache."""
+    """Returns settings that make CMake use the cache's ccache, shared with other checkouts; nothing without ccache."""
     if not shutil.which("ccache"):
         return {}
     return {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
@@ -142,9 +142,9 @@ def with_ccache():
 
 
 def install_package(python, *options, environment=()):
-    """Installs the checkout with pip alone, which builds in a new folder; `options` are pip's."""
+    """Installs the checkout using only pip, which builds in a new folder; `options` are pip's."""
     os.makedirs(".build", exist_ok=True)
-    # Within the checkout: from there its files have the same relative paths in each checkout.
+    # Within the checkout, so that its files have the same relative paths in each checkout.
     with tempfile.TemporaryDirectory(dir=".build") as folder:
         status, output = pip(python, "install", "--force-reinstall", "--no-deps", "--no-index",
                              "--no-build-isolation", "--config-settings=build-dir=" + folder, *options, ".",
@@ -154,20 +154,20 @@ def install_package(python, *options, environment=()):
 
 
 def run_file(interpreter, python, path, marks="", jit=False, only="", environment=()):
-    """The cases of one test file, which is run in a folder of its own; `marks` is an expression of
-    pytest's, `only` the rest of a node's name."""
+    """Returns the cases of one test file, run in a separate folder; `marks` is a pytest expression, `only` the rest of
+    a node's name."""
     name = os.path.splitext(os.path.basename(path))[0]
     label = "package{}:{}".format(" with the JIT" if jit else "", name)
     with tempfile.TemporaryDirectory() as folder:
         xml = os.path.join(folder, name + ".xml")
         environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS),
                            PYTHONDONTWRITEBYTECODE="1",
-                           # Or half of the processor's largest cache, in which PyPy's memory seems to grow.
+                           # Otherwise half of the processor's largest cache, and memory seems to grow.
                            PYPY_GC_NURSERY="4MB")
         if name not in NEEDS_NETWORK:
             environment["PIP_NO_INDEX"] = "1"
         if interpreter.info["gil_disabled"]:
-            # Otherwise a module that does not say that it needs no GIL brings it back.
+            # Otherwise a module that does not declare that it needs no GIL would enable it.
             environment["PYTHON_GIL"] = "0"
         if jit:
             environment["PYTHON_JIT"] = "1"
@@ -178,7 +178,7 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         found = results.cases_of_xml(xml, label) if os.path.exists(xml) else []
     for case in found:
         case.target = path
-    # 5: no test ran, which is so where the file itself is a skip. tests/package/conftest.py has more.
+    # 5: no test ran, which is the case if the whole file is a skip. See tests/package/conftest.py.
     explained = {0: True, 1: any(case.outcome == FAILED for case in found), 5: bool(found)}
     if not explained.get(status):
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
@@ -188,8 +188,8 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
 
 @contextlib.contextmanager
 def installed(folder, options):
-    """Gives the case of an installation of this checkout in an environment, which nothing else installs into
-    meanwhile: neither another part of this run nor another run on this machine."""
+    """Provides an environment in which this checkout is installed, and in which nothing else is installed meanwhile, by
+    another part of this run or another run on this machine."""
     with open(folder + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         mark = os.path.join(folder, "installed_by")
@@ -201,13 +201,13 @@ def installed(folder, options):
 
 
 def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newest=False, environment=()):
-    """Installs and runs the tests under one interpreter, all files but those `left_out`, or those that
-    are `chosen`, a node of pytest's each. What fails is run again, alone."""
+    """Installs the package and runs its tests under one interpreter: all files except those `left_out`, or the `chosen`
+    ones, each a pytest node. Failures are run again, alone."""
     wanted = [line for path in NEWEST for line in lines_of(path)] if newest else ()
     folder, reason = environment_of(interpreter, libraries, wanted, is_fresh=newest)
     if folder is None:
         return [Case("package", UNAVAILABLE, reason)]
-    # As users get it beside its libraries. Without optimisation it takes half as long to compile.
+    # As users get it together with its libraries. Without optimisation it compiles in half the time.
     options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
     with installed(folder, options) as installation:
         if installation.outcome != PASSED:
@@ -232,7 +232,7 @@ def _run_files(interpreter, folder, left_out, chosen, marks, environment):
     cases = [case for found in commands.pool.map(run_one, tests) for case in found]
 
     def again(case):
-        # label file.Class.test
+        # The label is file.Class.test
         only = "".join("::" + part for part in case.name.rpartition(" ")[2].split(".")[1:])
         return run_file(interpreter, python, case.target, jit="with the JIT" in case.name, only=only,
                         environment=environment)

@@ -1,5 +1,5 @@
-# What tools/preflight does once its programs are there: runs the checks, two at a time, and prints one
-# `outcome name: reason` a line, and more for what failed.
+# Implements tools/preflight once its programs are installed: runs the checks, two at a time, and prints one line
+# `outcome name: reason` for each, and more for failures.
 import concurrent.futures
 import os
 import re
@@ -17,7 +17,7 @@ SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 
 
 def program(variable):
-    """Where tools/setup has put a program of tools/pins/tools.txt, or an empty text."""
+    """Returns where tools/setup has installed a program of tools/pins/tools.txt, or an empty string."""
     return os.environ.get(variable, "")
 
 
@@ -28,7 +28,7 @@ def run(name, variable, *arguments):
 
 
 def clang_format(name):
-    """All C and C++ files, untracked ones included."""
+    """Checks all C and C++ files, including untracked ones."""
     listed = subprocess.run(
         # In a container the checkout often belongs to another user.
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *SOURCES],
@@ -46,7 +46,7 @@ def mypy(name):
 
 
 def clang_tidy(name):
-    """All headers: in one unit they take as long as some."""
+    """Checks all headers: in one unit they take no longer than a few."""
     return run(name, "PYTHON", "tools/clang_tidy") if program("CLANG_TIDY") else run(name, "CLANG_TIDY")
 
 
@@ -56,7 +56,7 @@ def docs(name):
 
 
 def tests(*paths):
-    """Python tests that need nothing built, and read the sources."""
+    """Runs Python tests that need no build and read the sources."""
     def check(name):
         path = os.pathsep.join(["tools", "tests/support", os.path.dirname(paths[0])])
         for test in paths:
@@ -69,7 +69,7 @@ def tests(*paths):
 
 
 def flags(name):
-    """The table of flags in docs/ABI.md: the test that compares it with the header, compiled alone."""
+    """Checks the table of flags in docs/ABI.md: compiles only the test that compares it with the header."""
     with tempfile.TemporaryDirectory() as folder:
         built = os.path.join(folder, "flags")
         case = checks.command(name, "c++", "-std=c++17", "-I.", "-isystem" + sysconfig.get_path("include"),
@@ -96,7 +96,7 @@ CHECKS = {
 
 def main():
     os.environ["PYTHON"] = sys.executable
-    # As a hook: git's own variables name its repository, which tests that make others must not touch.
+    # In a hook, git's own variables point to its repository, and tests that create others must not use it.
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         del os.environ[name]
     chosen = [name for name in CHECKS if re.search("".join(sys.argv[1:2]), name)]

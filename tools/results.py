@@ -1,5 +1,5 @@
-# Test cases and what became of them: reads Bazel's build events and JUnit files, decides what a failure
-# is, and prints the summary. Counts cases, not targets.
+# Test cases and their outcomes: reads Bazel's build events and JUnit files, decides what counts as a failure, and
+# prints the summary. Counts cases, not targets.
 import json
 import os
 import re
@@ -7,14 +7,14 @@ import urllib.parse
 from xml.etree import ElementTree
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-# Failed, and passed when it ran again alone.
+# Failed, and passed when it was run again alone.
 FLAKY = "flaky"
-# A part that cannot be set up here: a mirror, a package or an interpreter is missing.
+# This part cannot be set up here: a mirror, a package or an interpreter is missing.
 UNAVAILABLE = "unavailable"
 
-# Bazel's exit codes; the last one when no test has the tags asked for.
+# Bazel's exit codes; the last one means that no test has the requested tags.
 BUILD_FAILED, TESTS_FAILED, NO_TESTS = 1, 3, 4
-# Failures that mean the same however often they happen again: a case that shows one is not run again.
+# Failures that mean the same however often they recur: a case that shows one is not run again.
 FINAL = re.compile(
     r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
@@ -25,14 +25,14 @@ MOST_AGAIN = 10
 
 
 class Case:
-    """One test case: its outcome, the reason or message where there is one, and what it printed.
+    """One test case: its outcome, its reason or message if it has one, and its output.
 
-    `target` runs it again, unless it is final: then it fails for good."""
+    Running `target` repeats it, unless it is final: then it has failed for good."""
 
     def __init__(self, name, outcome, message="", log="", target="", is_final=False):
         self.name = name
         self.outcome = outcome
-        # One line: GoogleTest puts file and line above the reason.
+        # A single line: GoogleTest puts file and line above the reason.
         self.message = " ".join(message.split())[:240]
         self.log = log
         self.target = target
@@ -40,7 +40,7 @@ class Case:
 
 
 def cases_of_xml(path, target):
-    """The cases of one test.xml, written by GoogleTest, pytest, run_unittest.py or Bazel itself."""
+    """Returns the cases of one test.xml, written by GoogleTest, pytest, run_unittest.py or Bazel itself."""
     cases = []
     for element in ElementTree.parse(path).iter("testcase"):
         group, name = element.get("classname"), element.get("name")
@@ -53,7 +53,7 @@ def cases_of_xml(path, target):
             message, text = bad.get("message") or "", bad.text or ""
             cases.append(Case(full_name, FAILED, message or text, text or message, target))
         elif skipped is not None:
-            # Of a file that pytest could not import it is the text that says why.
+            # For a file that pytest could not import, the text contains the reason.
             message = skipped.get("message") or ""
             why = re.search(r"(?:Skipped|SkipTest): (.*?)['\"]?\)?$", skipped.text or "", re.DOTALL)
             cases.append(Case(full_name, SKIPPED, why[1] if why and message == "collection skipped" else message))
@@ -69,7 +69,7 @@ def _local_path(output):
 
 
 def cases_of_target(label, result):
-    """The cases of one testResult event."""
+    """Returns the cases of one testResult event."""
     cases, log = [], ""
     for output in result.get("testActionOutput", []):
         path = _local_path(output)
@@ -86,8 +86,8 @@ def cases_of_target(label, result):
     failed = [case for case in cases if case.outcome == FAILED]
     own_case = label + " " + label[2:].replace(":", "/")
     if not failed or failed[0].name == own_case:
-        # No case says why: it has crashed, or something was found at its end. Bazel's own test.xml has
-        # one case, the target: a script may just have failed.
+        # No case gives the reason: it crashed, or a fault was found at its end. Bazel's own test.xml has one case, the
+        # target: a script may have simply failed.
         is_script = bool(failed) and failed[0].message == "exited with error code 1"
         cases = [case for case in cases if case.outcome != FAILED]
         message = result.get("status", "no status") + ": " + (log.strip().splitlines() or ["no log"])[-1]
@@ -99,14 +99,14 @@ def cases_of_target(label, result):
 
 
 def cases_of_events(path, exit_code):
-    """All cases of one `bazel test --build_event_json_file=path`."""
+    """Returns all cases of one `bazel test --build_event_json_file=path`."""
     results, unbuilt = {}, set()
     with open(path, encoding="utf-8") as file:
         for line in file:
             event = json.loads(line)
             identity = event["id"]
             if "testResult" in event:
-                # A repeated attempt replaces the one before.
+                # A repeated attempt replaces the previous one.
                 results[identity["testResult"]["label"]] = event["testResult"]
             elif "targetCompleted" in identity:
                 if not event.get("completed", {}).get("success"):
@@ -122,20 +122,20 @@ def cases_of_events(path, exit_code):
 
 
 def _key(case):
-    # A failing subtest is a case of its own, with its parameters in parentheses.
+    # A failing subtest is a separate case, with its parameters in parentheses.
     return case.name.partition(" (")[0]
 
 
 def run_again(cases, again):
-    """Runs each failed case again, alone: again(case) gives the cases of that run. Green the second time
-    is FLAKY. What is final stays failed, and so do all where many failed."""
+    """Runs each failed case again, alone: again(case) returns the cases of that run. If it passes the second time, it
+    is FLAKY. Final failures stay failed, and so do all failures if there are many."""
     failed = [case for case in cases if case.outcome == FAILED and case.target and not case.is_final]
     if len(failed) > MOST_AGAIN:
         return
     for case in failed:
         ran = again(case)
         second = [found for found in ran if _key(found) == _key(case)]
-        # What it ends with has a name of its own.
+        # A fault found at its end is a case with another name.
         second += [found for found in ran if found not in second and found.outcome == FAILED and found.is_final]
         log = "\n".join(found.log or found.message for found in second) or "the case was not run"
         case.log += "\n\n== again, alone ==\n" + (log if any(
@@ -145,7 +145,7 @@ def run_again(cases, again):
 
 
 class Run:
-    """One part of a run: its name, its cases and its wall time."""
+    """One part of a run: its name, its cases and its wall-clock time."""
 
     def __init__(self, name, cases, seconds, is_kept=False):
         self.name = name
@@ -158,7 +158,7 @@ class Run:
         return sum(case.outcome == outcome for case in self.cases)
 
     def log(self):
-        """What there is to read about it, as text."""
+        """Returns the part's log as text."""
         lines = [f"{self.name}: {self.seconds:.0f} s"]
         for case in self.cases:
             lines.append(f"{case.outcome} {case.name}" + (f": {case.message}" if case.message else ""))
@@ -181,7 +181,7 @@ def _listed(title, runs, outcome):
 
 
 def summary(runs, interpreters, not_run, seconds, log_folder):
-    """Prints the tables; the last lines are the sum, alone, and what was left out."""
+    """Prints the tables; the last lines are the totals, alone, and what was left out."""
     print("\nInterpreters of this machine")
     for interpreter in interpreters:
         print(f"  {interpreter.label:28} {interpreter.executable}"
@@ -205,13 +205,13 @@ def summary(runs, interpreters, not_run, seconds, log_folder):
             if case.outcome == FLAKY:
                 print(f"FLAKY {case.name} [{run.name}]: both logs are in {log_of(log_folder, run.name)}")
             if case.outcome == PASSED:
-                # A run inside of this one, in a script.
+                # A run within this one, in a script.
                 for line in case.log.splitlines():
                     if line.startswith(("FLAKY ", "Not run: ")):
                         print(f"{line} [{run.name}]")
     total = {outcome: sum(run.count(outcome) for run in runs)
              for outcome in (PASSED, FAILED, SKIPPED, FLAKY, UNAVAILABLE)}
-    # A flaky case has passed, the second time.
+    # A flaky case has passed, at the second attempt.
     total[PASSED] += total.pop(FLAKY)
     if not total[UNAVAILABLE]:
         del total[UNAVAILABLE]
@@ -221,5 +221,5 @@ def summary(runs, interpreters, not_run, seconds, log_folder):
 
 
 def log_of(folder, name):
-    """Where the log of a part is."""
+    """Returns the path of a part's log."""
     return os.path.join(folder, re.sub(r"[^\w.]+", "_", name).strip("_") + ".log")

@@ -1,5 +1,5 @@
-# What tools/test does once the packages are there: makes the environments, runs the parts of the gate (or
-# more), holds their cases against tests/expected.toml, and prints what became of them.
+# Implements tools/test once the packages are installed: makes the environments, runs the parts of the gate (or more),
+# checks their cases against tests/expected.toml, and prints the results.
 import argparse
 import collections
 import os
@@ -23,7 +23,7 @@ started = time.monotonic()
 
 
 def progress(text):
-    # In one piece: there are two threads.
+    # In a single write: there are two threads.
     sys.stdout.write(f"[{time.monotonic() - started:4.0f} s] {text}\n")
     sys.stdout.flush()
 
@@ -47,7 +47,7 @@ def run_part(part):
 
 
 def run_all(plan, store, is_kept):
-    """Runs the parts, two at once, and gives their Runs in the order of the plan. A part for which is_kept()
+    """Runs the parts, two at once, and returns their Runs in the order of the plan. A part for which is_kept() is true
     is not run again if it has passed before."""
     found = {}
     waiting = {lane: collections.deque(part for part in plan if part.lane == lane)
@@ -69,8 +69,8 @@ def run_all(plan, store, is_kept):
                 progress(f"{part.name}: passed before, for the same {'files' if part.ignores else 'tree'}")
             found[part] = run
 
-    # Bazel runs one command at a time, so its parts do. When they are done, both take what is left. None in
-    # this thread, which a signal ends wherever it is.
+    # Bazel runs one command at a time, and so its parts run one at a time. When they are done, both workers take the
+    # remaining parts. None runs in this thread, because a signal may end it anywhere.
     for together in [("bazel", "package"), ("package",)], [("quiet",)]:
         threads = [threading.Thread(target=run_lane, args=lanes, daemon=True) for lanes in together]
         for thread in threads:
@@ -81,7 +81,7 @@ def run_all(plan, store, is_kept):
 
 
 def make_environments(usual, pypy):
-    """What pip installs is no part of a run: before it, for both at once."""
+    """Runs pip before the run, in both environments at once, so that it does not count as part of it."""
     progress("environments of the package's tests")
     threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, libraries))
                for interpreter, libraries in ((usual, package_tests.ALL), (pypy, ())) if interpreter]
@@ -130,7 +130,7 @@ def read_options():
 
 
 def plan_of(options, machine):
-    """(parts, what is not run on this machine)"""
+    """Returns (parts, what is not run on this machine)."""
     if options.arch:
         return list((parts.musl if options.arch == "musl" else parts.cross)(machine.usual)), []
     if options.python:
@@ -146,7 +146,7 @@ def plan_of(options, machine):
 
 
 def status(runs, is_full):
-    """What the process ends with. A gate that cannot look has not passed; of everything some may be missing."""
+    """Returns the exit status. A gate with missing parts has not passed; a full run may lack some."""
     bad = {FAILED} if is_full else {FAILED, UNAVAILABLE}
     outcomes = {case.outcome for run in runs for case in run.cases}
     return 1 if outcomes & bad or not outcomes & {PASSED, FLAKY} else 0
@@ -154,8 +154,8 @@ def status(runs, is_full):
 
 def main():
     options = read_options()
-    expected.entries()  # or it says what is wrong with the file
-    # With --arch tools/cross or tools/musl has made one.
+    expected.entries()  # raises if the file is wrong
+    # With --arch, tools/cross or tools/musl has made one.
     found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
              else interpreters.find(options.python))
     for each in found:
@@ -176,7 +176,7 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs all of it, but for results that Bazel keeps, and parts that say what they do not depend on.
+    # The gate runs everything, except for Bazel's cached results and parts that declare what they do not depend on.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None
@@ -187,7 +187,7 @@ def main():
 
 
 def main_that_can_be_cut():
-    """main(); what it has started ends with it."""
+    """Calls main(), and ends with it all processes that it has started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return main()

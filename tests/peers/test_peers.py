@@ -1,5 +1,5 @@
-"""bench/peers: the scripts run without the peers and say so, nothing wrong is measured, and a
-target that is missed is counted."""
+"""bench/peers: without the peers the scripts run and report that, wrong results are not measured, and missed
+targets are counted."""
 
 import contextlib
 import io
@@ -16,18 +16,18 @@ import peers
 import processes
 import run
 
-# On AArch64 the linker puts up to a page of 64 KB in front of the data, elsewhere one of 4 KB.
+# On AArch64 the linker inserts up to a page of 64 KB before the data, elsewhere one of 4 KB.
 PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
 def script(name, *arguments):
-    # Without site-packages: no peer is installed. The compiler is not to be instrumented.
+    # Without site-packages: no peer is installed. The compiler must not instrument.
     return processes.python("-S", os.path.join(peers.HERE, name), *arguments, check=False, together=True,
                             environment=processes.UNSANITIZED)[:2]
 
 
 def module(**functions):
-    """What check_equal accepts, with some functions replaced."""
+    """Returns a module that check_equal accepts, with some functions replaced."""
 
     def checked(types_of, function):
         def call(*arguments):
@@ -133,7 +133,7 @@ class Workshop(unittest.TestCase):
                     return stream.read()
 
             self.assertEqual(make("a"), "a")
-            self.assertEqual(make("a"), "a")  # made again it would be "aa"
+            self.assertEqual(make("a"), "a")  # if it were made again, it would be "aa"
             self.assertEqual(make("b"), "b")
             with self.assertRaises(peers.Unavailable):
                 shop.make(output, [sys.executable, "-S", "-c", "raise SystemExit(1)"], [text])
@@ -144,7 +144,7 @@ class ModuleCost(unittest.TestCase):
     def test_without_peers(self):
         with tempfile.TemporaryDirectory() as folder:
             found = os.path.join(folder, "found.json")
-            # Every signature once, and one twice.
+            # Every signature once, and one of them twice.
             status, said = script("module_cost.py", "--functions",
                                   str(len(module_text.SIGNATURES) + 1), "--rounds", "1",
                                   "--json", found)

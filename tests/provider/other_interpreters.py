@@ -1,5 +1,5 @@
-# Runs code in new interpreters, where the Python can make them from Python: what the tests of modules
-# that several interpreters load share.
+# Runs code in new interpreters, if this Python can create them from Python. Shared by the tests of modules
+# that several interpreters load.
 from collected import only_if
 
 try:
@@ -14,12 +14,12 @@ needs_interpreters = only_if(interpreters)
 
 
 def check_in_others(test, code, still):
-    """Runs `code` in three new interpreters, one after the other; `still()` after each of them must
-    find this one unharmed."""
+    """Runs `code` in three new interpreters, one after the other; after each of them `still()` must find this
+    interpreter unharmed."""
     for _ in range(3):
         interpreter = interpreters.create()
         try:
-            # 3.13 returns what went wrong, before it was raised.
+            # 3.13 returns the exception; earlier versions raised it.
             test.assertIsNone(interpreters.run_string(interpreter, code))
         finally:
             interpreters.destroy(interpreter)

@@ -1,5 +1,5 @@
-# Functions of buffers from Python: which objects are taken, what the function sees of them, that they
-# are given back on every way out, and what is said of all others.
+# Functions of buffers called from Python: which objects they accept, what the function sees of them, that buffers
+# are released on every path, and the errors for all other objects.
 import array
 import ctypes
 import gc
@@ -15,7 +15,7 @@ MODULES = (provider_buffers_17, provider_buffers_20)
 m = provider_buffers_17
 IS_PYPY = sys.implementation.name == "pypy"
 
-# Element: what memoryview calls it, two values, what has another type.
+# Element: memoryview's name for it, two values, and what has another type.
 ELEMENTS = {
     "bool": ("?", (False, True)),
     "b": ("b", (-128, 127)),
@@ -99,7 +99,7 @@ class Elements(unittest.TestCase):
 
     def test_no_elements(self):
         arrays = [array.array("d"), memoryview(array.array("d", [1]))[:0]]
-        if sys.version_info >= (3, 10):  # before, their items had no bytes
+        if sys.version_info >= (3, 10):  # earlier, their items had no bytes
             arrays.append((ctypes.c_double * 0)())
         for empty in arrays:
             self.assertEqual(m.last_d(empty), 0.0)
@@ -197,7 +197,7 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the buffer's items are not aligned to 8 bytes$"):
             m.norm(odd)
 
-    @only_if(not IS_PYPY)  # whose exceptions of C code have tracebacks
+    @only_if(not IS_PYPY)  # PyPy gives exceptions from C code a traceback
     def test_the_argument_is_named(self):
         with self.assertRaisesRegex(
             TypeError, r"^scale\(\) argument 'values': a buffer of 'd' items is needed, not 'int'$"
@@ -279,7 +279,7 @@ class Functions(unittest.TestCase):
 
 
 class GivenBack(unittest.TestCase):
-    """An array that is exported cannot grow."""
+    """While an array is exported, it cannot grow."""
 
     def setUp(self):
         self.values = array.array("d", [1, 2])
@@ -320,7 +320,7 @@ class GivenBack(unittest.TestCase):
                     pass
                 self.check()
 
-    @only_if(not IS_PYPY)  # whose arrays may be resized
+    @only_if(not IS_PYPY)  # PyPy's arrays may be resized
     def test_exported_during_the_call(self):
         with self.assertRaises(BufferError):
             view = memoryview(self.values)

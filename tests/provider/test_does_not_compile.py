@@ -1,5 +1,5 @@
-# What no Python caller could use, or consumers could not call safely, does not compile, and the
-# compiler says why in plain words. Each mistake is next to its correction, which compiles.
+# Code that no Python caller could use, or that consumers could not call safely, does not compile, and the
+# compiler gives the reason in plain words. Each mistake is next to its correction, which compiles.
 import os
 import sysconfig
 import tempfile
@@ -47,7 +47,7 @@ PREAMBLE = """
 
 
 def module_with(member):
-    """A module whose state has this member."""
+    """Returns a module whose state has this member."""
     return """
         struct state : typedcall::module_state { %s };
         long count() noexcept;
@@ -60,11 +60,11 @@ def def_of(function, arguments='"f"'):
         function, arguments)
 
 
-# Mistake, the words of the message, correction.
+# Mistake, words of the message, correction.
 CASES = {
     "char argument": (def_of("long f(char) noexcept;"), CONVERSIONS,
                       def_of("long f(signed char) noexcept;")),
-    # Which parameter it is: the compiler shows the instance.
+    # Which parameter it is: the compiler shows it in the template instance.
     "second argument": (def_of("long f(long, wchar_t, double) noexcept;"),
                         "parameter_number<2, wchar_t>",
                         def_of("long f(long, int, double) noexcept;")),
@@ -137,7 +137,7 @@ CASES = {
                  def_of("long f(long long) noexcept;")),
     "complex of integers": (def_of("long f(std::complex<int>) noexcept;"), CONVERSIONS,
                             def_of("long f(std::complex<float>) noexcept;")),
-    # It looks the same, but nobody has promised its layout.
+    # It looks the same, but its layout is not guaranteed.
     "complex of someone else's": (
         def_of("namespace own { namespace std { template <class T> struct complex {"
                " T a, b; T real() const; T imag() const; }; } }"
@@ -147,7 +147,7 @@ CASES = {
                            def_of("const char *f() noexcept;")),
     "function pointer": (def_of("long f(long (*)(long)) noexcept;"), CONVERSIONS,
                          def_of("long f(void *) noexcept;")),
-    # Two ABIs: a consumer asks for C's.
+    # Two ABIs: a consumer must ask for C's.
     "std::complex in a signature": (
         "const char *use() { return typedcall::signature_of<std::complex<double>()>::text; }",
         NO_CODE,
@@ -301,7 +301,7 @@ CASES = {
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, std::string()); }",
         "typedcall: boxed calls know bool",
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, \"x\"); }"),
-    # Nobody would own it.
+    # It would have no owner.
     "boxed call for text": (
         "bool use(PyObject *f, const char **r) { return typedcall::boxed_call(f, r); }",
         "typedcall: boxed calls know bool",
@@ -315,7 +315,7 @@ CASES = {
         module_with("int traverse(visitproc, void *) const noexcept { return 0; }")),
 }
 
-# Class types in angle brackets came with C++20; before, the compiler has its own words.
+# Class types as template arguments came with C++20; before, the compiler's own message appears.
 CASES_SINCE_20 = {
     "lambda in angle brackets": (
         "constexpr auto f = [](long x) noexcept { return x; };" + def_of(""), FUNCTION,
@@ -339,7 +339,7 @@ class DoesNotCompile(unittest.TestCase):
         header = os.path.join(folder.name, "preamble.h")
         with open(header, "w") as file:
             file.write(PREAMBLE)
-        # Precompiled once: a compiler spends its time on the headers.
+        # Precompiled once: most of the compile time goes into the headers.
         result = compiler(standard, "-x", "c++-header", header, "-o", header + ".gch")
         self.assertEqual((result.status, result.err), (0, ""))
 

@@ -1,5 +1,5 @@
-# What comes out of functions that raise, and that an error value without an exception is a result;
-# references to objects that are passed and returned.
+# Exceptions of functions that raise, and that an error value without an exception is a result; references to
+# objects that are passed and returned.
 import sys
 import unittest
 
@@ -76,7 +76,7 @@ class Exceptions(unittest.TestCase):
 
 
 class SetsAndReturns(unittest.TestCase):
-    """Functions that may throw, but set a Python exception and return as if nothing were."""
+    """Functions that may throw, but set a Python exception and return normally."""
 
     def test_numbers(self):
         for name in ("schar", "ulong", "float", "double", "bool"):
@@ -123,7 +123,7 @@ class Objects(unittest.TestCase):
 
     def test_new_object(self):
         fresh = m.new_list()
-        # What the name and the argument of getrefcount count for depends on the version.
+        # Whether the variable and getrefcount's argument count as references depends on the version.
         plain = []
         self.assertEqual(sys.getrefcount(fresh), sys.getrefcount(plain))
         self.assertIsNot(fresh, m.new_list())
@@ -140,7 +140,7 @@ class Objects(unittest.TestCase):
                 self.fail("nothing was raised")
         self.assertEqual(sys.getrefcount(value), before)
 
-    @only_if(not hasattr(sys, "gettotalrefcount"))  # it ends a debug build of CPython
+    @only_if(not hasattr(sys, "gettotalrefcount"))  # it aborts a debug build of CPython
     def test_null_without_exception(self):
         with self.assertRaises(SystemError):
             m.null_alone()

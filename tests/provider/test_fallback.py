@@ -1,5 +1,5 @@
-# What Python gets of functions that fall back: the value, what they throw, what otherwise<> gives, or
-# a ValueError. What consumers get is in fallback_entries_test.cc.
+# What Python gets from functions that fall back: the value, what they throw, the result of otherwise<>, or a
+# ValueError. fallback_entries_test.cc covers consumers.
 import inspect
 import math
 import sys
@@ -47,7 +47,7 @@ class WithoutAResult(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 f(-1)
             self.assertEqual(str(caught.exception), "no result for these arguments")
-        # By throwing, as a function that returns something to say so.
+        # Falling back by throwing gives the same message as by returning.
         for f in (m.root_that_throws, m.c_root_that_throws):
             with self.assertRaisesRegex(ValueError, "^no result for these arguments$"):
                 f(-11.0)

@@ -1,5 +1,5 @@
-# Names and defaults of parameters, also of those passed by name only: what goes where, CPython's own
-# words where a call does not fit, and what inspect and help see, compared with the same function in
+# Names and defaults of parameters, including keyword-only ones: which argument goes where, CPython's own messages
+# for calls that do not fit, and what inspect and help show, compared with the same function in
 # Python.
 import asyncio
 import inspect
@@ -79,7 +79,7 @@ def outcome(function, args, kwargs):
     try:
         return function(*args, **kwargs)
     except TypeError as error:
-        # 3.13 guesses what was meant.
+        # 3.13 adds a suggestion.
         return str(error).partition(". Did you mean")[0]
 
 
@@ -330,7 +330,7 @@ class Documentation(unittest.TestCase):
     def test_text(self):
         self.assertEqual(m.defaults.__doc__, "Documented.")
         self.assertIsNone(m.named.__doc__)
-        # inspect reads no name that is not ASCII.
+        # inspect cannot read names that are not ASCII.
         self.assertIsNone(m.unicode.__text_signature__)
         self.assertIsNone(m.unicode_offset.__text_signature__)
         self.assertEqual(m.own_text.__doc__, "Own.")
@@ -385,7 +385,7 @@ class Leaks(unittest.TestCase):
             loop = asyncio.new_event_loop()
             future = asyncio.Future(loop=loop)
             future.set_exception(TypeError(Odd()))
-            Raising.__index__ = future.result  # a C function: what it raises has no traceback
+            Raising.__index__ = future.result  # a C function: its exception has no traceback
             with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
                 m.optional(b=Raising())
             loop.close()

@@ -1,5 +1,5 @@
-# Numbers on their way through the generated wrappers: the limits of every integer type, what counts
-# as an int or a float, and how many arguments there may be.
+# Numbers passing through the generated wrappers: the limits of every integer type, what counts as an int or a
+# float, and how many arguments a function may have.
 import ctypes
 import decimal
 import fractions
@@ -10,7 +10,7 @@ import unittest
 
 import provider_numbers as m
 
-# Name, bits, signed; the widths are those of 64-bit Linux.
+# Name, bits, signed; widths as on 64-bit Linux.
 INTEGERS = [
     ("schar", 8, True), ("uchar", 8, False), ("short", 16, True), ("ushort", 16, False),
     ("int", 32, True), ("uint", 32, False), ("long", 64, True), ("ulong", 64, False),

@@ -1,5 +1,5 @@
-# Which of several functions a call reaches: the exact type, then a base class, then what can be
-# converted, in the table's order; and what happens to numbers that fit nowhere.
+# Which of several functions a call reaches: the exact type, then a base class, then conversions, in the table's
+# order; and what happens to numbers that fit none.
 import array
 import decimal
 import sys
@@ -26,7 +26,7 @@ class Index:
 
 
 def raises(method, error):
-    """An object whose `method` raises `error`."""
+    """Returns an object whose `method` raises `error`."""
     def run(self, *args):
         raise error
     return type("Raises", (), {method: run})()
@@ -34,11 +34,11 @@ def raises(method, error):
 
 class Order(unittest.TestCase):
     def test_a_python_float_is_a_double(self):
-        """So that Python has the digits that a consumer of `d->d` has."""
+        """So Python gets the same digits as a consumer of `d->d`."""
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
-        # An int is neither: the first that it can be converted to.
+        # An int is neither: it takes the first type that it can be converted to.
         self.assertEqual(m.single_then_double(3), 1.5)
 
     def test_exact(self):
@@ -71,7 +71,7 @@ class Order(unittest.TestCase):
                          m.object_or_int):
             self.assertEqual(function(Index(1)), INT, function.__name__)
         with self.assertRaises(OverflowError):
-            m.float_then_int(Index(2 ** 70))  # and no float
+            m.float_then_int(Index(2 ** 70))  # not converted to float
         for base, method in ((float, "__index__"), (str, "__index__"), (complex, "__float__")):
             value = type("Both", (base,), {method: lambda self: 1})()
             self.assertEqual(m.int_or_object(value), OBJECT, base)
@@ -87,10 +87,10 @@ class Order(unittest.TestCase):
         self.assertEqual((m.int_or_array(Array("l", [1])), m.int_or_array(3)), (INT, INT))
 
     def test_better_in_one_argument(self):
-        """The worst arguments are as good, and the first overload is as good in none."""
+        """The worst arguments are equally good, and the first overload is equally good in none."""
         for args, expected in (((1, 1), 1), ((True, 1), 1), ((1, True), 1), ((1, 1.0), 1), ((1.0, 1), 3), ((1.0, 1.0), 2)):
             self.assertEqual(m.floats_then_mixed(*args), expected, args)
-        # An int that is too large for the best one is not made floating by the others.
+        # An int that is too large for the best overload must not be made floating by the others.
         with self.assertRaises(OverflowError):
             m.floats_then_mixed(2 ** 70, 1)
 
@@ -177,7 +177,7 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # That the second argument becomes a float is as always: it is not the one out of range.
+        # The second argument becomes a float as always: it is not the one out of range.
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
         with self.assertRaises(OverflowError):
@@ -200,7 +200,7 @@ class Overflow(unittest.TestCase):
                 call(2 ** 70, 2)
 
     def test_every_argument_that_is_out_of_range(self):
-        # Neither is made floating, whichever is looked at first; the last overload takes them.
+        # Neither is made floating, whichever is checked first; the last overload takes them.
         for args in ((300, 400), (3, 400), (Index(300), 400), (300, Index(400)), (3, Index(400))):
             self.assertEqual(m.narrow_pair(*args), INT)
         self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
@@ -226,7 +226,7 @@ class Overflow(unittest.TestCase):
         self.assertEqual(m.complex_or_object(Index(2 ** 1000)), COMPLEX)
 
     def test_nothing_pending_after_success(self):
-        # A pending exception would surface in the next call that looks for one.
+        # A pending exception would surface in the next call that checks for one.
         self.assertEqual(m.widths(2 ** 40), WIDE)
         self.assertEqual([m.widths(x) for x in (2 ** 40, 1)], [WIDE, NARROW])
 
@@ -298,7 +298,7 @@ class Refusals(unittest.TestCase):
             m.float_then_object(Int(1))
         self.assertEqual(m.float_then_int(Int(1)), INT)
 
-    @only_if(sys.version_info >= (3, 12))  # which has __buffer__
+    @only_if(sys.version_info >= (3, 12))  # for __buffer__
     def test_exceptions_of_buffers(self):
         for error in (KeyboardInterrupt, TypeError, ValueError, LookupError, MemoryError):
             for function in (m.doubles_or_object, m.doubles_or_floats, m.floats_or_doubles):
@@ -306,7 +306,7 @@ class Refusals(unittest.TestCase):
                 with self.assertRaises(error) as caught:
                     function(raises("__buffer__", mine))
                 self.assertIs(caught.exception, mine)
-        # That is how an exporter says that it has no such memory.
+        # An exporter without such memory raises this.
         self.assertEqual(m.doubles_or_object(raises("__buffer__", BufferError("no"))), OBJECT)
 
     def test_exporters_that_refuse(self):
@@ -333,4 +333,4 @@ class Refusals(unittest.TestCase):
                         pass
 
         leaks.check(use, 100, warm_up=1, unchanged=values)
-        values[1].append(2.0)  # BufferError if one were still exported
+        values[1].append(2.0)  # raises BufferError if one is still exported

@@ -1,4 +1,4 @@
-# Modules with defs that cannot be made right do not import, and say why.
+# Modules whose defs cannot be created do not import, and give the reason.
 import importlib
 import sys
 import unittest

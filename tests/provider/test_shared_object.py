@@ -1,5 +1,5 @@
-# Several modules in one shared object, and a module of several files: each has its own translator of
-# exceptions, in whatever order they are imported.
+# Several modules in one shared object, and a module in several files: each has its own exception translator, in
+# every import order.
 import importlib.machinery
 import importlib.util
 import itertools

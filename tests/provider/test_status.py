@@ -1,5 +1,5 @@
-# Errors by status, stated by the provider or made from C++ exceptions; exceptions of a module's own;
-# and calls during which other threads run.
+# Errors by status, declared by the provider or made from C++ exceptions; exceptions defined by a module; and calls
+# during which other threads run.
 import array
 import threading
 import unittest
@@ -62,7 +62,7 @@ class Status(unittest.TestCase):
 
     def test_overloads(self):
         self.assertEqual(m.first_of_two(1), 1.0)
-        # As Python passes and gets them.
+        # As Python passes and receives them.
         with self.assertRaisesRegex(TypeError, "it offers 'l->d', 'l->Zd'"):
             m.first_of_two("x")
 
@@ -103,7 +103,7 @@ class OwnExceptions(unittest.TestCase):
 
     def test_left_alone(self):
         with self.assertRaisesRegex(RuntimeError, "unknown"):
-            m.throw_own(1)  # the translator set nothing
+            m.throw_own(1)  # the translator has set no exception
         with self.assertRaisesRegex(RuntimeError, "unknown"):
             m.throw_own(2)
         with self.assertRaisesRegex(IndexError, "standard"):

@@ -1,5 +1,5 @@
-# Two modules whose functions have the same names and types: each offers its own functions, however
-# their symbols are visible, and one module's consumer can call the other's.
+# Two modules whose functions have the same names and types: each offers its own functions, whatever the
+# visibility of their symbols, and one module's consumer can call the other's.
 import unittest
 
 import provider_twin_1 as one

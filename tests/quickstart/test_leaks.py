@@ -1,5 +1,5 @@
-"""Importing, using and dropping the quickstart modules a thousand times leaks nothing: no reference,
-no block of memory, no row of the side table."""
+"""Importing, using and dropping the quickstart modules a thousand times leaks nothing: no references, no memory
+blocks, no rows of the side table."""
 
 import importlib
 import math
@@ -16,8 +16,8 @@ MODULES = (
     "quickstart_measure",
 )
 CYCLES = 1000
-# A leak shows as CYCLES or more. References are exact but for what the interpreter itself keeps; the
-# count of memory blocks wanders by hundreds with its free lists.
+# A leak shows as CYCLES or more. References are exact except for those that the interpreter itself keeps; the
+# number of memory blocks varies by hundreds with its free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 

@@ -1,5 +1,5 @@
-"""The quickstart example: its modules behave as Python functions, its tags are found, its consumer
-takes the unboxed way where there is one, and its instruments see what differs."""
+"""The quickstart example: its modules behave as Python functions, its tags are found, its consumer calls unboxed
+where it can, and its instruments notice differences."""
 
 import inspect
 import math

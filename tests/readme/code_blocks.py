@@ -1,18 +1,18 @@
-"""The code blocks of the project's pages, and how each is tested. The one owner of what a fence and
-a comment above it mean:
+"""The code blocks of the project's pages, and how each is tested. Only this file defines what a fence and a comment
+above it mean:
 
-    <!-- test: file NAME -->       the block is a file of the page's folder: later blocks use it
-    <!-- test: output -->          what the last command printed; `...` stands for any text
+        <!-- test: file NAME -->       the block is a file in the page's folder, which later blocks use
+        <!-- test: output -->          the output of the last command; `...` stands for any text
     <!-- test: around
     code, with a line `@@` in place of the block, and ROOT for the repository
-    -->                            the block is a fragment: this is its surroundings
-    <!-- test: needs NAME ... -->  the block is left out without these modules or programs
+        -->                            the block is a fragment, and this surrounds it
+        <!-- test: needs NAME ... -->  the block is skipped without these modules or programs
     <!-- test: not run: REASON --> counted by the tests
 
-and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these
-(but `cpython` and `pypy` are interpreters, and there is no test of the page under others). Without a comment a `c` or `cpp` block is
-compiled, a `python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. Behind
-`print(...)` or a command a comment, three spaces away, is what it prints."""
+and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these (but `cpython` and `pypy`
+are interpreters, and under others the page has no test). Without a comment, a `c` or `cpp` block is compiled, a
+`python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. A comment after `print(...)` or a
+command, three spaces away, is its expected output."""
 import contextlib
 import doctest
 import importlib.util
@@ -26,16 +26,16 @@ import sys
 import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "support"))  # for the package's tests, which run pages by themselves
+sys.path.append(str(ROOT / "tests" / "support"))  # for the package's tests, which run pages directly
 import processes  # noqa: E402
 
 FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
 COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
-#: Their blocks are tested as they are; blocks in other languages are files, output or not run.
+#: Blocks in these languages are tested as they are; others are files, output or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
 IMPLEMENTATIONS = ("cpython", "pypy")
-#: Of the environment of the interpreter that runs this.
+#: From the environment of the interpreter that runs this.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
 
@@ -69,13 +69,13 @@ class Block:
 
 
 def pages():
-    """The pages whose blocks are tested, from the root; ABI.md says what tests/abi asserts."""
+    """Returns the pages whose blocks are tested, relative to the root; tests/abi covers what ABI.md says."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [path for path in found if path.exists()]
 
 
 def blocks(path):
-    """The fenced blocks of a page in their order, without Sphinx's directives."""
+    """Returns the fenced blocks of a page in order, without Sphinx directives."""
     return blocks_of(path.read_text(encoding="utf-8"), path.relative_to(ROOT))
 
 
@@ -96,12 +96,12 @@ def _needs(path):
 
 
 def is_for_this_python(path):
-    """Or is the page for another implementation?"""
+    """False if the page is for another implementation."""
     return all(name == sys.implementation.name for name in _needs(path) if name in IMPLEMENTATIONS)
 
 
 def missing(path):
-    """What the page needs and is not here, or an empty text."""
+    """Returns what the page needs and is missing here, or an empty string."""
     return missing_of(_needs(path))
 
 
@@ -117,7 +117,7 @@ def missing_of(names):
 
 
 def commands(text):
-    """(command, what it prints or None) of each line."""
+    """Returns (command, expected output or None) for each line."""
     for line in re.sub(r"\\\n\s*", "", text).splitlines():
         command, _, expected = line.partition("   #")
         if command.strip() and not command.startswith("#"):
@@ -125,7 +125,7 @@ def commands(text):
 
 
 def library_flags():
-    """Include paths of the binding libraries that are installed."""
+    """Returns the include paths of the installed binding libraries."""
     flags = []
     for name, call in (("pybind11", "get_include"), ("nanobind", "include_dir")):
         if importlib.util.find_spec(name) is not None:
@@ -134,8 +134,8 @@ def library_flags():
 
 
 class Folder:
-    """Where the blocks of one page are run: its folder and its environment. `flags` are for the
-    compiler, `include_root` is what `-I.` stands for."""
+    """Where the blocks of one page run: a folder and an environment. `flags` are for the compiler, `include_root`
+    replaces the folder in `-I.`."""
 
     def __init__(self, folder, flags=(), include_root=ROOT):
         self.folder = pathlib.Path(folder)
@@ -145,7 +145,7 @@ class Folder:
         self.scope = {"__name__": "__main__"}
         programs = self.folder / "bin"
         programs.mkdir()
-        # The pages name the usual interpreter; here it is the one under test.
+        # The pages use the interpreter's usual name; here that is the one under test.
         includes = " ".join("-I" + shlex.quote(path) for path in sorted(
             {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}))
         for name, script in [("python", 'exec %s "$@"' % shlex.quote(sys.executable)),
@@ -155,11 +155,11 @@ class Folder:
             (programs / name).write_text("#!/bin/sh\n%s\n" % script)
             (programs / name).chmod(0o755)
         path = [str(programs), PROGRAMS, os.environ.get("PATH", "")]
-        # A sanitizer that is loaded ahead is for this process alone.
+        # A preloaded sanitizer is for this process only.
         self.environment = dict(processes.UNSANITIZED, PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
 
     def run(self, block):
-        """AssertionError if the block does not do what it says."""
+        """Raises AssertionError if the block does not do what it promises."""
         if block.reason is not None or missing_of(block.needs):
             return
         if block.is_output:
@@ -216,7 +216,7 @@ class Folder:
 
     @contextlib.contextmanager
     def importing(self):
-        """Modules of the page's folder can be imported, and are forgotten afterwards."""
+        """Makes modules in the page's folder importable, and forgets them afterwards."""
         sys.path.insert(0, str(self.folder))
         importlib.invalidate_caches()
         try:

@@ -1,5 +1,5 @@
-"""What comments and documents cite is there: files and folders of the repository, sections of
-docs/ABI.md, and functions that docs/ABI.md names."""
+"""What comments and documents cite exists: files and folders of the repository, sections of docs/ABI.md, and
+functions that docs/ABI.md names."""
 import ast
 import io
 import os
@@ -11,7 +11,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 ROOMS = ("core", "typedcall", "tests", "tools", "examples", "bench", "docs", "bazel")
 KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
-# Other people's files, and files that are made.
+# Other projects' files, and generated files.
 ELSEWHERE = {
     "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "duckdb_extension.h", "hello.cc", "loop.py", "natives.h", "typedcall_provider.h",
     "typedcall_python_config.h", "version.bzl", "typedcall/include",
@@ -24,7 +24,7 @@ CITED = re.compile(r"(?<![\w/.*$<{\[%%@-])(%s|%s)(?![(*])" % (_IN_A_ROOM, _WITH_
 
 
 def repository_files():
-    """Paths from the root, without what was built."""
+    """Returns paths relative to the root, without build products."""
     for folder, folders, names in os.walk(ROOT):
         here = os.path.relpath(folder, ROOT)
         folders[:] = [name for name in folders if not name.startswith((".", "bazel-"))
@@ -36,7 +36,7 @@ def repository_files():
 
 
 def python_words(text):
-    """Comments and docstrings."""
+    """Returns comments and docstrings."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     yield from (token.string for token in tokens if token.type == tokenize.COMMENT)
     for node in ast.walk(ast.parse(text)):
@@ -45,7 +45,7 @@ def python_words(text):
 
 
 def words(path, text):
-    """The parts of a file that are for people."""
+    """Returns the parts of a file that are written for people."""
     if path.endswith(".md"):
         return [re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)]
     if path.endswith(".py"):
@@ -77,18 +77,18 @@ class Repository(unittest.TestCase):
             return True
         if "/" not in cited and cited in self.names:
             return True
-        # The package's files are called as they are installed, too.
+        # The package's files are also cited by their installed names.
         installed = re.sub(r"^typedcall/", "typedcall/python/typedcall/", cited)
         beside = os.path.join(os.path.dirname(citing), cited)
         return any(os.path.exists(os.path.join(ROOT, path)) for path in (cited, installed, beside))
 
     def missing(self, path, text):
-        """(what is cited, from where) of everything that is not there."""
-        # The files that a page has its reader write: tests/readme/code_blocks.py.
+        """Returns (citation, citing file) for everything that does not exist."""
+        # Files that a page tells its reader to write: tests/readme/code_blocks.py.
         written = set(re.findall(r"<!-- test: file (\S+) -->", text))
         for part in words(path, text):
             for cited in CITED.findall(part):
-                # NAME stands for any.
+                # NAME stands for any name.
                 is_any = re.search(r"(?<![A-Z])NAME(?![A-Z])", cited)
                 if not is_any and cited not in written and not self.is_there(cited, path):
                     yield cited, path

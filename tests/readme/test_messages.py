@@ -1,5 +1,5 @@
-"""The messages that docs/how-to/troubleshooting.md explains are those of the sources. A heading has the text
-that a person sees, in quotes, with `...` where names differ."""
+"""The messages that docs/how-to/troubleshooting.md explains exist in the sources. A heading contains the message that
+users see, in quotes, with `...` for names that vary."""
 import ast
 import os
 import re
@@ -8,7 +8,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "how-to", "troubleshooting.md")
 HEADING = re.compile(r"(?m)^### (.*)$\n(?:<!-- message of: (.*?) -->\n)?")
-# A C string, with those behind it; of the preprocessor the whole line.
+# A C string with adjacent ones; for the preprocessor, the whole line.
 C_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*\\?\s*"(?:[^"\\\n]|\\.)*")*')
 C_ERROR = re.compile(r"(?m)^\s*#\s*(?:error|warning)\s+((?:.*\\\n)*.*)$")
 TABLE = re.compile(r"(?m)^\| it says \|.*\n\|---.*\n((?:\|.*\n)+)")
@@ -16,7 +16,7 @@ HOLE = "\0"
 
 
 def texts_of_python(text):
-    """The texts in a Python file, those of an f-string with holes."""
+    """Returns the strings in a Python file; f-strings have gaps."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(each.value if isinstance(each, ast.Constant) else HOLE for each in node.values)
@@ -33,7 +33,7 @@ def texts_of_c(text):
 
 
 def texts_of_sources():
-    """All that the project's code may say."""
+    """Returns all messages that the project's code may contain."""
     found = []
     for room in ("core", "typedcall"):
         for folder, _, names in os.walk(os.path.join(ROOT, room)):
@@ -47,7 +47,7 @@ def texts_of_sources():
 
 
 def messages(page):
-    """(message, whose it is if not ours) of each heading, and of each row of a table of messages."""
+    """Returns (message, its origin if not ours) for each heading, and each row of a table of messages."""
     for heading, owner in HEADING.findall(page):
         for message in re.findall(r'"([^"]*)"', heading) or [""]:
             yield message, owner
@@ -57,13 +57,13 @@ def messages(page):
 
 
 def pieces(message):
-    """What stands in one text of a source: between names that differ, in whole words."""
+    """Returns the parts of a message that are in one string of a source: between varying names, in whole words."""
     found = [re.sub(r"^\W+|\W+$", "", each) for each in message.split("...")]
     return [each for each in found if len(each) > 3]
 
 
 def missing_of(message, texts):
-    """The pieces of a message that no source has. One of them is long enough to stand for it."""
+    """Returns the pieces of a message that no source has. At least one piece must be long enough to be specific."""
     found = pieces(message)
     if not any(len(each) > 9 and " " in each for each in found):
         return [message + " (too short to be found by)"]

@@ -1,4 +1,4 @@
-"""The registry, docs/reference/slot-ids.md, has the registrars and IDs that core/slot_id.h has, and only these."""
+"""The registry, docs/reference/slot-ids.md, lists exactly the registrars and IDs of core/slot_id.h."""
 import os
 import re
 import unittest

@@ -1,7 +1,7 @@
-# Runs Python code in a process of its own, where nobody has imported anything of ours yet.
+# Runs Python code in a separate process, where none of our modules has been imported yet.
 import processes
 
 
 def run(code):
-    """What the process printed; a failure if it did not end well."""
+    """Returns the process's output; fails if it did not succeed."""
     return processes.python("-X", "faulthandler", code=code, together=True, timeout=120).out

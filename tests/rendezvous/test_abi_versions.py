@@ -1,11 +1,11 @@
-# Modules of other versions of the ABI, in both import orders: a newer minor version's installer and an older
-# reader work together with this tree's, another major version gives an ImportError that says so.
+# Modules with other versions of the ABI, in both import orders: a newer minor version's installer and an older
+# reader work together with this tree's; another major version gives an ImportError with the reason.
 import unittest
 
 import abi_probe
 from fresh_process import run
 
-# One metaclass, each finds the other's slots and rows, classes of both.
+# There is one metaclass; each finds the other's slots and rows, in classes of both.
 WORK_TOGETHER = """
 assert one.metaclass() is two.metaclass() is type(one.Type) is type(two.Type)
 assert one.interface() == two.interface() == abi_probe.peek()
@@ -25,7 +25,7 @@ assert two.row(key) is None and two.row(two.key) == idea
 
 class Minors(unittest.TestCase):
     def check(self, faked, idea, expected):
-        """`faked` first: its interface stays; `faked` second: the real one stays."""
+        """If `faked` comes first, its interface stays; if it comes second, the real one stays."""
         run("""
 import sys, abi_probe
 import %s as two

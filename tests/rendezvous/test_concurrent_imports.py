@@ -1,6 +1,6 @@
-# Both providers are imported by many threads at once, in fresh processes: whoever wins, there is
-# one metaclass. So that the threads really meet inside the import, every garbage collection hands
-# the GIL over, and every allocation collects.
+# Many threads import both providers at once, in new processes: whichever wins, there is one metaclass. To make the
+# threads really meet inside the import, every garbage collection releases the GIL, and every allocation
+# collects.
 import os
 import sys
 import unittest
@@ -71,6 +71,6 @@ print(len(pauses))
 class ConcurrentImports(unittest.TestCase):
     def test_threads(self):
         pauses = sum(int(run(CODE % seed)) for seed in range(TIMES))
-        # Since 3.12 collections wait until a C function has returned: nothing comes in between.
+        # Since 3.12, collections wait until a C function has returned, so nothing can intervene.
         if sys.version_info < (3, 12):
             self.assertGreater(pauses, 0, "the threads never met")

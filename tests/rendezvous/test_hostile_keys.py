@@ -1,5 +1,5 @@
-# Dictionaries whose keys run code when they are compared, while a module imports the interface from
-# them: nothing may be used that this code has let go. Each case crashed once.
+# Dictionaries whose keys run code when they are compared, while a module imports the interface from them: no object
+# may be used that this code has freed. Each case used to crash.
 import unittest
 
 from fresh_process import run

@@ -1,6 +1,6 @@
-# Subinterpreters that import both providers: each has a metaclass, an interface and rows of its
-# own, and leaves the others' alone, also when several of them live and end in any order. On 3.12
-# and 3.13 these interpreters have a GIL each.
+# Subinterpreters that import both providers: each has its own metaclass, interface and rows, and does not affect
+# the others, even if several live at once and end in any order. On 3.12 and 3.13 each of these interpreters has
+# its own GIL.
 import gc
 import sys
 import unittest

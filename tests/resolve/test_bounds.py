@@ -1,5 +1,5 @@
-"""Tables of several entries under options for which the array of one that their struct declares has
-one element: nobody indexes it."""
+"""Tables of several entries with compiler options that take the declared array of one entry literally: no code
+indexes it."""
 import os
 import platform
 import re
@@ -12,17 +12,17 @@ import unittest
 import processes
 
 CC = os.environ["CC"]
-# The test's own sanitizers are not for compilers, nor for interpreters that load what they made.
+# The test's own sanitizers must not affect compilers, nor interpreters that load their output.
 ENVIRONMENT = processes.UNSANITIZED
 SOURCE = os.path.join("tests", "resolve", "bounds.cc")
-# What starts programs of another processor: tools/cross.
+# Starts programs for another processor: tools/cross.
 RUN_UNDER = os.environ.get("TYPEDCALL_RUN_UNDER", "").split()
-# The first is gcc's. The second both know, from 13 and 16 on, but no g++ heeds it in C++ so far.
+# The first is gcc's. Both know the second, from 13 and 16 on, but no g++ obeys it in C++ so far.
 OPTIONS = {"bounds-strict": ["-fsanitize=bounds-strict"],
            "strict-flex-arrays": ["-fsanitize=bounds", "-fstrict-flex-arrays=3"]}
 COMPILERS = {os.path.realpath(compiler): compiler
              for compiler in map(shutil.which, (CC, "gcc", "clang")) if compiler}
-# Indexes an array of one as nobody may: a compiler that says nothing of it, sees nothing here.
+# Indexes an array of one illegally: a compiler that does not report this cannot find faults here.
 CANARY = """
 struct entry { const char *signature; unsigned long flags; void *funcptr; };
 struct table { long count; entry entries[1]; };
@@ -41,7 +41,7 @@ def run(command, paths=()):
 
 
 def runtime_of(compiler):
-    """What clang needs beside: it leaves the runtime to the program that loads a shared object."""
+    """Returns clang's extra options: it leaves the runtime to the program that loads a shared object."""
     library = "libclang_rt.ubsan_standalone-%s.so" % platform.machine()
     path = run([compiler, "-print-file-name=" + library]).out.strip()
     found = os.path.isabs(path)  # gcc has none, and repeats the name
@@ -54,7 +54,7 @@ class Bounds(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def blindness(self, compiler, options):
-        """Why the compiler cannot see the fault with these options; nothing if it can."""
+        """Returns why the compiler cannot see the fault with these options, or "" if it can."""
         source, program = (os.path.join(self.folder, name) for name in ("canary.cc", "canary"))
         with open(source, "w", encoding="utf-8") as file:
             file.write(CANARY)
@@ -62,12 +62,12 @@ class Bounds(unittest.TestCase):
         if made.status != 0:
             return "cannot use them"
         ended = run([*RUN_UNDER, program])
-        self.assertIn(ended.status, (0, 1), ended.out)  # else it has not run
+        self.assertIn(ended.status, (0, 1), ended.out)  # otherwise it did not run
         return "" if SEEN in ended.out else "sees nothing with them"
 
     def found(self, compiler, options):
-        """What is said of a program that loads the module compiled so. Other arrays of one, such as
-        those of core/, are not the matter here."""
+        """Returns the reports about a program that loads the module compiled this way. Other arrays of one, such as
+        those in core/, do not matter here."""
         module = os.path.join(self.folder, "bounds.so")
         done = run([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror",
                     *options, *runtime_of(compiler), "-I.", "-isystem", sysconfig.get_paths()["include"],
@@ -84,7 +84,7 @@ class Bounds(unittest.TestCase):
         for compiler in (each for each, reason in blind.items() if not reason):
             with self.subTest(compiler):
                 self.assertEqual(self.found(compiler, options), [])
-                # Else nothing would be seen here.
+                # Otherwise no fault would be seen here.
                 self.assertIn(SEEN, "".join(self.found(compiler, [*options, "-DINDEXED"])))
         if all(blind.values()):
             self.skipTest(" ".join(options) + ": " + ", ".join(map(" ".join, blind.items())))
@@ -96,8 +96,8 @@ class Bounds(unittest.TestCase):
         self.check("strict-flex-arrays")
 
     def test_one_of_them_is_seen_by_the_compiler_of_this_build(self):
-        """Skips that meet would be a pass of nothing. clang before 16 has no eye for it: then gcc's
-        must do."""
+        """If both options were skipped, nothing would be tested. clang before 16 does not report this: then gcc
+        must."""
         compilers = [compiler for compiler in map(shutil.which, (CC, "gcc")) if compiler]
         self.assertTrue(any(not self.blindness(compiler, options)
                             for compiler in compilers for options in OPTIONS.values()))

@@ -1,4 +1,4 @@
-"""A consumer has the interface and not the providers' half: what one resolve<double(double)> weighs."""
+"""A consumer contains the interface but not the providers' half: the size of one resolve<double(double)>."""
 import os
 import platform
 import sys
@@ -15,13 +15,13 @@ class Consumer(unittest.TestCase):
         for level in ("-O2", "-Os", "-O3"):
             with self.subTest(level=level), tempfile.TemporaryDirectory() as folder:
                 made = weight.consumer(os.getcwd(), folder, level)
-                # An instruction of AArch64 takes four bytes.
+                # An AArch64 instruction takes four bytes.
                 self.assertLessEqual(made[".text"], 22000 if platform.machine() == "aarch64" else 20000)
                 self.assertLessEqual(made[".bss"], 1000)
 
 
 class Headers(unittest.TestCase):
-    # Seconds depend on the machine: these are the headers that take most of them.
+    # Times depend on the machine; these are the headers that take longest.
     HEAVY = {"complex", "functional", "iostream", "map", "memory", "mutex", "sstream"}
 
     def test_include_no_heavy_ones(self):

@@ -1,5 +1,5 @@
-# SEP 200's own example, built as C99 and as C++17: a static type, a static subclass of it, and what
-# Python code derives from them.
+# SEP 200's own example, built as C99 and as C++17: a static type, its static subclass, and the classes that Python
+# code derives from them.
 import sys
 import typing
 import unittest
@@ -61,9 +61,9 @@ class Example(unittest.TestCase):
             for ordinary in (5, None, "a", [], object(), m.Provider, type(m.Provider), m):
                 self.assertIsNone(m.call(ordinary))
 
-    @only_if(sys.version_info >= (3, 10))  # with which the match statement came
+    @only_if(sys.version_info >= (3, 10))  # for the match statement
     def test_match_statements_bind_as_ever(self):
-        """SEP 200's flag bit would have told `match` that one positional pattern is allowed."""
+        """SEP 200's flag bit would tell `match` that one positional pattern is allowed."""
         scope = {"Provider": sep200_example.Provider}
         exec("def f(x):\n match x:\n  case Provider(y): return y\n", scope)
         with self.assertRaisesRegex(TypeError, "accepts 0 positional sub-patterns"):

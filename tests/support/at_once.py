@@ -1,10 +1,10 @@
-"""One way to call a function in several threads at once."""
+"""Calls a function in several threads at once."""
 import threading
 
 
 def at_once(function, arguments):
-    """Calls `function` with each of these tuples in a thread of its own, all of which begin together. Returns the
-    results in their order, and raises what the first thread that raised did."""
+    """Calls `function` with each of these tuples in a separate thread; all threads start together. Returns the results
+    in order, or raises the exception of the first thread that raised."""
     barrier, results, errors = threading.Barrier(len(arguments)), [None] * len(arguments), []
 
     def run(place):

@@ -1,13 +1,13 @@
-"""Cases of another runtime, which are not there at all: what a skip reports is what the machine could
-have and does not, such as a library. For files that unittest, Bazel's runner or pytest loads."""
+"""Leaves out cases for another runtime, so that a skip only reports what the machine could have but lacks, such as a
+library. For files that unittest, Bazel's runner or pytest loads."""
 import unittest
 
-# By module, the names of the cases that only_if() has left out: a file with nothing else is no error.
+# By module, the names of the cases that only_if() has left out: a file with no other cases is no error.
 LEFT_OUT = {}
 
 
 class NotCollected(unittest.SkipTest):
-    """Raised while a file is imported, none of whose cases are for this runtime."""
+    """Raised on import of a file none of whose cases are for this runtime."""
 
 
 def _is_case(decorated):
@@ -17,10 +17,10 @@ def _is_case(decorated):
 
 
 def only_if(condition):
-    """Decorates a TestCase class or a test method: where the condition is false there is none.
+    """Decorates a TestCase class or a test method, and removes it if the condition is false.
 
-    What is left in the place of it is None: no other class derives from a class that is decorated, and other
-    decorators stand below this one, as a skip of unittest's would make a function of the None."""
+    Its name is then None: no other class may derive from a decorated class, and this decorator must be the
+    outermost one, because a unittest skip would make a function of the None."""
     def decorate(decorated):
         if condition:
             return decorated
@@ -32,6 +32,6 @@ def only_if(condition):
 
 
 def module_only_if(condition, why):
-    """At the top of a file: where the condition is false, the file has no cases."""
+    """Call at the top of a file: if the condition is false, the file has no cases."""
     if not condition:
         raise NotCollected(why)

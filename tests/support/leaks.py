@@ -1,5 +1,5 @@
-"""One counter of what is left behind: blocks, references and memory before and after many calls. What is
-lost each time is lost in every round, whereas caches fill up in some and empty in others."""
+"""Counts what is left behind: blocks, references and memory before and after many calls. A leak shows in every round,
+whereas caches fill up in some rounds and shrink in others."""
 import gc
 import os
 import sys
@@ -9,35 +9,35 @@ IS_PYPY = sys.implementation.name == "pypy"
 
 
 def resident():
-    """What the process has of the machine's memory now, in kilobytes: with that of all allocators."""
+    """Returns the resident memory of the process now, in kilobytes, including all allocators' memory."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def peak():
-    """The most that it has had, in kilobytes."""
+    """Returns the maximum so far, in kilobytes."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def collect():
-    # Without the GIL memory comes back some collections later; on PyPy finalizers run after one.
+    # Without the GIL, memory is freed some collections later; on PyPy, finalizers run after a collection.
     for _ in range(5):
         gc.collect()
 
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
-    """AssertionError, "leak: ...", if `times` calls of `function` leave as much as a limit says, after
-    `warm_up` calls that may leave anything, and in each of the rounds. What grows in some rounds only is
-    not found: `rounds=1` is for that. With `takes_count` there is one call, which is told how often to
-    do it.
+    """Raises AssertionError, "leak: ...", if `times` calls of `function` leave as much as a limit says, in each of the
+    rounds, after `warm_up` calls that may leave anything. Growth in only some rounds is not found; use `rounds=1`
+    for that. With `takes_count`, `function` is called once per round, with the number of repetitions as its
+    argument.
 
-    The limits, of which None is none: `blocks` of Python's allocators (0 for a sanitizer's, which
-    `objects`, those that the collector knows, are for), `references` to all objects, which debug builds
-    count, and `kilobytes`. References to each object of `unchanged` are as many as before. `both_ways`:
-    what is given back is no more than the limit, either, as when there is one reference too few."""
+    The limits, where None means no limit: `blocks` of Python's allocators (0 under a sanitizer, for which there is
+    `objects`, the number that the collector tracks), `references` to all objects, which debug builds count, and
+    `kilobytes`. The references to each object in `unchanged` must stay the same. `both_ways`: a decrease must not
+    exceed the limit either, as it does if there is one reference too few."""
     found = [(name, limit, count) for name, limit, count in (
         ("blocks", None if IS_PYPY else blocks, lambda: sys.getallocatedblocks()),
         ("references", references if COUNTS_REFERENCES else None, lambda: sys.gettotalrefcount()),
@@ -61,7 +61,7 @@ def check(function, times, *, warm_up, blocks=None, references=None, objects=Non
     def is_lost(index, change):
         return (abs(change) if both_ways or index >= exact else change) >= found[index][1]
 
-    measured()  # which leaves something itself the first time
+    measured()  # the first call leaves something itself
     run(warm_up)
     lost = []
     before = measured()

@@ -1,5 +1,5 @@
-"""Libraries of the gate's environment, for tests that Bazel runs: where it names one, they can be imported,
-and have to be. Elsewhere the tests that want one are there if the interpreter has it."""
+"""Libraries of the gate's environment, for tests that Bazel runs: if it names one, tests must be able to import it.
+Elsewhere the tests run that need a library which the interpreter has."""
 import importlib.util
 import os
 import sys

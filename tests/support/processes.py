@@ -1,5 +1,5 @@
-"""One way to run a command or this interpreter in a process of its own. What ends as it should not is an
-AssertionError with all that it printed, and says which signal ended it."""
+"""Runs a command or this interpreter in a separate process. An unexpected end raises AssertionError with the complete
+output and the signal that ended it."""
 import os
 import signal
 import subprocess
@@ -7,21 +7,21 @@ import sys
 import textwrap
 import typing
 
-# A sanitizer that the test runs under is not for compilers, nor for what loads what they made.
+# The test's own sanitizer must not affect compilers, nor programs that load their output.
 UNSANITIZED = {"LD_PRELOAD": None}
-# Seconds: what takes longer hangs.
+# Seconds; a process that takes longer has hung.
 TIME_LIMIT = 600
 
 
 class Status(int):
-    """An exit status, which shows the name of a signal."""
+    """An exit status whose repr shows the name of a signal."""
 
     def __repr__(self):
         if self >= 0:
             return "%d" % self
         try:
             return "%d (%s)" % (self, signal.Signals(-self).name)
-        except ValueError:  # a real-time one
+        except ValueError:  # a real-time signal
             return "%d (signal %d)" % (self, -self)
 
     __str__ = __repr__
@@ -54,11 +54,10 @@ def _environment(changes, paths):
 
 def run(command, *, check=True, together=False, paths=(), environment=None, timeout=TIME_LIMIT, input="",
         cwd=None):
-    """Status, output and errors of `command`, whose parts may be anything that str() makes one of.
+    """Runs `command`, whose parts are converted by str(), and returns its status, output and errors.
 
-    `check`: a status that is not 0 is a failure. `together`: errors are in `out`, where they came.
-    `paths` are PYTHONPATH, in place of the test's own; `environment` are variables besides the test's, or
-    None to take one away."""
+    `check`: a nonzero status is a failure. `together`: errors are in `out`, in order of appearance. `paths` replaces
+    the test's own PYTHONPATH; `environment` has variables in addition to the test's; None removes one."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
@@ -75,7 +74,7 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
 
 
 def python(*arguments, code=None, **options):
-    """run() of this interpreter, with these arguments or the code, which may be indented."""
+    """Calls run() for this interpreter, with these arguments or the code, which may be indented."""
     if code is not None:
         arguments = (*arguments, "-c", textwrap.dedent(code))
     return run([sys.executable, *arguments], **options)

@@ -1,5 +1,5 @@
-"""Where a condition is false there is no case, whether it stands at a method, a class or a whole file; and
-the runner takes only such a file without cases for whole."""
+"""If a condition is false there is no case, whether it decorates a method, a class or a whole file; and only then does
+the runner accept a file without cases."""
 import os
 import tempfile
 import textwrap
@@ -66,7 +66,7 @@ class OnlyIf(unittest.TestCase):
 
 class Runner(unittest.TestCase):
     def run_file(self, text):
-        """(status, the cases' names, what is said) of the runner for a file with this text."""
+        """Returns (status, the cases' names, the output) of the runner for a file with this text."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "of_now.py"), "w", encoding="utf-8") as file:
                 file.write("import unittest\n" + textwrap.dedent(text))

@@ -1,4 +1,4 @@
-"""The counter of leaks sees what is planted, in each unit that it counts, and nothing where nothing is."""
+"""The leak counter finds planted leaks, in each unit that it counts, and reports none where there are none."""
 import gc
 import os
 import unittest
@@ -9,7 +9,7 @@ from collected import only_if
 
 class Kept:
     def __init__(self):
-        self.itself = self  # for the garbage collector
+        self.itself = self  # a cycle for the garbage collector
 
 
 class Leaks(unittest.TestCase):
@@ -26,7 +26,7 @@ class Leaks(unittest.TestCase):
                     unchanged=(Kept, self.kept))
         leaks.check(Kept, 1000, warm_up=100, blocks=50, both_ways=True)
 
-    # A sanitizer has Python ask malloc for each block, which nobody counts.
+    # Under a sanitizer Python calls malloc for each block, so blocks are not counted.
     @only_if(not os.environ.get("PYTHONMALLOC", "").startswith("malloc"))
     def test_blocks(self):
         said = self.lost(lambda: self.kept.append(object()), 1000, warm_up=100, blocks=500)
@@ -37,7 +37,7 @@ class Leaks(unittest.TestCase):
         self.assertRegex(said, r"objects \+[12]\d\d\d, .* \(limit 500\)")
 
     def test_references(self):
-        one = Kept()  # not None, which newer debug builds do not count
+        one = Kept()  # not None: newer debug builds do not count it
 
         def keep():
             self.kept.append(one)

@@ -1,4 +1,4 @@
-"""Processes of their own: what they print, how they end, and what is said of those that crash or hang."""
+"""Separate processes: their output, how they end, and the errors for those that crash or hang."""
 import os
 import tempfile
 import unittest
@@ -61,6 +61,6 @@ class Processes(unittest.TestCase):
                 file.write("value = 5\n")
             code = "import beside, os; print(beside.value, os.path.samefile(os.getcwd(), %r))" % folder
             self.assertEqual(processes.python(code=code, paths=[folder], cwd=folder).out, "5 True\n")
-            # In place of the test's own: nothing else is found.
+            # Replaces the test's own path: nothing else is found.
             self.assertIn("No module named 'processes'",
                           processes.python(code="import processes", paths=[folder], check=False).err)

@@ -1,10 +1,10 @@
-"""Data per class: a wrapper's metaclass on top of the one that gives types custom slots."""
+"""Data per class: a wrapper's metaclass derived from the one that gives types custom slots."""
 
 import gc
 import unittest
 import weakref
 
-import class_data_module as cd  # makes _extensibletype
+import class_data_module as cd  # creates _extensibletype
 import type_data_module as td
 
 import _extensibletype
@@ -39,7 +39,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual((Made.kind, Made.native), (0, None))
         Made.kind = 7
         instance = Made()
-        instance.a, instance.b = 1, 2  # their definitions are behind the data of the class
+        instance.a, instance.b = 1, 2  # their definitions come after the class's data
         self.assertEqual((instance.a, instance.b, Made.kind), (1, 2, 7))
         self.assertFalse(hasattr(instance, "kind"))
 
@@ -93,7 +93,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual(cd.find(Derived()), 1234)
         self.assertEqual(cd.find(cd.offer(Derived, 99)()), 99)
         self.assertIsNone(cd.find(FromPlain()))
-        # The slots were found in the bytes in front of ours, which are as they were.
+        # The slots were found in the bytes before ours, which are unchanged.
         self.assertEqual((offering.kind, offering.origin, Derived.kind), (5, base, 6))
 
         plain_metaclass = cd.offer(object, 77)

@@ -1,4 +1,4 @@
-"""examples/type_data: a list and an array with C data, by a module that has PEP 697's names alone."""
+"""examples/type_data: a list and an array with C data, in a module that uses only PEP 697's names."""
 import array
 import contextlib
 import gc

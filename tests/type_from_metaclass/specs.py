@@ -1,4 +1,4 @@
-"""What the tests of core/types/type_from_metaclass.h share."""
+"""Shared by the tests of core/types/type_from_metaclass.h."""
 
 import sys
 import warnings
@@ -7,15 +7,15 @@ import fromspec_module as fs
 
 try:
     import _testcapi
-except ImportError:  # Debian packages it apart
+except ImportError:  # Debian packages it separately
     _testcapi = None
 
 GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "final", "sized",
         "list_base", "tuple_of_bases", "undotted"]
 if sys.version_info >= (3, 10):
-    GOOD += ["dotted",  # whose doc is NULL: CPython 3.9 itself crashes on that
+    GOOD += ["dotted",  # its doc is NULL, on which CPython 3.9 itself crashes
              "immutable", "abstract"]
-IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: says only what has been looked up
+IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: only tells what has been looked up
 
 
 class DerivedMetaclass(fs.Metaclass):
@@ -36,7 +36,7 @@ class MetaclassWithNew(type):
 
 
 def quiet(function, *args):
-    """Calls it without the warning about names without a module."""
+    """Calls it without the warning about types without a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return function(*args)

@@ -1,4 +1,4 @@
-"""What core/types/type_from_metaclass.h refuses, and what it leaves behind: nothing."""
+"""What core/types/type_from_metaclass.h refuses, and that it leaves nothing behind."""
 
 import gc
 import itertools
@@ -14,7 +14,7 @@ import leaks
 import processes
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
-# Without Py_DEBUG, a debug build's total misses what the extension module does.
+# If the module is compiled without Py_DEBUG, a debug build's total misses its references.
 COUNTS_REFERENCES = fs.COUNTS_REFERENCES
 EVERY_STAGE = """
 import gc, itertools
@@ -61,7 +61,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "resolution", "empty", fs.Metaclass, (object, int))
         self.check(TypeError, "", "empty", fs.Metaclass, 5)
         self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
-        if sys.version_info < (3, 15):  # which takes a type there
+        if sys.version_info < (3, 15):  # 3.15 accepts a type there
             self.check(SystemError, "not a tuple", "bad_not_a_tuple")
 
     def test_no_bases(self):
@@ -82,7 +82,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "too small", "bad_small")
         self.check(TypeError, "out of bounds", "bad_offset")
 
-    @only_if(sys.version_info < (3, 12))  # from then on CPython can
+    @only_if(sys.version_info < (3, 12))  # CPython can from 3.12 on
     def test_negative_basicsize(self):
         self.check(SystemError, "needs Python 3.12", "pep697")
 
@@ -109,7 +109,7 @@ class Lifetime(unittest.TestCase):
             gc.enable()
 
     def assert_no_leak(self, function, times):
-        # Caches of names and versions make a few; a leak makes one per call.
+        # Caches of names and versions keep a few; a leak would be one per call.
         leaks.check(function, times, warm_up=300, blocks=times // 10,
                     references=times // 10 if COUNTS_REFERENCES else None)
 
@@ -156,12 +156,12 @@ class Lifetime(unittest.TestCase):
     def test_collector_sees_every_stage_and_does_not_crash(self):
         ended = processes.python(code=EVERY_STAGE)
         self.assertEqual(ended.err, "")
-        # Besides those that are asked for. Without the GIL there are none when the threshold is met,
-        # only when memory has grown.
+        # In addition to the requested ones. Without the GIL there are none when the threshold is reached, only when
+        # memory has grown.
         has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
         self.assertGreater(int(ended.out), 200 if has_gil else 99)
 
-    # From 3.12 on it is CPython's own code, in which 3.13.0 crashes.
+    # From 3.12 on it is CPython's own code, and 3.13.0 crashes in it.
     @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
@@ -174,8 +174,8 @@ class Lifetime(unittest.TestCase):
                 _testcapi.remove_mem_hooks()
 
         def every_allocation(kind, metaclass, only_one):
-            # Out of memory, CPython cannot take a dying type off its base's list of subclasses: a
-            # base of its own takes the entry with it.
+            # Without memory, CPython cannot remove a dying type from its base's list of subclasses: with a base of its
+            # own, the entry dies with the base.
             base = type("Base", (), {"__slots__": ()})
             failures = 0
             for first in range(70):

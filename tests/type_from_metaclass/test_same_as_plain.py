@@ -1,5 +1,5 @@
-"""What CPython makes of a spec and what core/types/type_from_metaclass.h makes of it differ in the
-metaclass only."""
+"""A type that core/types/type_from_metaclass.h makes from a spec differs from CPython's only in the
+metaclass."""
 
 import gc
 import itertools
@@ -12,7 +12,7 @@ DICT = 3  # where layout() has tp_dictoffset
 
 
 class SameAsPlain(unittest.TestCase):
-    """What CPython makes of a spec and what we make of it differ in the metaclass only."""
+    """A type that we make from a spec differs from CPython's only in the metaclass."""
 
     def pairs(self):
         for kind in GOOD:
@@ -49,7 +49,7 @@ class SameAsPlain(unittest.TestCase):
                 self.assertEqual(where, metaclass.__basicsize__)
 
     def test_every_slot_id(self):
-        # 48 and 49: bases, 56: doc, 72: members; they are no functions.
+        # 48 and 49: bases, 56: doc, 72: members; these are not functions.
         for slot in sorted(set(range(1, 84)) - {48, 49, 56, 72}):
             with self.subTest(slot=slot):
                 try:
@@ -86,7 +86,7 @@ class SameAsPlain(unittest.TestCase):
         for bases in itertools.chain(*(itertools.product(pool, repeat=n) for n in (1, 2, 3))):
             for kind in ("empty",) if len(bases) == 3 else ("empty", "number", "protocol"):
                 if any(type(base) is fs.Metaclass for base in bases):
-                    continue  # CPython before 3.12 makes `type`s even then
+                    continue  # even then CPython before 3.12 makes types of metaclass `type`
                 try:
                     theirs = plain(kind, bases)
                 except TypeError as error:

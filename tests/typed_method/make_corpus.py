@@ -1,4 +1,4 @@
-"""Writes the seeds of fuzz/typed_method_fuzz.cc into the folder corpus/ beside this file."""
+"""Writes the seeds for fuzz/typed_method_fuzz.cc to the folder corpus/ beside this file."""
 import pathlib
 import struct
 

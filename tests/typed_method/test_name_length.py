@@ -1,5 +1,5 @@
-# A name that does not fit into the metadata does not compile, and the compiler says which def has
-# it. The longest one that fits does compile.
+# A name that does not fit into the metadata does not compile, and the compiler shows which def has it. The
+# longest name that fits compiles.
 import os
 import sysconfig
 import unittest

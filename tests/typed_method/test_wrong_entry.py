@@ -1,5 +1,5 @@
-# An entry whose function has not the type that the names of its codes say does not compile, and the
-# compiler says so. With the right codes it does.
+# An entry whose function does not have the type that its codes say does not compile, and the compiler gives the
+# reason. With the right codes it compiles.
 import os
 import sysconfig
 import unittest
@@ -33,14 +33,13 @@ WRONG = [
     ("nothing", "INT", None),
     ("nothing", "VOID, INT", None),
 ]
-# What is no code or no function, and what the compilers say of it, in C and in C++.
+# An argument that is not a code or not a function, and the compilers' messages, in C and in C++.
 NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer operand",
                   r"invalid .static_cast. from type|cannot cast from type 'int' to pointer type")
 NONE = [
     ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
-    # One more than are counted: a code stands where the count is expected. Clang shows the call's
-    # arguments first.
+    # One more than is counted: a code is where the count is expected. Clang shows the call's arguments first.
     ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_EACH_LONG|PyTypedMethod_Internal_LETTERS",) * 2),
 ]
 

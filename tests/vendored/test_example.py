@@ -1,4 +1,4 @@
-"""The example of a vendored provider: Python sees of it what an ordinary module would show."""
+"""The example of a vendored provider: for Python it is an ordinary module."""
 import inspect
 import math
 import unittest

@@ -1,5 +1,5 @@
-"""Copies of two versions in one source file, each way round: one #error, which says what is wrong, a note
-with the path of the other copy, and nothing behind it."""
+"""Copies of two versions in one source file, in either order: one #error with the reason, a note with the path of the
+other copy, and no further errors."""
 import os
 import re
 import sysconfig

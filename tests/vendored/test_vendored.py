@@ -1,5 +1,5 @@
-"""The single file: made the same every time, complete without the repository, at peace with the
-headers it is made of, and modules built with it work together with all others."""
+"""The single file: reproducible, complete without the repository, compatible with the headers that it is made from;
+and modules built with it work together with all others."""
 import os
 import platform
 import re
@@ -55,7 +55,7 @@ class InAFolder(unittest.TestCase):
 
 class Vendored(InAFolder):
     def adopt(self, source):
-        """A folder as an adopter has it: the source and the one file."""
+        """Makes a folder like an adopter's, with the source and the single file."""
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
         return shutil.copy(source, self.folder)
 
@@ -119,7 +119,7 @@ class Vendored(InAFolder):
         self.assertEqual(type(module.Flagged).__module__, "_extensibletype")
 
     def test_nothing_leaks_out(self):
-        # Without -fvisibility=hidden: all that the file defines is static.
+        # Without -fvisibility=hidden: everything in the file is static.
         source = self.adopt(os.path.join(EXAMPLE, "geometry.c"))
         self.check_compiles(compile_with(
             ["-std=c99", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))
@@ -129,7 +129,7 @@ class Vendored(InAFolder):
                          {"PyInit_geometry", "_PyPyTyped_gcd"})
 
     def check_together(self, *includes, languages=(("c", "c99"), ("c++", "c++11"))):
-        """A translation unit with these includes compiles."""
+        """Checks that a translation unit with these includes compiles."""
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
         lines = ['#include "%s"' % include for include in includes]
         use = ('static long f(long x) { return x; }\n'
@@ -158,7 +158,7 @@ class Vendored(InAFolder):
         self.check_together("other_copy.h", "typedcall_provider.h")
 
     def test_the_readme(self):
-        """Its commands, in a copy of what they need, with this interpreter and this compiler."""
+        """Runs its commands in a copy of what they need, with this interpreter and this compiler."""
         for folder in ("core", "typedcall"):
             for where, _, names in os.walk(folder):
                 os.makedirs(self.path(where))
@@ -184,9 +184,9 @@ class Vendored(InAFolder):
 
 
 class OnPyPy(InAFolder):
-    """The same file in modules for PyPy, where there is a PyPy with its headers."""
+    """The same file in modules for PyPy, if there is a PyPy with headers."""
 
-    # Says what is in front of a def's name, with the single file's own reader.
+    # Prints what is in front of a def's name, using the single file's own reader.
     READER = """
         #include "typedcall_provider.h"
         static PyObject *offered(PyObject *module, PyObject *callable) {
@@ -249,7 +249,7 @@ class OnPyPy(InAFolder):
 
 
 class Refusals(InAFolder):
-    """What the script does not join, because the result would be wrong."""
+    """Headers that the script does not join, because the result would be wrong."""
 
     def amalgamate(self, **headers):
         for folder in ("core", "typedcall"):

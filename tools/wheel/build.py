@@ -1,5 +1,5 @@
-# Builds and repairs a wheel for each flavour of Python, and runs check.py with each where neither a
-# compiler nor libffi is to be found. Started by tools/wheels.
+# Builds and repairs a wheel for each flavour of Python, and runs check.py with each in an environment without
+# compiler and libffi. Started by tools/wheels.
 import argparse
 import glob
 import hashlib
@@ -17,9 +17,9 @@ sys.path.append(os.path.dirname(HERE))
 import interpreters  # noqa: E402
 
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
-# Which of them work is said by check.py: not every Python has wheels of each.
+# check.py reports which of them work: not every Python has wheels of each.
 LIBRARIES = ("numpy", "numba", "apsw", "duckdb")
-# manylinux 2.27: libffi asks for that one. What is compiled here must not ask for more.
+# manylinux 2.27, which libffi needs. What is compiled here must not need a later one.
 NEWEST_GLIBC = 27
 SKIPPED = 77
 
@@ -29,7 +29,7 @@ def run(*command, **options):
 
 
 def chosen(required):
-    """An interpreter of each flavour that the package runs on, without debug builds."""
+    """Returns an interpreter of each flavour that the package supports, without debug builds."""
     found = {}
     for each in interpreters.find(required):
         if each.runs_package and not each.debug:
@@ -38,16 +38,16 @@ def chosen(required):
 
 
 def compile_environment():
-    """The compiler's, for the oldest glibc that the tree's symbols allow."""
+    """Returns the compiler's environment, for the oldest glibc that the tree's symbols allow."""
     flags = "-include " + os.path.join(HERE, "old_glibc.h")
-    # Where these functions were before; and auditwheel wants to see which libc it is, whether or not
-    # anything of it is used.
+    # Where these functions were in older versions; and auditwheel needs to see which libc it is, even if
+    # nothing of it is used.
     libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,-lc,--pop-state"
     return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
 
 
 def build(interpreter, scratch):
-    """The path of the repaired wheel."""
+    """Returns the path of the repaired wheel."""
     python = os.path.join(scratch, "build/bin/python")
     run(interpreter.executable, "-m", "venv", os.path.join(scratch, "build"))
     built = os.path.join(scratch, "built")
@@ -70,7 +70,7 @@ def build(interpreter, scratch):
 
 
 def check(interpreter, wheel, scratch):
-    """Installs the wheel alone, then what libraries there are; runs check.py with both."""
+    """Installs the wheel alone, then the available libraries; runs check.py with both."""
     environment = os.path.join(scratch, "check")
     run(interpreter.executable, "-m", "venv", environment)
     python = os.path.join(environment, "bin/python")
@@ -79,7 +79,7 @@ def check(interpreter, wheel, scratch):
     bare = {"PATH": os.path.join(environment, "bin"), "CC": "false", "CXX": "false"}
     run(python, os.path.join(HERE, "check.py"), cwd=scratch, env=bare)
     if interpreter.info["implementation"] != "CPython":
-        return  # there the adapters refuse, which the tests of the package show
+        return  # the adapters refuse here; the package's tests cover that
     for library in LIBRARIES:
         subprocess.run([*pip, "--only-binary", ":all:", library], check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -87,9 +87,9 @@ def check(interpreter, wheel, scratch):
 
 
 def libffi():
-    """This machine's libffi.so.8, in an archive. It asks for an older glibc than unstable's does."""
+    """Returns this machine's libffi.so.8 in an archive. It needs an older glibc than unstable's."""
     name = "libffi.so.8"
-    # A name alone means that the compiler does not find it.
+    # A bare name means that the compiler did not find it.
     path = subprocess.run(["cc", "-print-file-name=" + name], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip()
     archive = io.BytesIO()
@@ -99,7 +99,7 @@ def libffi():
 
 
 def build_newest(folder):
-    """The wheels for the Pythons of tools/newest_pythons, built and tried there."""
+    """Builds and tests the wheels for the Pythons of tools/newest_pythons there."""
     steps = ("mkdir -p ~/libffi && tar -x -C ~/libffi && "
              "LD_LIBRARY_PATH=~/libffi tools/wheels --only-here --python /usr/bin/python3.15 ~/dist "
              ">&2 && tar -c -C ~/dist .")

@@ -1,5 +1,5 @@
-# What an installed wheel must do: import, command line, a typed call of a C function through libffi,
-# a callback, and with the libraries named as arguments a ufunc, nopython code and functions of SQL.
+# Checks an installed wheel: import, command line, a typed call of a C function through libffi, a callback, and with
+# the libraries named as arguments a ufunc, nopython code and SQL functions.
 import ctypes
 import importlib
 import math
@@ -15,7 +15,7 @@ def check(condition, what):
 
 
 def asked(library, cosine):
-    """What an SQL database of that library gives for the typed function."""
+    """Returns what an SQL database of that library computes with the typed function."""
     from typedcall import sql
 
     if library == "apsw":

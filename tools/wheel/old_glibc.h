@@ -1,6 +1,6 @@
-// Included first into what a wheel compiles: lets it run with a glibc and a libstdc++ older than
-// those it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the
-// older one is there.
+// Included first in what a wheel compiles: lets it run with an older glibc and libstdc++ than those
+// it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the older
+// version is still there.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
@@ -10,8 +10,8 @@ __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
 __asm__(".symver pthread_mutex_trylock,pthread_mutex_trylock@GLIBC_2.2.5");
 #endif
 
-// What containers of GCC 11 and later call, and functions that are noexcept of GCC 13 and later;
-// the libstdc++ before has no such function.
+// Called by containers in GCC 11 and later, and by noexcept functions in GCC 13 and later; earlier
+// versions of libstdc++ have no such function.
 #ifdef __cplusplus
 #include <cxxabi.h>
 
