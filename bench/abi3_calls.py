@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What one binary for many versions costs a caller. Calls the functions of examples/abi3 in a Python loop,
-compiled for the limited API of 3.12, for abi3t (3.15 and later) and for this version.
+"""The cost of one binary for many versions: calls the functions of examples/abi3 in a Python loop, compiled for the
+limited API of 3.12, for abi3t (3.15 and later) and for this version.
 python bench/abi3_calls.py
 """
 import pathlib

@@ -9,7 +9,7 @@ import time
 #: The file that the command line names for the samples, and the samples that report() has got so far.
 _wanted = None
 _groups = []
-#: What is not measured, and why.
+#: Contestants that are not measured, and why.
 _skipped = {}
 
 

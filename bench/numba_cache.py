@@ -31,7 +31,7 @@ def function_{i}(count, x):
 """
 TAIL = """
 import time
-# Numba loads most of itself for the first function, whatever that is.
+# Numba loads most of itself on the first compilation, of any function.
 begin = time.perf_counter()
 numba.njit(cache={keep})(lambda x: x + 1)(1)
 own = time.perf_counter() - begin

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# What a tag costs a Python caller: the same function untagged, tagged as providers do by default,
+# The cost of a tag for a Python caller: the same function untagged, tagged as providers do by default,
 # and with the flag bits METH_TYPED | METH_TYPED_EXT, called in a Python loop. Runs on any CPython.
 #
 # Needs the extension module: bazel build -c opt //bench:tag_cost_module, with the same interpreter

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# What a generated wrapper costs a Python caller: the same functions with wrappers written by hand in
+# The cost of a generated wrapper for a Python caller: the same functions with wrappers written by hand in
 # C (wrapper_cost_module.c) and generated from C++ (wrapper_cost_generated.cc), called in a Python
 # loop with short and with long ints. Runs on any CPython.
 #

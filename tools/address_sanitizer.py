@@ -131,7 +131,7 @@ def cases_of(interpreter, names=NAMES):
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # What tests compile once for all differs here.
+            # Modules that tests compile once for all are different here.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

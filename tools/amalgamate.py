@@ -15,7 +15,7 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# What a provider includes; their own includes are added. On PyPy there are no slots on types.
+# Headers that a provider includes; their own includes are added. On PyPy there are no slots on types.
 ROOTS = [
     "typedcall/tag_array.h",
     "typedcall/typed_entry.h",

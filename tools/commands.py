@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 
-# Shared by all parts: two of them at once run no more processes than one.
+# Shared by all parts, so that two parts at once run no more processes than one.
 pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
 # Held while a process is started, so that end_all() finds every process.
 _starting = threading.Lock()

@@ -20,7 +20,7 @@ FINAL = re.compile(
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
     r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)"
     r"|exit status 1[3-9]\d|core dumped|terminate called|-(?:4|6|7|8|11) != 0|0 != -(?:4|6|7|8|11)\b", re.MULTILINE)
-# More than that are no coincidence.
+# More failures than this are no coincidence.
 MOST_AGAIN = 10
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# What a module of 50 functions costs its author: compile time and stripped size, with typedcall,
+# The cost of a module of 50 functions for its author: compile time and stripped size, with typedcall,
 # by hand, with Cython, nanobind and pybind11. See README.md.
 import argparse
 import collections

@@ -238,7 +238,7 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# What is measured: the label in the tables, and the function that makes the module. The second hand-written
+# The measured ways: the label in the tables, and the function that makes the module. The second hand-written
 # module is the same text built again, so its difference from the first is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),

@@ -1,4 +1,4 @@
-"""What Python sees of a typed extension module, and what the package `typedcall` sees in it."""
+"""A typed extension module as Python sees it, and as the package `typedcall` sees it."""
 
 import geodesy
 

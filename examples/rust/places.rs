@@ -145,7 +145,7 @@ unsafe fn convention(def: *const PyMethodDef) -> c_int {
     (*def).ml_flags & ALL
 }
 
-/// What glibc knows about an address.
+/// The facts that glibc has about an address.
 #[repr(C)]
 struct DlInfo {
     file: *const c_char,

@@ -122,7 +122,7 @@ pub static _PyPyTyped_add: Sibling = Sibling { def: addr_of!(SIBLINGS[1]), table
 static SCALED: PyMethodDef = def(c!("scaled"), METH_O, py_scaled as *const c_void);
 static SCALED_TABLE: Table = table("d->d\0", TAKES_SELF, scaled as *const c_void);
 
-// ---- A class of one's own: calling an instance runs `def` with the instance as self.
+// ---- A user-defined class: calling an instance runs `def` with the instance as self.
 
 #[repr(C)]
 pub struct Callable {

@@ -1,4 +1,4 @@
-"""What noise offers and computes when a package tags it that no program imports."""
+"""Functions that noise offers through tags from another package, which no program has to import."""
 
 import noise
 import typedcall

@@ -183,7 +183,8 @@ def freed(m):
 
 
 def nothing_leaks(m):
-    """The same work takes no more blocks of Python's allocators each time, except for caches of abc and typing."""
+    """Repeating the same work takes no additional blocks of Python's allocators, except for caches of abc and
+    typing."""
     def work():
         during_creation(m)
         foreign(m)

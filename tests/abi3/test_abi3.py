@@ -30,7 +30,7 @@ def run(*command, **environment):
 
 
 class Cases:
-    """What each kind of binary must do. A subclass gives the kind's name for scenario.py, its module, the oldest
+    """The checks for each kind of binary. A subclass gives the kind's name for scenario.py, its module, the oldest
     CPython, whether builds without the GIL load it, and a function that it needs."""
 
     def test_under_every_later_interpreter(self):

@@ -1,4 +1,5 @@
-"""What subclasses find in the six designs of bench/class_data_designs.cc, as the example's table claims. No test
+"""The pointers that subclasses find in the six designs of bench/class_data_designs.cc, as the example's table claims.
+No test
 follows the NULL that two of them find."""
 
 import sys

@@ -23,7 +23,7 @@ C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "lon
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double"}
 MAGIC = 0x5059545950454431
-#: What a header has in front of it if PyPy's codes cannot express the parameters (4.6).
+#: The data in front of a header if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
 #: A good entry that follows a malformed one.
 NEXT = ["d->d", 0, "third"]
@@ -87,7 +87,7 @@ def wanted(record):
 
 
 def is_of_a_text(record):
-    """True if the record is about a text that is no signature and must not be mistaken for the one it resembles."""
+    """True if the record is about an invalid signature that must not be mistaken for the one it resembles."""
     return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
 
 

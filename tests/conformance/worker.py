@@ -202,7 +202,7 @@ def answer(reader, module, record, place):
     return look_for_entries(reader, module, record, place)
 
 
-#: What a layer asks of a reader.
+#: The questions that a layer asks a reader.
 NEEDS = {"type": "slot", "call": "call", "values": "choose"}
 
 

@@ -295,7 +295,7 @@ class Kept(InAFolder):
 
 
 class Ignored(unittest.TestCase):
-    """What a part declares that it does not depend on."""
+    """Inputs that a part declares it does not depend on."""
 
     def test_headers_that_pypys_compiler_refuses(self):
         include = sysconfig.get_path("include")

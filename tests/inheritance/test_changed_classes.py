@@ -1,5 +1,5 @@
-# What happens to slots when `__bases__`, `__class__` or the metaclass of a finished class is assigned, and
-# when a class dies: its finaliser resurrects it, or it is looked up while it is being destroyed.
+# Slots after the `__bases__`, `__class__` or metaclass of a finished class have been assigned, and while a class
+# dies: its finaliser resurrects it, or it is looked up while it is being destroyed.
 import gc
 import unittest
 import weakref

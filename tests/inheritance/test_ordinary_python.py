@@ -1,4 +1,4 @@
-# What libraries and the standard library do to classes: dataclasses, enum, abc, namedtuple,
+# Things that libraries and the standard library do to classes: dataclasses, enum, abc, namedtuple,
 # copying, pickling, caching, and class decorators that make the class again.
 import abc
 import collections

@@ -24,7 +24,7 @@ class Wrong(Exception):
 
 
 class Meaning:
-    """What a callable does. All its tags agree, so each of them is correct."""
+    """The behaviour of a callable. All its tags agree, so each of them is correct."""
 
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature

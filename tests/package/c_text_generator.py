@@ -52,7 +52,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: What the compiler's number for a type means; a number that is not a key is a type that we do not have.
+#: The letters for the compiler's number of a type. We have no letters for types with other numbers.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
 LETTERS.update({200 + at: "&k" + each for at, each in enumerate(VALUES)})
@@ -307,7 +307,7 @@ def program(functions, header="", hidden=()):
     return "\n".join(lines + ["static int %s __attribute__((unused));" % name for name in hidden])
 
 
-#: What C leaves to the compiler; said() lists it as function -1.
+#: The choices that C leaves to the compiler; said() lists them as function -1.
 CHOICES = PROLOGUE + _MACROS + "void f(void) { %s }" % " ".join((
     _say(-1, 0, "TYPE((intptr_t)0)"), _say(-1, 1, "TYPE((size_t)0)"),
     _say(-1, 2, "TYPE(__builtin_choose_expr((char)-1 < 0, (signed char)0, (unsigned char)0))")))

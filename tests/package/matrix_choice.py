@@ -1,4 +1,4 @@
-"""Which overload Python's values choose, in plain Python, written from the text of docs/ABI.md, 8.7 to 8.9: the
+"""The overload that Python's values choose, in plain Python, written from the text of docs/ABI.md, 8.7 to 8.9: the
 reference for every sink of the matrix. It uses neither our tables nor our wrappers, which may be wrong."""
 
 EXACT, NEAR, SAFE, NONE = range(4)

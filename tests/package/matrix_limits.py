@@ -29,7 +29,7 @@ _CLOSURE = {
     "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
 }
 
-#: By the name of a sink, and a property: "calls" stands for all properties of single calls.
+#: By the name of a sink, and a property: "calls" means all properties of single calls.
 LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},

@@ -5,7 +5,7 @@ import typedcall
 _default, = (each for each in typedcall.entries(support.build("default_functions").half_by_position)
              if each.signature == "ddd->d")
 _root, = typedcall.entries(support.build("fallback_functions").root)
-#: What `given` returns next.
+#: The next result of `given`.
 results = []
 
 

@@ -7,7 +7,8 @@ import typedcall
 PACKAGE = str(pathlib.Path(typedcall.__file__).parent)
 
 def stopped(work, at):
-    # A thread that waits at that line of the package's, and what lets it go on; None if there are fewer.
+    # Starts a thread that stops at that line of the package; returns it and an event to resume it. None if there are
+    # fewer lines.
     inside, go = threading.Event(), threading.Event()
     lines = 0
 

@@ -91,8 +91,8 @@ from support import leaks
 class Growth(Loops):
     def runTest(self):
         run, count = getattr(self, sys.argv[2]), int(sys.argv[3])
-        # At first the compiler does its part, and the collector makes its pools, which have four megabytes
-        # each. Of 16 bytes a call there would be sixteen.
+        # The warm-up covers the compiler, and the collector's pools of four megabytes each. A leak of 16 bytes per call
+        # would be sixteen megabytes.
         leaks.check(run, count, warm_up=count // 2, kilobytes=8000, takes_count=True)
 Growth().debug()
 """

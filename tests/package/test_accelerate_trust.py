@@ -204,7 +204,7 @@ class Trust(Restored):
 
 @ON_PYPY
 class Modules(Restored):
-    """What a module declares for its functions."""
+    """Declarations of a module for its functions."""
 
     def test_by_an_attribute(self):
         self.addCleanup(vars(self.bare).pop, "__typedcall_effects__", None)

@@ -100,7 +100,7 @@ class Add(unittest.TestCase):
         typedcall.tag(f, "d->d", self.double)
         typedcall.add(f, "f->f", self.float)
         typedcall.add(f, "l->l", self.long)
-        # What the earlier tags kept stays alive, as after untag().
+        # Objects that earlier tags kept stay alive, as after untag().
         gone = [weakref.ref(f), weakref.ref(self.long)]
         del f, self.double, self.float, self.long
         for _ in range(3):

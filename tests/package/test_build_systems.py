@@ -89,7 +89,7 @@ class PkgConfig(Building):
 
 @unittest.skipUnless(REPOSITORY_INCLUDES.is_file(), "the repository is not here")
 class EditablePkgConfig(unittest.TestCase):
-    """What an editable installation reports, whose package is the repository's folder."""
+    """The answers of an editable installation, whose package is the repository's folder."""
 
     def setUp(self):
         spec = importlib.util.spec_from_file_location("repository_includes", REPOSITORY_INCLUDES)

@@ -95,7 +95,7 @@ class SciPy(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """What libraries do with the error value of an exception."""
+    """How libraries treat the error value of an exception."""
 
     def library(self, name):
         found = ctypes.util.find_library(name)

@@ -35,8 +35,8 @@ def outcome(call, *args):
         return type(error).__name__, str(error)
     return type(result).__name__, repr(result)
 def executor():
-    # One worker: CPython may wait for ever for another that starts while the pool breaks. A shell's
-    # background job ignores the interrupt.
+    # One worker: CPython may wait forever for another that starts while the pool breaks. It ignores the interrupt of
+    # a shell's background job.
     return ProcessPoolExecutor(1, get_context("spawn"), signal.signal,
                                (signal.SIGINT, signal.default_int_handler))
 if __name__ == "__main__":
@@ -174,7 +174,7 @@ with get_context("spawn").Pool(2) as pool:
 f = typedcall.resolve(ending.f, "d->d")
 with executor() as pool:
     print(list(pool.map(f, [4.0, 9.0], chunksize=2)))
-    # The second is not taken any more, or its result never comes.
+    # The second call is no longer accepted, or its result never arrives.
     print(outcome(pool.submit(f, -1.0).result)[0], outcome(lambda: pool.submit(f, 4.0).result())[0])
 with executor() as pool:
     print(outcome(lambda: list(pool.map(f, [4.0, -1.0, 9.0], chunksize=3)))[0])

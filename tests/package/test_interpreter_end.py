@@ -19,7 +19,7 @@ inside = {}
 def wait(*args, pipe=os.pipe, read=os.read, inside=inside, this=threading.get_native_id):
     end, begin_end = pipe()
     inside[this()] = begin_end
-    read(end, 1)  # without the GIL, until the interpreter ends
+    read(end, 1)  # releases the GIL, until the interpreter ends
     return 1.0
 
 class Waiting:
@@ -36,8 +36,8 @@ class Waiting:
 class Late:
     def __del__(self, inside=inside, sleep=time.sleep, write=os.write, open=os.open,
                 read=os.read, close=os.close, error=OSError):
-        # The others ask for the GIL now. Each has done so when it sleeps or is gone, for some
-        # milliseconds, as tests/support/asleep.h says. A minute at most, or it is to be seen.
+        # The others now ask for the GIL. Each has done so once it has slept, or been gone, for some milliseconds
+        # (tests/support/asleep.h). Waits a minute at most; a failure must be visible.
         for begin_end in inside.values():
             write(begin_end, b"x")
         for thread in inside:
@@ -77,7 +77,7 @@ while len(inside) < len(threads) and any(
 assert inside, "no Python code was run"
 """
 
-#: What a thread does, by the library that it needs.
+#: Code that a thread runs, by the library that it needs.
 SCENARIOS = {
     "entries": "[typedcall.entries(callback) for callback in iter(lambda: (wait(), callback)[1], 0)]",
     "refusal": "typedcall.resolve(Waiting(), 'd->d')",

@@ -65,7 +65,7 @@ jax.monitoring.register_event_listener(
     lambda event, **_: hits.append(event) if event.endswith("/compilation_cache/cache_hits") else None)
 x = numpy.array([1.0, 2.0, 3.0])
 if role == "second":
-    room = mmap.mmap(-1, 1 << 26)  # what is loaded now is elsewhere
+    room = mmap.mmap(-1, 1 << 26)  # moves what is loaded from now on
 functions = support.build("typed_functions")
 
 def show(call):
@@ -75,15 +75,15 @@ def show(call):
         print("hits", len(hits), type(error).__name__, str(error).replace("\\n", " "))
 
 @jax.jit
-def program(x):  # what the first process has made of half, without elementwise()
+def program(x):  # the program that the first process made of half, without elementwise()
     made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct(x.shape, x.dtype))
     return made(x, index=numpy.int64(0), name="typed_functions.half d->d")
 
 if role == "third":
-    show(lambda: program(x))  # there is no function at all
+    show(lambda: program(x))  # no function has that name
     from typedcall.jax import elementwise
     elementwise(functions.square)
-    show(lambda: program(x))  # there is another one at its place
+    show(lambda: program(x))  # another function is in its place
     half = elementwise(functions.half)
     show(lambda: jax.jit(half)(x))
     show(lambda: program(x))

@@ -24,8 +24,8 @@ double = ctypes.c_double
 Callback = ctypes.CFUNCTYPE(double, double)
 def plus(n):
     return Callback(lambda x: x + n)
-def churn():  # over what was freed
-    # What a row kept may be part of a cycle: ctypes.cast() makes them.
+def churn():  # overwrites freed memory
+    # What a row kept may be part of a cycle, such as those that ctypes.cast() creates.
     while gc.collect():
         pass
     return [Callback(lambda x: -1.0) for _ in range(200)]
@@ -81,7 +81,7 @@ kept = churn()
 assert f(1.0) == 2.0 and watched() is not None
 del f
 churn()
-# CPython 3.9 keeps the first module.
+# CPython 3.9 keeps the first module alive.
 assert first() is not None or watched() is None and typedcall.entries(second.phase) == []
 print("ok")
 """)
@@ -92,7 +92,7 @@ class L(list):
     append = None
 second = super(L, L()).append
 for turn in range(50):
-    # Two entries, a row of which the first makes and so collects the owner.
+    # Two entries: building the row of the first collects the owner.
     first = super(L, L()).append
     cycle = [first]
     cycle.append(cycle)
@@ -313,7 +313,7 @@ class L(list): append = None
 targets = [list.append, list.pop, dict.get, str.upper, set.add, bytes.hex, len, super(L, L()).append]
 from typedcall.native import _native
 class Kept(ctypes.c_void_p):
-    # The package's own names are gone by then, but not what was imported from it.
+    # The package's own names are gone by then, but not the objects imported from it.
     def __del__(self, native=(_native.untag, _native.entries), tag=_native.tag, find=_native.find,
                 targets=targets, errors=(Exception,)):
         for each in targets:

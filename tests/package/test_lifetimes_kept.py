@@ -1,5 +1,5 @@
-"""What a tag keeps may refer back to the tagged function: neither the table nor the interpreter's end keeps such a
-cycle alive."""
+"""Objects that a tag keeps may refer back to the tagged function: neither the table nor the interpreter's end keeps
+such a cycle alive."""
 import sys
 import sysconfig
 
@@ -13,7 +13,7 @@ WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 KEEPS = """
 class Kept(Callback):
-    # With an attribute, and it says when it goes.
+    # Has an attribute, and reports its end.
     _flags_, _restype_, _argtypes_ = Callback._flags_, double, (double,)
     def __del__(self, write=__import__('os').write):
         write(1, b'gone\\n')
@@ -105,7 +105,7 @@ space = {}
 space["kept"] = keeping(space)
 typedcall.tag(%s, "d->d", space["kept"])
 space["resolved"] = typedcall.resolve(%s, "d->d")
-# Nobody clears this one, as it is no module's.
+# The interpreter does not clear this dictionary, because it belongs to no module.
 del space
 print("ok", flush=True)
 """ % (function, function), "ok\ngone")

@@ -67,7 +67,7 @@ def cases(base, *names):
     return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-#: What single calls return and raise.
+#: Results and exceptions of single calls.
 Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
 #: All properties of single calls.
 Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")

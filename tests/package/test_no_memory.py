@@ -150,7 +150,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.parse_signature("dd"), errors=ValueError)
         sweep(lambda: typedcall.Entry("d->d", typedcall.Flags(0), address, "object row", None))
         sweep(lambda: repr(typedcall.Flags.PURE | typedcall.Flags.SHORT))
-        # Without memory enum's own loop has no end there, nor has it with an enum.Flag elsewhere.
+        # Without memory, enum's own loop does not end in these versions, not even for other enum.Flag classes.
         if not (3, 11) <= sys.version_info[:3] < (3, 11, 7):
             sweep(lambda: typedcall.Flags(1 << 40), errors=ValueError)
         """)
@@ -217,10 +217,10 @@ class WithoutMemory(unittest.TestCase):
             address, "double (double, int __pyx_skip_dispatch)")}
         sys.modules["other"] = other
         other.one = one = Callable()
-        # Before 3.11 each frame that an exception leaves without memory takes one of CPython's sixteen spare
-        # MemoryErrors, and the seventeenth ends the process: reading C text is as deep.
+        # Before 3.11, each frame that an exception leaves without memory takes one of CPython's sixteen spare
+        # MemoryErrors, and the seventeenth ends the process. Reading C text is that deep.
         onwards = sys.version_info >= (3, 11)
-        sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError, onwards=onwards)  # not of this module
+        sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError, onwards=onwards)  # not a function of this module
         one.__module__, one.__name__ = "other", "one"
         assert typedcall.tag_pyx_capi(other) == ["one"]
         typedcall.untag(one)
@@ -247,7 +247,7 @@ class WithoutMemory(unittest.TestCase):
         api, double = ufunc_api(), bytes([numpy.dtype("d").num])
         loops = (("d->d", 0, address, one),) * 3
         make_ufunc(api, "name", "doc", loops, double * 6, 1, 1)
-        # The last of them is wrong: all that comes before NumPy is made and let go.
+        # The last one is wrong: everything before NumPy's part is made and released.
         wrong = loops + (("x", 0, address, one),)
         sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1), errors=ValueError)
         rows = (("*kd->d", 0, address, one, one, (("d", 0, -1, 0, one),)),) * 3

@@ -48,20 +48,20 @@ class Giving:
         refuse(first, stop)
         return result
 
-class Short:  # the allocation after it fails
+class Short:  # the next allocation fails
     def __call__(self, x):
         refuse(0, 1)
         return "x"
 
 def steps():
-    # Which allocations fail, and whether those behind it do.
+    # Which allocations fail, and whether the later ones do, too.
     global first, stop
     for first in range(12):
         for stop in (first + 1, 0):
             yield
 
 def says(raising):
-    # What an engine says where the text of an exception has no memory, and where it has.
+    # Checks the engine's messages, with and without memory for an exception's text.
     said = set()
     for _ in steps():
         try:
@@ -74,7 +74,7 @@ def says(raising):
     assert len(said) == 2, said
 
 def gives(giving, short):
-    # The result comes, or there is no memory for it.
+    # The call returns the result, or there is no memory for it.
     found = set()
     for _ in steps():
         try:
@@ -84,7 +84,7 @@ def gives(giving, short):
             assert re.search("(?i)nomem|memory", repr(error)), repr(error)
             found.add("error")
     assert len(found) == 2, found
-    # Of two calls the second has no memory for its argument.
+    # In the second of two calls there is no memory for the argument.
     try:
         short()
     except Exception as error:
@@ -124,7 +124,7 @@ class WithoutMemory(unittest.TestCase):
     from typedcall.sinks.sql import _sqlite, to_sqlite
 
     connection = {module}.Connection(":memory:")
-    connection.enable_load_extension(False)  # Debian's SQLite allows it from the beginning
+    connection.enable_load_extension(False)  # Debian's SQLite allows it from the start
     one = tagged(Callable(), "one")
     sql.register(connection, one)
 
@@ -132,7 +132,7 @@ class WithoutMemory(unittest.TestCase):
         assert list(connection.execute("select one(0.5), one('x')")) == [(math.erf(0.5), "x")]
         try:
             connection.load_extension(_sqlite.__file__)
-        except Exception as error:  # nobody may load others
+        except Exception as error:  # loading another extension is forbidden
             assert "not authorized" in str(error), error
         else:
             raise AssertionError
@@ -143,7 +143,7 @@ class WithoutMemory(unittest.TestCase):
         except {module}.Error as error:
             if str(error):
                 raise
-            raise MemoryError from None  # there was none for its text
+            raise MemoryError from None  # there was no memory for its text
 
     if not {makes_functions}:
         sweep(lambda: without(lambda: sql.register(connection, one)), after=check)
@@ -154,11 +154,11 @@ class WithoutMemory(unittest.TestCase):
     gc.collect()
     before = sys.getrefcount(one)
     install = lambda: _sqlite.install(load, "one", one, kept, groups)
-    sweep(lambda: without(install), after=check)  # which makes no functions
+    sweep(lambda: without(install), after=check)  # this makes no functions
     wrong = groups + ((2, False, (("d->d", 0, address),)),)
     sweep(lambda: _sqlite.install(load, "one", one, kept, wrong), after=check, errors=ValueError)
     gc.collect()
-    # From 3.15 on a thread is attached with memory only: what SQLite lets go of then stays.
+    # From 3.15 on, attaching a thread needs memory: objects that SQLite releases without it stay.
     assert sys.version_info >= (3, 15) or sys.getrefcount(one) == before, (sys.getrefcount(one), before)
 
     for f, name in ((Raising(), "raising"), (Giving(), "giving"), (Short(), "short")):
@@ -177,7 +177,7 @@ class WithoutMemory(unittest.TestCase):
         def right(cursor):
             assert cursor.fetchall() == [(math.erf(0.5),)]
         text = "select one(0.5)"
-        if sys.version_info < (3, 15):  # from then on a thread is attached with memory only
+        if sys.version_info < (3, 15):  # from 3.15 on, attaching a thread needs memory
             sweep(lambda: cursor.execute(text), right)
         """), "apsw")
 
@@ -202,7 +202,7 @@ class WithoutMemory(unittest.TestCase):
                 except sqlite3.OperationalError as error:
                     if "KeyError: 'a text" in error.args[0]:
                         raise
-                    raise MemoryError from None  # there was none for its text
+                    raise MemoryError from None  # there was no memory for its text
             sweep(call, right, errors=sqlite3.OperationalError)
         """), "sqlite3")
 
@@ -211,7 +211,7 @@ class WithoutMemory(unittest.TestCase):
         cursor() or execute(), even with `select 1`."""
         self.run_sweep("""
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
-            sys.exit()  # it lets no function take the place of another
+            sys.exit()  # it does not let a function replace another
         from typedcall import sql
         from typedcall.calling.choose import offered, usable, valueless
         from typedcall.sinks.sql import to_duckdb
@@ -227,7 +227,7 @@ class WithoutMemory(unittest.TestCase):
         def check():
             assert connection.execute("select one(0.5), one(NULL)").fetchone() == (math.erf(0.5), None)
 
-        class Cursor:  # DuckDB's, which gets its memory back before it does anything
+        class Cursor:  # DuckDB's cursor, with memory restored before each call
             def cursor(self): return self
             def __enter__(self): return self
             def __exit__(self, *why): pass
@@ -241,7 +241,7 @@ class WithoutMemory(unittest.TestCase):
         cursor, row = Cursor(), ("d->d", 0, address)
         groups, wrong = ((1, False, (row,)),), ((2, False, (row,)),)
         if not %s:
-            # CPython 3.11 never ends where an exception leaves a `with` and there is no memory at all.
+            # CPython 3.11 hangs if an exception leaves a `with` block and there is no memory at all.
             sweep(lambda: to_duckdb.register(cursor, "one", one, one, groups), after=check, onwards=False)
             sweep(lambda: usable(one, "SQL", lambda entry: valueless(entry, "SQL"), offered(one)))
         load = type("Load", (), dict(__call__=lambda self: cursor.execute("load '" + path + "'")))()
@@ -253,7 +253,7 @@ class WithoutMemory(unittest.TestCase):
         gc.collect()
         assert sys.getrefcount(one) == before, (sys.getrefcount(one), before)
 
-        # With a NUL in the text Python's function is called.
+        # If the text has a NUL, the Python function is called.
         for f, name in ((Raising(), "raising"), (Giving(), "giving"), (Short(), "short")):
             sql.register(connection, tagged(f, name, "s->s"))
         value = lambda text: connection.execute("select " + text).fetchall()[0][0]
@@ -292,8 +292,8 @@ class WithoutMemory(unittest.TestCase):
         f = tvm_ffi.convert(f)
 
         def without(call):
-            # tvm-ffi may have no memory for the error of a Python function, nor a word; and has what
-            # sweep() knows of CPython's loop as a RuntimeError.
+            # tvm-ffi may lack memory for a Python function's error, or for its text; it reports the error of CPython's
+            # loop that sweep() knows as a RuntimeError.
             try:
                 return call()
             except (RuntimeError, SystemError) as error:
@@ -317,7 +317,7 @@ class WithoutMemory(unittest.TestCase):
         for signature in typedcall.signatures(made):
             called = typedcall.resolve(made, signature)
             sweep(lambda: without(lambda: called(41)), lambda result: 1 / (result == 42))
-            # Behind the first one tvm-ffi crashes, with g(13) alone for a g of its own, too.
+            # tvm-ffi crashes after the first one, even if only g(13) is called for its own function g.
             sweep(lambda: without(lambda: called(13)), errors=ValueError, until=ValueError)
         """, "tvm_ffi")
 
@@ -340,7 +340,7 @@ class WithoutMemory(unittest.TestCase):
 
         right(elementwise(one, pure=True))
         right(elementwise(one, pure=True))
-        sweep(lambda: elementwise(one, pure=True), right)  # known already
+        sweep(lambda: elementwise(one, pure=True), right)  # already registered
         forget()
         sweep(lambda: elementwise(one, pure=True), right, after=forget)
         sweep(lambda: elementwise(one), errors=TypeError)

@@ -1,5 +1,6 @@
-"""What is made once per function is made only once if two threads ask for it, and a decision asks only once what a
-function offers. One thread stops in the middle, at each line of the package's code in turn, while the other acts."""
+"""If two threads ask for something that is made once per function, it is made only once; and a decision asks only once
+what a function offers. One thread stops in the middle, at each line of the package's code in turn, while the other
+acts."""
 import unittest
 
 import support
@@ -21,7 +22,7 @@ import typed_functions
 sys.modules["functions"] = functions = types.ModuleType("functions")
 
 def new(at):
-    # A function that can be imported.
+    # Makes a function that can be imported.
     def function(x):
         return x / 2
     function.__name__ = function.__qualname__ = "function%d" % at
@@ -32,8 +33,8 @@ def new(at):
     return function
 
 def both(ask, at, other=None):
-    # What two threads get, the first of which waits at that line; less if there are fewer lines. `other`:
-    # what the second one asks, if not the same.
+    # Returns what two threads get, the first of which stops at that line; fewer results if there are fewer lines.
+    # `other` is the second thread's query, if it differs.
     got = []
     found = stopped(lambda: got.append(ask()), at)
     if found is None:
@@ -41,7 +42,7 @@ def both(ask, at, other=None):
     first, go = found
     second = threading.Thread(target=lambda: got.append((other or ask)()))
     second.start()
-    second.join(0.03)  # it may wait for a lock that the first one has
+    second.join(0.03)  # it may wait for a lock that the first thread holds
     go.set()
     second.join()
     first.join()

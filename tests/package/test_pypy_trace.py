@@ -1,5 +1,5 @@
-"""What PyPy's JIT makes of a loop over an accelerated function, according to its own log: one call of the C function
-at a constant address, and nothing of the shim around it except its frame."""
+"""PyPy's JIT compiles a loop over an accelerated function, according to its own log, to one call of the C function at
+a constant address, and to nothing of the shim around it except its frame."""
 import collections
 import pathlib
 import re

@@ -28,7 +28,7 @@ class WithNumPy(adapter_support.Example):
     def test_arrays(self):
         program = """
 import numpy, extent, total
-print(*outcomes(lambda: extent.extent(numpy.ones(2))))      # nobody has given it slots yet
+print(*outcomes(lambda: extent.extent(numpy.ones(2))))      # it has no slots yet
 import ndarray_slots
 class Sub(numpy.ndarray): pass
 class Own(ndarray_slots.Array): pass

@@ -237,10 +237,10 @@ DAEMON = """
 there, end = os.pipe()
 if os.fork() == 0:
     os.close(end)
-    os.read(there, 1)  # nothing: its parent has ended
+    os.read(there, 1)  # reads nothing: its parent has ended
     assert not path.exists()
     register()
-    # At its own end DuckDB may wait for threads that the fork has left behind.
+    # At exit, DuckDB may wait for threads that the fork has left behind.
     import atexit
     atexit._run_exitfuncs()
     sys.stdout.flush()

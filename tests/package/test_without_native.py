@@ -54,7 +54,7 @@ def outcome(call, *given):
 
 
 class InPython(unittest.TestCase):
-    """What both modules define is the same."""
+    """Definitions that both modules share are the same."""
 
     def setUp(self):
         from typedcall.native import _native

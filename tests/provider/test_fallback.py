@@ -1,4 +1,4 @@
-# What Python gets from functions that fall back: the value, what they throw, the result of otherwise<>, or a
+# Results of functions that fall back in Python: the value, what they throw, the result of otherwise<>, or a
 # ValueError. fallback_entries_test.cc covers consumers.
 import inspect
 import math

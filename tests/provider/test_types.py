@@ -28,7 +28,7 @@ class LongDoubles(unittest.TestCase):
         self.assertEqual((m.longdouble(3), m.longdouble(True)), (3.0, 1.0))
 
     def test_arguments_are_doubles(self):
-        self.assertTrue(m.is_third(1 / 3))  # 64 bits of mantissa show that it is not
+        self.assertTrue(m.is_third(1 / 3))  # with 64 bits of mantissa it is not
         self.assertEqual(m.nearly_one(), 1.0)
 
     def test_refused(self):

@@ -1,4 +1,4 @@
-"""What comments and documents cite exists: files and folders of the repository, sections of docs/ABI.md, and
+"""Everything that comments and documents cite exists: files and folders of the repository, sections of docs/ABI.md, and
 functions that docs/ABI.md names."""
 import ast
 import io

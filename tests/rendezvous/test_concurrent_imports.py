@@ -19,7 +19,7 @@ results, errors, pauses = [], [], []
 specs = [importlib.util.find_spec(name) for name in ("provider_a", "provider_b", "abi_probe")]
 
 def pause(phase, info):
-    # Only while someone makes the interface, which then is not there yet: the others catch up.
+    # Pauses only while a thread makes the interface, before it exists, so that the others catch up.
     module = sys.modules.get("_extensibletype")
     if module is not None and not hasattr(module, "typedcall_v2"):
         pauses.append(phase)
@@ -28,7 +28,7 @@ def pause(phase, info):
 def work(number):
     try:
         order = specs[:2] if (number + SEED) %% 2 else specs[1::-1]
-        # Not through `import`: its lock would keep the threads apart.
+        # Not by `import`, whose lock would keep the threads apart.
         modules = [importlib.util.module_from_spec(spec) for spec in order]
         barrier.wait()
         for spec, module in zip(order, modules):
@@ -53,7 +53,7 @@ assert len(results) == THREADS
 assert len({r[0] for r in results} | {r[1] for r in results} | {r[2] for r in results}) == 1
 assert len({r[3] for r in results} | {r[4] for r in results}) == 1
 assert all(r[5] == [11, 11, 22, 22] for r in results), results
-# Each thread executed the modules again: one row each, which goes with the last of them.
+# Each thread executed the modules again: one row each, removed with the last of them.
 a, b = (next(m for r in results for m in r[6] if m.__name__ == n)
         for n in ("provider_a", "provider_b"))
 assert a.row(b.key) == 2 and b.row(a.key) == 1
@@ -61,7 +61,7 @@ assert sys.modules["_extensibletype"].extensibletype_v2 is a.metaclass()
 del results[:], a, b
 gc.collect()
 metaclasses = [t for t in type.__subclasses__(type) if t.__name__ == "extensibletype_v2"]
-# Without the GIL, 3.13 keeps every class for ever once a second thread has run.
+# Without the GIL, 3.13 keeps every class alive once a second thread has run.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     assert len(metaclasses) == 1, "those that lost are gone"
 print(len(pauses))

@@ -27,7 +27,7 @@ class Plain: pass
 late = type.__new__(provider_a.metaclass(), 'Late', (Plain, Both), {{}})
 for module in (provider_a, provider_b):
     assert module.find(Both(), 1) == 11 and module.find(Both(), 2) == 22
-    # Before 3.12 nobody can tell that a thread's second thread state is attached.
+    # Before 3.12 there is no way to tell that a thread's second thread state is attached.
     if sys.version_info >= (3, 12): assert module.find(late(), 1) == 11
     late()
 sys.kept_to_the_end = Both(), late

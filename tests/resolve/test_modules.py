@@ -42,7 +42,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(resolve(m.inc, "q->n"), ("l->l", "sibling symbol"))
                 with self.assertRaisesRegex(TypeError, "inc does not offer 'd->d'; it offers 'l->l'"):
                     resolve(m.inc, "d->d")
-                # Of the same name, or in the same module, but not what the symbol describes.
+                # The same name or the same module, but not the function that the symbol describes.
                 for function in (m.other(), m.untagged, m.other):
                     with self.assertRaisesRegex(TypeError, "offers no native signature"):
                         resolve(function, "l->l")
@@ -50,7 +50,7 @@ class Places(unittest.TestCase):
 
 
 class CallSites(unittest.TestCase):
-    """What a call site remembers about functions in modules."""
+    """How call sites cache functions that live in modules."""
 
     def test_modules(self):
         for m in (resolve_with_bits, resolve_without_bits, resolve_default, resolve_sibling):

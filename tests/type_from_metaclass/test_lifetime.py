@@ -1,4 +1,4 @@
-"""What core/types/type_from_metaclass.h refuses, and that it leaves nothing behind."""
+"""The refusals of core/types/type_from_metaclass.h, and that it leaves nothing behind."""
 
 import gc
 import itertools

@@ -1,4 +1,4 @@
-"""What the article's five designs and the custom slot do when Python code derives from their classes. Each program
+"""Derives from the classes of the article's five designs and of the custom slot, and shows what happens. Each program
 runs in a child process, because some crash. Run it with the modules' folder in PYTHONPATH."""
 
 import abc

@@ -1,4 +1,4 @@
-# What type checkers and editors see of the compiled module `geodesy`. A module that is one file ships its
+# The compiled module `geodesy` for type checkers and editors. A module that is one file ships its
 # types in a package "NAME-stubs" (PEP 561).
 def distance(
     lat1: float, lon1: float, lat2: float, lon2: float, radius: float = 6371008.8

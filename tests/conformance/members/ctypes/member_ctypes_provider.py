@@ -271,7 +271,7 @@ def offer_def(name):
 
 
 class OfferedObject:
-    """An object of a class of one's own."""
+    """An instance of a user-defined class."""
 
     def __init__(self, name):
         self.name = name
