@@ -96,7 +96,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=101, help="of each variant (default: 101)")
     parser.add_argument("--calls", type=int, default=100000, help="per round (default: 100000)")
     parser.add_argument("--callgrind", action="store_true", help="count instructions, not time")
-    parser.add_argument("--json", metavar="FILE", help="writes all samples of times there")
+    parser.add_argument("--json", metavar="FILE", help="write all time samples to FILE")
     parser.add_argument("--loop", metavar="FUNCTION", help="only run the loop of that function")
     options = parser.parse_args()
     module = load_module()

@@ -85,8 +85,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=9, metavar="N")
     parser.add_argument("--modules", type=int, default=3, metavar="N",
                         help="rounds of the modules of 50 functions (default: 3; 0: none)")
-    parser.add_argument("--json", metavar="FILE", help="writes the seconds of the headers there")
-    parser.add_argument("--root", default=ROOT, help="the checkout whose headers are weighed")
+    parser.add_argument("--json", metavar="FILE", help="write the seconds of the headers to FILE")
+    parser.add_argument("--root", default=ROOT, help="the checkout whose headers are measured")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for level in ("-O2", "-Os"):

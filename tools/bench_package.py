@@ -60,7 +60,7 @@ def main():
             command = [cpython, "bench/application/run.py", "--pypy", pypy_python or ""]
         elif name == "pypy_loop":
             if pypy_python is None:
-                print("== pypy_loop: not run, there is no PyPy with headers")
+                print("== pypy_loop: not run: there is no PyPy with headers")
                 continue
             command += ["--pypy", pypy_python, "--cpython", usual.executable]
         print(f"== {name}", flush=True)

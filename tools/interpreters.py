@@ -124,7 +124,7 @@ def _find(extra):
         interpreter = probe(path)
         if interpreter is None:
             if path in extra:
-                raise SystemExit(f"{path} is no Python interpreter")
+                raise SystemExit(f"{path} is not a Python interpreter")
             continue
         # A virtual environment has its own executable but shares the library.
         found.setdefault(os.path.realpath(interpreter.executable), interpreter)

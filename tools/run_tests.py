@@ -104,10 +104,10 @@ def read_options():
         "under the oldest and newest, sanitizers, and the package's tests. Status 0: none failed.")
     parser.add_argument("--full", action="store_true",
                         help="more: every interpreter, all of its tests, compilers, sanitizers, fuzzers, platforms. "
-                             "What has passed for the same tree is not run again")
-    parser.add_argument("--again", action="store_true", help="with --full: run what has passed, too")
+                             "Parts that have passed for the same tree are not run again")
+    parser.add_argument("--again", action="store_true", help="with --full: also run parts that have passed")
     parser.add_argument("--demand", action="append", default=[], type=version, metavar="3.N",
-                        help="fail where no CPython of this version is there (repeatable)")
+                        help="fail if no CPython of this version is installed (repeatable)")
     parser.add_argument("--python", action="append", default=[], metavar="BIN",
                         help="instead of the gate, all tests under this interpreter (repeatable)")
     parser.add_argument("--clang", action="store_true",
@@ -116,11 +116,11 @@ def read_options():
                         help="instead, on an emulated processor: all C and C++ tests and the package; "
                              "or with musl: all C and C++ tests")
     parser.add_argument("--only", default="", metavar="REGEX",
-                        help="run only the parts whose name has a match: those of the last table")
+                        help="run only the parts whose name matches: the names in the last table")
     parser.add_argument("--seconds", type=int, metavar="N",
-                        help="with --full: how long each fuzzer, and the package's, runs (default: 30)")
+                        help="with --full: how long each fuzzer runs, the package's included (default: 30)")
     parser.add_argument("--seed", type=int, metavar="N",
-                        help="with --full: of all that is random (default: a new one; it is printed)")
+                        help="with --full: the seed for everything random (default: a new one, which is printed)")
     parser.add_argument("--thread-sanitizer", action="store_true",
                         help="with --full: also tools/thread_sanitizer, which takes half an hour")
     options = parser.parse_args()
@@ -139,7 +139,7 @@ def plan_of(options, machine):
     plan, not_run = parts.gate(machine, options.demand)
     if options.full:
         seed = time.time_ns() % (1 << 31) if options.seed is None else options.seed
-        progress(f"the seed of all that is random: {seed}")
+        progress(f"the seed for everything random: {seed}")
         plan += parts.full(machine, options.seconds or 30, seed, options.thread_sanitizer)
         not_run = []
     return plan, not_run

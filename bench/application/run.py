@@ -67,7 +67,7 @@ def main():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--particles", type=int, default=144)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", metavar="FILE", help="writes the seconds of each round there")
+    parser.add_argument("--json", metavar="FILE", help="write the seconds of each round to FILE")
     parser.add_argument("--profile", action="store_true", help="also show where the time goes")
     options = parser.parse_args()
 

@@ -225,7 +225,7 @@ def parse():
     parser.add_argument("--only", nargs="+", metavar="NAME", help="some of them")
     parser.add_argument("--json", metavar="FILE", help="writes all samples there")
     parser.add_argument("--typedcall", metavar="FOLDER", default=peers.ROOT,
-                        help="another checkout, whose headers are measured")
+                        help="measure the headers of another checkout")
     options = parser.parse_args()
     if options.functions < 2 or options.rounds < 1:
         parser.error("at least 2 functions and 1 round")

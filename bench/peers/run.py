@@ -176,7 +176,7 @@ def measure_instructions(options, hows, names, calls=20000):
     missing = [(how, shape, name) for how in hows for shape in peers.SHAPES for name in names
                if (how, shape, name) not in found]
     if missing:
-        sys.exit("no counts for %s: was valgrind/callgrind.h there when it was built?" % missing)
+        sys.exit("no counts for %s: was valgrind/callgrind.h installed when it was built?" % missing)
     return {(how, shape): {name: found[how, shape, name] for name in names}
             for how in hows for shape in peers.SHAPES}
 
@@ -234,9 +234,9 @@ def parse():
     parser.add_argument("--how", nargs="+", choices=HOWS, default=list(HOWS))
     parser.add_argument("--only", nargs="+", choices=peers.PEERS, default=list(peers.PEERS))
     parser.add_argument("--json", metavar="FILE", help="writes all samples there")
-    parser.add_argument("--strict", action="store_true", help="fails when a target is missed")
+    parser.add_argument("--strict", action="store_true", help="fail if a target is missed")
     parser.add_argument("--typedcall", metavar="FOLDER", default=peers.ROOT,
-                        help="another checkout, whose headers are measured")
+                        help="measure the headers of another checkout")
     parser.add_argument("--build-dir", metavar="FOLDER", default=peers.cache_folder())
     parser.add_argument("--count-here", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()

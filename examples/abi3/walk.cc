@@ -45,7 +45,7 @@ class native_function {
     const unsigned long says = PyLong_AsUnsignedLong(flags.get());
     if (PyErr_Occurred()) return;
     if ((says & PyNativeCallable_MANDATORY_MASK & ~PyNativeCallable_NEEDS_THREAD) != 0) {
-      PyErr_SetString(PyExc_TypeError, "the function asks more of its caller than the GIL");
+      PyErr_SetString(PyExc_TypeError, "the function requires more of its caller than the GIL");
       return;
     }
     call_ = reinterpret_cast<double (*)(double)>(PyLong_AsVoidPtr(address.get()));

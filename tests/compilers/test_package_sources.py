@@ -31,9 +31,9 @@ def check(case, found, standard):
         for source in SOURCES:
             with case.subTest(compiler=compiler, standard=standard, source=source):
                 if source == SQLITE and not has_sqlite(compiler):
-                    case.skipTest("no sqlite3ext.h: Debian's libsqlite3-dev has it")
+                    case.skipTest("no sqlite3ext.h: install Debian's libsqlite3-dev")
                 if source == PYPY and not PYPY_HEADERS:
-                    case.skipTest("no PyPy headers: Debian's pypy3-dev has them")
+                    case.skipTest("no PyPy headers: install Debian's pypy3-dev")
                 headers = PYPY_HEADERS[0] if source == PYPY else HEADERS
                 processes.run([compiler, "-x", "c++", "-std=" + standard, *FLAGS, headers, source])
 

@@ -207,7 +207,7 @@ def faults(folder):
                 where = "%s:%%d: %s.%s " % (path.relative_to(folder), owner.name, method.name)
                 if not tree.asserts(source, owner, method):
                     found.append(where % method.lineno + "asserts nothing")
-                found += [where % node.lineno + "returns in the middle: a skip that nobody sees"
+                found += [where % node.lineno + "returns in the middle: a hidden skip"
                           for node in _own(method) if isinstance(node, ast.Return)
                           and node.value is None]
     return found

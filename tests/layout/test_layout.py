@@ -53,7 +53,7 @@ WITHOUT_REFERENCE = {
     "typedcall/attach.h": "private functions",
     "typedcall/meth_typed.h": "the names of typed_method.h",
     "typedcall/with_exceptions.h": "an error",
-    "typedcall/namespace.h": "the inline namespace, which nobody names",
+    "typedcall/namespace.h": "the inline namespace, which users never name",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
 # Bazel's names for other libraries' headers.

@@ -9,9 +9,9 @@ import unittest
 WITHOUT_ALLOCATOR = ("native_type.h", "overload_choice.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
-LIMITED = "the limited API's; the same code as the full one's, with C's own allocator"
-PYPY = "of PyPy's struct: reads into the caller's memory"
-PEP697 = "calls the function of core/type_data.h that it is"
+LIMITED = "for the limited API: the same code as for the full API, with C's own allocator"
+PYPY = "reads PyPy's struct into the caller's memory"
+PEP697 = "calls the same function in core/type_data.h"
 
 NOT_SWEPT = {
     "GetTypedSignature": ALLOCATES_NOTHING,
@@ -49,7 +49,7 @@ NOT_SWEPT = {
     "PyTypedMethod_ReadPyPy": PYPY,
     "PyTypedMethod_SiblingTable": "asks the dynamic linker",
     "PyTypedMethod_Table": ALLOCATES_NOTHING,
-    "PyTypedcall_Installed": "PyTypedcall_Peek, which it is, does",
+    "PyTypedcall_Installed": "it calls PyTypedcall_Peek, which is swept",
     "PyTypedcall_IsAttached": ALLOCATES_NOTHING,
     "PyTypedcall_IsUsable": ALLOCATES_NOTHING,
     "PyTypedcall_RestoreError": ALLOCATES_NOTHING,
@@ -58,9 +58,9 @@ NOT_SWEPT = {
     "find_fallback": "resolve_fallback without its exception; that is swept",
     "find_unbound": "find<> with another request; resolve_unbound is swept",
     "is_error_value": ALLOCATES_NOTHING,
-    "method_table": "no function but how its class is deduced",
+    "method_table": "not a function, but a deduction guide",
     "run_python": ALLOCATES_NOTHING,
-    "type_method_table": "no function but how its class is deduced",
+    "type_method_table": "not a function, but a deduction guide",
     "def_falling_back": "pybind11 and nanobind define the function; PyTypedMethod_TagDef tags it",
 }
 

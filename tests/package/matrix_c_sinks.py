@@ -43,10 +43,10 @@ class CSink(Sink):
     def passing(self, value, letters):
         super().passing(value, letters)
         if letters[-1] == "?" and not set(contents(value)) <= {0, 1}:
-            raise Refused("C defines no bool but 0 and 1")
+            raise Refused("C defines only the bools 0 and 1")
 
     def letting_go(self):
-        raise Refused("the caller in C says whether it keeps the GIL")
+        raise Refused("the C caller decides whether to hold the GIL")
 
     def result(self, value, wanted):
         return value.decode() if isinstance(value, bytes) else value
@@ -91,7 +91,7 @@ class FreeCallback(Callback):
     name, prototype, with_data = "free callback", staticmethod(ctypes.CFUNCTYPE), False
 
     def letting_go(self):
-        raise Refused("the caller in C has no GIL")
+        raise Refused("the C caller does not hold the GIL")
 
 
 class ConvertingCallback(Callback):
@@ -178,7 +178,7 @@ class Ctypes(CSink):
 
     def caller(self, function, entry):
         if entry.flags & typedcall.Flags.RETURNS_STATUS:
-            raise Refused("ctypes gets the C function as it is, with its status")
+            raise Refused("ctypes gets the C function unchanged, with its status")
         try:
             made = typedcall.ctypes_function(function, entry.signature)
         except (TypeError, ValueError) as error:
@@ -228,7 +228,7 @@ class Cython(CSink):
     def caller(self, function, entry):
         module = sys.modules[function.__module__]
         if getattr(module, function.__name__, None) is not function:
-            raise Refused("Cython imports what a module has by the function's name")
+            raise Refused("Cython imports a module's functions by name")
         if module not in self.callers:
             self.callers[module] = self.compiled(module)
         caller = getattr(self.callers[module], f"{function.__name__}__{_word(_types_in_cython(entry))}", None)

@@ -85,7 +85,7 @@ def check_values(entry, arguments):
     """Raises Refused for a value that the entry's C types cannot represent."""
     for value, letters in zip(arguments, entry.python_types()[0]):
         if not is_of(value, letters):
-            raise Refused("no value of the C type")
+            raise Refused("not a value of the C type")
 
 
 def flat(types, arguments, array_of):

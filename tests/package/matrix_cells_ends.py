@@ -113,7 +113,7 @@ def made_in(sink, own_gil):
     """Makes and calls it in another interpreter, twice, and then in this one."""
     names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
     if not names:
-        return "limit", "this Python has no interpreters to make"
+        return "limit", "this Python cannot make interpreters"
     if own_gil and sys.version_info < (3, 12):
         return "limit", "before CPython 3.12 all interpreters share one GIL"
     interpreters = importlib.import_module(names[0])

@@ -63,7 +63,7 @@ def kept_alive(sink, entry, results):
     del function, kept, sys.modules["vanishing"]
     over = churn()
     if watched() is None:
-        return "wrong", "what the tag keeps is gone"
+        return "wrong", "the object that the tag keeps is gone"
     got = [sink.result(made(x), wanted) for x, wanted in results.items()]
     del over
     return "right" if got == list(results.values()) else "wrong", f"gives {got}"

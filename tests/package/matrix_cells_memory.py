@@ -16,7 +16,7 @@ def swept(call, undo=lambda result: None, errors=()):
 
 def making(sink):
     if MAKES_FUNCTIONS:
-        return "limit", "CPython 3.12 and 3.13 crash where they have no memory for a generator"
+        return "limit", "CPython 3.12 and 3.13 crash if they have no memory for a generator"
     function = support.build("typed_functions").half
 
     def right(made):

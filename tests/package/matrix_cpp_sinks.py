@@ -28,7 +28,7 @@ class CppSite(CSink):
     def check(self, entry):
         """Raises Refused for an entry that requires more of its caller."""
         if entry.flags & _AS_IT_IS:
-            raise Refused("a call site gives the C function as it is")
+            raise Refused("a call site returns the C function unchanged")
 
     def refusal(self, signature):
         """Returns why C++ does not request the signature."""
@@ -40,11 +40,11 @@ class CppFallback(CppSite):
 
     def check(self, entry):
         if entry.flags & typedcall.Flags.RETURNS_STATUS:
-            raise Refused("it calls what falls back, and plain functions")
+            raise Refused("it only calls functions that fall back, and plain ones")
 
     def refusal(self, signature):
         is_text = signature.endswith("->s")
-        return "a text that Python gives would be gone when C++ reads it" if is_text else super().refusal(signature)
+        return "Python's text would be freed before C++ reads it" if is_text else super().refusal(signature)
 
     def held(self, function):
         return support.build("matrix_held", ["-lffi"]).Held(self.name, function)
@@ -75,7 +75,7 @@ class CppCallback(CppFallback):
     name = "C++ callback"
 
     def refusal(self, signature):
-        return "its arrays are of numbers, not a text's" if "s" in signature else super().refusal(signature)
+        return "its arrays contain numbers, not text" if "s" in signature else super().refusal(signature)
 
 
 class CppNarrowing(Sink):
@@ -92,13 +92,13 @@ class CppNarrowing(Sink):
                 raise Refused("among overloads C++ names a signature")
             entry = asked(function, arguments)
             if entry.flags & typedcall.Flags.RETURNS_STATUS:
-                raise Refused("it calls what falls back, and plain functions")
+                raise Refused("it only calls functions that fall back, and plain ones")
             try:
                 result = self.probe.call(signature_of(entry), function, arguments)
             except LookupError:
                 raise Refused(f"modules/matrix_narrowing.cc has no caller for '{signature_of(entry)}'") from None
             if result is NotImplemented:
-                raise Refused("it compiles with no double for an int, and no number for a bool")
+                raise Refused("a double for an int, or a number for a bool, does not compile")
             return result
 
         return call
@@ -108,4 +108,4 @@ class CppNarrowing(Sink):
             raise Refused("C++ has no such number")
 
     def letting_go(self):
-        raise Refused("the caller in C++ says whether it keeps the GIL")
+        raise Refused("the C++ caller decides whether to hold the GIL")

@@ -5,13 +5,13 @@ import sys
 
 _FUNCTION = "it is the function itself"
 _SITE = "a call site holds no reference: its caller has one"
-_DAEMON = " ends the process where CPython before 3.14 unwinds its thread, in calls of its own functions, too"
+_DAEMON = " ends the process if CPython before 3.14 unwinds its thread, even in calls of its own functions"
 _JAX = "JAX crashes without memory, in jax.numpy.asarray() alone"
 _HELD = "the collector does not look into tvm-ffi's functions"
 _MAIN = "before CPython 3.12 callbacks are for the main interpreter"
 _COMPILED = "a module is compiled once, and stays until the process ends"
 _RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
-                         "tvm-ffi makes it a RuntimeError, in a function of its own, too")
+                         "tvm-ffi makes it a RuntimeError, even in its own functions")
 #: For libraries that look at types before there are values.
 _TYPES_FIRST = {
     **dict.fromkeys(("two_floats(Length(2.5))", "two_floats(np.float64(2.5))"),
@@ -19,7 +19,7 @@ _TYPES_FIRST = {
     **dict.fromkeys(("same_f(np.complex128(1j))", "same_d(np.complex128(1j))"),
                     "it has one type for Python's complex numbers and NumPy's, which are floats with a warning"),
     **dict.fromkeys(("larger_b(128, 2.5)", "larger_b(2147483648, 2.5)", "larger_H(2147483648, 2.5)"),
-                    "of two faults it finds that of the types first: a TypeError"),
+                    "of two faults it reports the types first: a TypeError"),
 }
 _COMPILED_CALLS = {**_TYPES_FIRST, "same_bool(b'3')": "Numba does not compile bool() of bytes"}
 _CLOSURE = {
@@ -36,12 +36,12 @@ LIMITS = {
     "call site": {"lifetimes": {"the C function": _SITE, "the callable": _SITE, "a cycle": _SITE}},
     **dict.fromkeys(("numba", "numba without the GIL"), {
         "calls": _COMPILED_CALLS,
-        "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, of njit functions alone, too",
-                      "making": "Numba keeps some of all that it compiles"},
-        "no_memory": {"making": "Numba's njit() itself does not come back without memory"},
+        "lifetimes": {"a cycle": "Numba keeps a cycle with compiled code, even one of njit functions alone",
+                      "making": "Numba keeps part of everything that it compiles"},
+        "no_memory": {"making": "Numba's njit() itself does not return without memory"},
     }),
     "sqlite": {"no_memory": dict.fromkeys(
-        ("raising", "falling back"), "APSW crashes where it has no memory to raise an error, one of abs(), too")},
+        ("raising", "falling back"), "APSW crashes if it has no memory to raise an error, even from abs()")},
     "duckdb": {
         "no_memory": {"making": "DuckDB's cursor() ends the process without memory"},
         "endings": {"a daemon thread": "DuckDB" + _DAEMON},
@@ -52,7 +52,7 @@ LIMITS = {
     "pypy": {"holding": {"two threads": "`trust` says that the module's functions are THREAD_SAFE"}},
     "jax": {
         "calls": _TYPES_FIRST,
-        "lifetimes": {"a cycle": "JAX never lets go of programs that it has compiled, which keep the function"},
+        "lifetimes": {"a cycle": "JAX never frees compiled programs, which keep the function"},
         "no_memory": {"calling": _JAX, "raising": _JAX, "falling back": _JAX},
         "endings": {"a daemon thread": "JAX" + _DAEMON},
         "interpreters": {"one GIL": "JAX's own library ends the process in a second interpreter"},

@@ -223,7 +223,7 @@ def defaults(sink):
 def by_position(sink):
     """A sink without names passes all arguments in order; the Python function gets keyword-only ones by name."""
     if sink.has_names:
-        yield "root", "refused", "its calls have names, as Python's have"
+        yield "root", "refused", "its calls accept names, like Python's"
         return
     module = support.build("keyword_only_functions")
     yield from compare(sink, "root", module.root, [lambda x, factor: module.root(x, factor=factor)], [["d", "d"]],

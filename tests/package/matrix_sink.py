@@ -76,7 +76,7 @@ class Sink:
 
     def detached(self, function):
         """Returns a callable like made() that calls the function without the GIL."""
-        raise Refused("its callers hold the GIL, or are to hold it for such functions")
+        raise Refused("its callers hold the GIL, or must hold it for such functions")
 
     def crossing(self, value):
         """Raises Refused for a value that the library cannot represent, whatever the function is."""

@@ -25,7 +25,7 @@ class Ufunc(Sink):
 
     def kind_of(self, error):
         if "depends on the value" in str(error):
-            raise Refused("a loop has one type of results, and here the value decides")
+            raise Refused("a loop has one result type, and here the value decides")
         return super().kind_of(error)
 
     def held(self, function):
@@ -41,19 +41,19 @@ class Ufunc(Sink):
         import numpy
 
         if letters[1] != "k":
-            raise Refused("a generalised ufunc gives as a result what is written")
+            raise Refused("a generalised ufunc returns what the function writes")
         if not isinstance(value, numpy.ndarray) or value.dtype != numpy.dtype(letters[2:]) or value.ndim != 1:
-            raise Refused("NumPy makes arrays of the right type of everything, and loops over rows")
+            raise Refused("NumPy converts everything to arrays of the right type, and loops over rows")
         if not value.flags.c_contiguous or not value.flags.aligned:
             raise Refused("NumPy copies rows with gaps, and at odd addresses")
         if letters[2:] == "?" and not set(value.tobytes()) <= {0, 1}:
-            raise Refused("NumPy takes other bytes than 0 for True")
+            raise Refused("NumPy treats every byte except 0 as True")
 
     def crossing(self, value):
         import numpy
 
         if not isinstance(value, (bool, int, float, complex, numpy.generic)) and not is_array(value):
-            raise Refused("NumPy makes an array of objects of it, or of characters")
+            raise Refused("NumPy makes an array of objects or characters from it")
         if isinstance(value, int) and not -2**63 <= value < 2**64:
             raise Refused("NumPy has no such integer")
 
@@ -114,7 +114,7 @@ class Numba(Sink):
                 return of((*[""] * len(arguments), *names))(*arguments, *names.values())
             except self.numba.core.errors.TypingError as error:
                 if "depends on the value of argument" in str(error):
-                    raise Refused("compiled code has one type of results, and here the value decides") from None
+                    raise Refused("compiled code has one result type, and here the value decides") from None
                 if "Numba has no UTF-8" in str(error) and any(isinstance(each, str) for each in arguments):
                     raise Refused("Numba's str has no UTF-8") from None
                 raise TypeError(str(error).partition("\n")[0]) from None
@@ -140,7 +140,7 @@ class Numba(Sink):
         import numpy
 
         if isinstance(value, numpy.ndarray) and not value.dtype.isnative:
-            raise Refused("Numba takes swapped bytes for its own")
+            raise Refused("Numba reads swapped bytes as its own")
         if isinstance(value, memoryview) and value.format in ("c", "?"):
             raise Refused("Numba has no such element")
         if not isinstance(value, (bytes, bytearray, memoryview, array.array, numpy.ndarray)):
@@ -198,7 +198,7 @@ class Jax(Sink):
 
     def kind_of(self, error):
         if "depends on the value" in str(error):
-            raise Refused("a program has one type of results, and here the value decides")
+            raise Refused("a program has one result type, and here the value decides")
         return kind_in_text(error)
 
     def result(self, value, wanted):
@@ -223,7 +223,7 @@ class DuckDb(Sql):
         if type(value) not in (bool, int, float, str, bytes) or type(value) is int and abs(value) >= 2**128:
             raise Refused("DuckDB has no such value")
         if type(value) is int and self.connection.execute("SELECT typeof(?)", [value]).fetchone() == ("DOUBLE",):
-            raise Refused("DuckDB before 1.5 makes a float of an int of more than 64 bits")
+            raise Refused("DuckDB before 1.5 converts an int of more than 64 bits to a float")
 
     def giving(self, value):
         if value is None:

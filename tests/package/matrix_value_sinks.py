@@ -17,7 +17,7 @@ class Wrapper(Sink):
         return function
 
     def letting_go(self):
-        raise Refused("a wrapper is told by an effect what to do: releases_gil")
+        raise Refused("for a wrapper the effect releases_gil decides")
 
 
 class TypedFunction(Sink):
@@ -77,7 +77,7 @@ class PyPy(Sink):
         return direct[function.__name__]
 
     def letting_go(self):
-        raise Refused("PyPy lets go of its lock around every direct call")
+        raise Refused("PyPy releases its lock around every direct call")
 
 
 class Sql(Sink):
@@ -125,7 +125,7 @@ class Sql(Sink):
 
     def crossing(self, value):
         if value is None:
-            raise Refused("SQL has an answer of its own for NULL")
+            raise Refused("SQL handles NULL itself")
 
     def kind_of(self, error):
         return kind_in_text(error)
@@ -183,7 +183,7 @@ class TvmFfi(Sink):
     def passing(self, value, letters):
         is_array = type(value).__name__ == "ndarray"
         if is_array and not value.flags.writeable:
-            raise Refused("NumPy gives no tensor of what is read-only")
+            raise Refused("NumPy makes no tensor from a read-only array")
         if not is_array and not isinstance(value, (bytes, bytearray)):
             self.crossing(value)
 

@@ -173,7 +173,7 @@ def report(options, batch):
     print("FAILED: seed %s, program %d, status %s, last: %s, with %s"
           % (options.seed, number, batch.status, " ".join(batch.last), batch.environment))
     print(batch.output[-6000:])
-    print("again: %s %s --seed %s --steps %d --only %d --shrink   (behind what ran before it: --first %d)"
+    print("again: %s %s --seed %s --steps %d --only %d --shrink   (after the earlier programs: --first %d)"
           % (sys.executable, os.path.basename(__file__), options.seed, options.steps, number,
              batch.first), flush=True)
 
@@ -202,7 +202,7 @@ def only(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--batches", type=int, default=2, help="processes, one after the other")
-    parser.add_argument("--seconds", type=float, help="as many batches as end in this time")
+    parser.add_argument("--seconds", type=float, help="run as many batches as end in this time")
     parser.add_argument("--seed", default=os.environ.get("TYPEDCALL_SEED", "1"),
                         help="default: TYPEDCALL_SEED, or 1")
     parser.add_argument("--steps", type=int, default=150, help="of each program")
@@ -211,7 +211,7 @@ def main():
     parser.add_argument("--most-failures", type=int, default=1, help="before it ends")
     parser.add_argument("--without", default="", help="libraries not to import: numpy,scipy,cffi")
     parser.add_argument("--leave-out", default="", help="kinds of steps: overwrite,export")
-    parser.add_argument("--verbose", action="store_true", help="every step of a child")
+    parser.add_argument("--verbose", action="store_true", help="print every step of a child")
     parser.add_argument("--no-threads", action="store_true")
     parser.add_argument("--only", type=int, help="one program")
     parser.add_argument("--shrink", action="store_true")

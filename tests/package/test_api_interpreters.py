@@ -12,7 +12,7 @@ support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has one interpret
 
 # CPython's private module for interpreters; its name differs between versions.
 names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
-support.module_only_if(names, "this Python has no interpreters to make")
+support.module_only_if(names, "this Python cannot make interpreters")
 interpreters = importlib.import_module(names[0])
 
 typed = support.build("typed_functions")

@@ -32,7 +32,7 @@ class Examples(adapter_support.Folder):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
         self.assertLessEqual(len(lines), 21, path)  # 20 lines and the docstring
         if library is not None and ctypes.util.find_library(library) is None:
-            self.skipTest("there is no lib%s (Debian: %s)" % (library, debian))
+            self.skipTest("lib%s is missing (Debian: %s)" % (library, debian))
         support.compile_module(FOLDER / "functions.cc", self.folder)
         self.assertEqual(support.printed(path, paths=[self.folder]), expected)
 
@@ -52,7 +52,7 @@ class Examples(adapter_support.Folder):
                 if line.strip() and not line.startswith(("#", "//"))]
         self.assertLessEqual(len(code), 20)
         if not support.has_header("c++", "gsl/gsl_integration.h"):
-            self.skipTest("there are no headers of GSL (Debian: libgsl-dev)")
+            self.skipTest("GSL's headers are missing (Debian: libgsl-dev)")
         support.compile_module(FOLDER / "functions.cc", self.folder)
         support.compile_module(source, self.folder, flags=["-lgsl", "-lgslcblas", "-lm"])
         self.assertEqual(support.printed("-c", FROM_CPP, paths=[self.folder]).splitlines(), [

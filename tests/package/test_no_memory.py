@@ -12,7 +12,7 @@ import unittest
 
 import support
 
-FOLDERS = "it asks pathlib, which without memory has a TypeError of its own"
+FOLDERS = "it uses pathlib, which raises its own TypeError without memory"
 # Where each public function is swept, or the reason why not.
 SWEPT = {
     "Entry": "test_records",
@@ -31,14 +31,14 @@ SWEPT = {
     "get_cmake_dir": FOLDERS,
     "get_include": FOLDERS,
     "get_pkgconfig_dir": FOLDERS,
-    "load_tags": "it asks importlib.metadata, and what other packages bring",
+    "load_tags": "it uses importlib.metadata and other packages' code",
     "low_level_callable": "test_for_scipy",
     "parse_signature": "test_records",
     "resolve": "test_python_api",
     "restore": "it is for PyPy",
     "signatures": "test_python_api",
     "tag": "test_python_api",
-    "tag_module": "it opens libraries by ctypes; its work is tag()'s, which is swept",
+    "tag_module": "it opens libraries through ctypes; tag(), which does the work, is swept",
     "tag_pyx_capi": "test_for_cython",
     "ufunc": "test_for_numpy",
     "untag": "test_python_api",

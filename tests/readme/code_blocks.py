@@ -175,7 +175,7 @@ class Folder:
         elif block.language in FLAGS:
             self.compile(block)
         else:
-            raise AssertionError("%s: say how to test a block of '%s'" % (block, block.language))
+            raise AssertionError("%s: there is no rule for testing a block of '%s'" % (block, block.language))
 
     def run_commands(self, block):
         self.printed = ""

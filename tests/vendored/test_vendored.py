@@ -217,7 +217,7 @@ class OnPyPy(InAFolder):
         if not os.path.exists(os.path.join(self.include, "Python.h")):
             self.skipTest("PyPy's headers (pypy3-dev) are not installed")
         if platform.machine() not in self.suffix:
-            self.skipTest("pypy3 is for another processor than the compiler of this build")
+            self.skipTest("pypy3 is for a different processor than this build's compiler")
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
 
     def compile(self, source, language, standard, *options):

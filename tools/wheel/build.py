@@ -65,7 +65,7 @@ def build(interpreter, scratch):
     (wheel,) = glob.glob(repaired + "/*.whl")
     glibc = re.search(r"manylinux_2_(\d+)_", wheel)
     if int(glibc.group(1)) > NEWEST_GLIBC:
-        sys.exit(os.path.basename(wheel) + ": asks for a newer system than old_glibc.h is there for")
+        sys.exit(os.path.basename(wheel) + ": needs a newer system than old_glibc.h supports")
     return wheel
 
 
