@@ -69,7 +69,7 @@ def measured(noise, make_typed, way, goal, rounds):
 
 
 def ufuncs(noise, rounds):
-    """A ufunc takes no keywords: the coordinates only, then all arguments."""
+    """A ufunc takes no keywords: compares calls with the coordinates only, then with all arguments."""
     import numpy
 
     contestants, comparisons = {}, []
@@ -106,13 +106,14 @@ def on_pypy(noise, rounds):
 
 
 def beside_pointers(noise, make_typed, rounds):
-    """An accelerated function and the bare cffi pointer, which checks nothing: what both take computes."""
+    """Compares an accelerated function with the bare cffi pointer, which checks nothing: both include the
+    computation."""
     contestants, comparisons = {}, []
     for name, coordinates, *_ in FUNCTIONS:
         pointer = typedcall.resolve(getattr(noise, name), "f" * coordinates + "->f").pointer
         for way, loop in (("accelerated", make_typed(name, coordinates, "")[1]),
                           ("pointer", calls(name, coordinates, "")(pointer)[1])):
-            for _ in range(2):  # PyPy compiles again what is entered again
+            for _ in range(2):  # PyPy recompiles a function that is entered again
                 loop(COUNT)
             contestants[name + ", " + way] = lambda loop=loop: loop(COUNT)
         comparisons.append((name + ", accelerated", name + ", pointer", 1.2, "most"))

@@ -1,4 +1,4 @@
-"""Runs the simulation in every way that is installed, in turn, and compares the results.
+"""Runs the simulation in every way that is available, in turn, and compares the results.
 
     python run.py [--pypy PYPY] [--steps N] [--particles N] [--rounds N] [--profile]
 

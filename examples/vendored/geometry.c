@@ -37,7 +37,8 @@ static PyObject *clamp(PyObject *module, PyObject *args, PyObject *kwargs) {
   return PyFloat_FromDouble(clamp_to(x, low, high));
 }
 
-// PyTypedMethod_ENTRY makes text and check from the names of types, result first: "ll->l".
+// PyTypedMethod_ENTRY makes the text from the names of types, result first, and checks them:
+// "ll->l".
 PyTypedMethod_DEFINE(gcd_typed, "gcd",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, gcd_of, LONG, LONG, LONG));
 // Python callers may omit arguments; callers of the C function pass all.

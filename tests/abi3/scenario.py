@@ -122,7 +122,7 @@ def detached(m):
     unresolved = type.__new__(m.Metaclass, "U", (Base,), {})()
     check(m.find_detached(Base(), A), 11)
     check(m.find_detached(5, A), None)
-    check(m.find_detached(D(), A), None)  # its metaclass's MRO may change meanwhile
+    check(m.find_detached(D(), A), None)  # the MRO of its metaclass may change meanwhile
     check(m.find_detached(unresolved, A), None)
     check((m.find(D(), A), m.find(unresolved, A)), (11, 11))
     check(m.find_detached(unresolved, A), 11)
@@ -144,7 +144,7 @@ def foreign(m):
     added, removed = m.counters()
     del Theirs, Sub
     gc.collect()
-    check(m.counters(), (added, removed + 3))  # the rows of both, and what Sub inherited
+    check(m.counters(), (added, removed + 3))  # the rows of both, and Sub's inherited one
 
 
 def out_of_memory(m):

@@ -21,7 +21,7 @@ def version():
     if not BAZEL:
         return 0
     found = re.search(r"\d+", processes.run([BAZEL, "--version"], check=False).out)
-    # Debian 12's 4.2.3 says "no_version".
+    # Debian 12's 4.2.3 reports "no_version".
     return int(found.group()) if found else 4
 
 

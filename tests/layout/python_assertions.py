@@ -13,7 +13,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source:
-    """One file: its functions, classes, and what it imports from other files of the tests."""
+    """One file: its functions, its classes, and its imports from other files of the tests."""
 
     def __init__(self, path, tree, text):
         self.path, self.tree = path, ast.parse(text, str(path))

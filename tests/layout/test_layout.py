@@ -1,5 +1,5 @@
-"""The rooms of the repository and the arrows between them: who may include whom. Public headers are at the top of
-core/ and typedcall/; the folders below are private to their room. And Bazel's targets, which follow the includes."""
+"""The rooms of the repository and the arrows between them: which room may include which. Public headers are at the top
+of core/ and typedcall/; the folders below are private to their room. And Bazel's targets, which follow the includes."""
 import ast
 import collections
 import glob

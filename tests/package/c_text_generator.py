@@ -19,7 +19,7 @@ _SPELLINGS = [each.split() for each in (
 # One token each: nothing may come between the two words. (For the compiler enums are integers; we refuse them.)
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
-# Parameters of pointed-to functions, which nothing asks for.
+# Parameters of pointed-to functions; no test reads them.
 _OF_OTHERS = ("void", "int", "double x , const char *", "float [ ]", "int ( * ) ( void )", "int , ...")
 # Lines, separated by @.
 _SEEN = ("SEEN", "SEEN", "#if 1@SEEN@#endif", "#if 0@WRONG@#else@SEEN@#endif", "#if 1@SEEN@#else@WRONG@#endif",

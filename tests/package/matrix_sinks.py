@@ -1,5 +1,5 @@
 """The sinks of the matrix, by name. Each class defines how a typed function becomes a callable there, which values
-can be passed, and what its exceptions are in Python. A sink gives one line of reason for what it cannot do."""
+can be passed, and what its exceptions are in Python. For what it cannot do, a sink gives a one-line reason."""
 from matrix_c_sinks import (
     Callback,
     Cffi,

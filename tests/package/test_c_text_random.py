@@ -11,7 +11,7 @@ import c_text_generator
 import support
 import typedcall
 
-# In --full, random tests are told how long to attack. This is their number.
+# In --full, this variable tells random tests how long to run; here it selects the number of functions.
 IS_FULL = "TYPEDCALL_ATTACK_SECONDS" in os.environ
 TEXTS, HEADERS = (6000, 400) if IS_FULL else (300, 20)
 AT_ONCE, IN_HEADER = 300, 10

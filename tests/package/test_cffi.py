@@ -144,7 +144,7 @@ class Source(adapter_support.Folder):
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
         self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
-        # cffi says the same about types that libffi cannot call as about variable arguments.
+        # cffi raises the same error for types that libffi cannot call as for variable arguments.
         self.assertEqual(typedcall.resolve(lib.turned, "Zd->Zd")(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.turned_float, "ZfP->Zf")(2 + 1j, None), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, 5), 1)

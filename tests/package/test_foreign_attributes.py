@@ -1,4 +1,4 @@
-"""Attributes of libraries' objects (foreign_attributes.py) that raise or give nonsense: the object offers nothing, or
+"""Attributes of libraries' objects (foreign_attributes.py) that raise or return nonsense: the object offers nothing, or
 what its other attributes say; KeyboardInterrupt and MemoryError propagate."""
 import collections
 import contextlib
@@ -104,7 +104,7 @@ class Attributes(unittest.TestCase):
             self.assertNotIsInstance(answer.error, ENDS)
 
     def check_table(self, answers):
-        """Checks the table; `answers` makes the values that each attribute gives."""
+        """Checks the table; `answers` makes the values that each attribute returns."""
         counts = collections.Counter()
         for make, names in TABLE.items():
             for name in names.split():

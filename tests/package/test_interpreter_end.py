@@ -66,7 +66,7 @@ of_object = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.py_object)(wait)
 thousand = [0.5] * 1000
 """
 AFTER = """
-sys.late = Late()  # the variables of a script live as long as its threads
+sys.late = Late()  # a script's variables live as long as its threads
 threads = [threading.Thread(target=body, daemon=True) for _ in range(3)]
 for thread in threads: thread.start()
 last = time.monotonic() + 60

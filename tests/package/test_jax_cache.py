@@ -42,7 +42,7 @@ class Cache(adapter_support.Folder):
 
         without, another, traced, again = self.run_program("third")
         self.assertRegex(without, "Error.*typedcall_elementwise")
-        self.assertNotIn("hits 0", another)  # it is the program of the first process
+        self.assertNotIn("hits 0", another)  # the program is the first process's
         self.assertIn("another process, which had typed_functions.half d->d", another)
         self.assertEqual(traced, "[0.5, 1.0, 1.5]")
         self.assertIn("another process, which had typed_functions.half d->d", again)

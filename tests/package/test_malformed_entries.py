@@ -97,7 +97,7 @@ class Tagging(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     typedcall.tag(function, signature, ADDRESS, flags=flags)
 
-    @support.ON_CPYTHON  # PyPy's readers have no such pointers
+    @support.ON_CPYTHON  # PyPy's readers take no such pointers
     def test_a_const_pointer_is_no_place_for_the_value(self):
         # The result of such a function is None. It used to be treated as if a number had been written.
         def function(x, at=None):

@@ -205,7 +205,7 @@ class Raising(adapter_support.NumbaCalls):
             raising(KeyboardInterrupt())
             with self.assertRaises(KeyboardInterrupt):
                 guarded(-1.0)
-                for _ in range(1000):  # the interrupt comes between two of these
+                for _ in range(1000):  # the interrupt arrives between two of these
                     pass
             raising(SystemExit())
             seen = []

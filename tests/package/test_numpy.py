@@ -257,7 +257,7 @@ class Sink(unittest.TestCase):
     def test_exceptions(self):
         div = typedcall.ufunc(functions.div)
         self.assertEqual(div([1.0, -6.0], [2.0, 3.0]).tolist(), [0.5, -2.0])
-        self.assertEqual(div(0.0, -1.0), 0.0)  # -0.0 is the error value, but no error here
+        self.assertEqual(div(0.0, -1.0), 0.0)  # -0.0 is the error value, but here it is a result
         check = typedcall.ufunc(functions.check)
         self.assertEqual(check([-1, 5]).tolist(), [-1, 5])
         zeros = numpy.ones((3, 50000))

@@ -32,7 +32,7 @@ class OneTagForAll(unittest.TestCase):
         ways = {name[4:]: getattr(self, name) for name in dir(self) if name.startswith("way_")}
         self.assertEqual(sorted(ways), ["cffi", "ctypes", "cython", "numba", "numpy", "scipy"])
         if support.IS_PYPY:
-            ways = {"ctypes": self.way_ctypes}  # the others are used with CPython's package
+            ways = {"ctypes": self.way_ctypes}  # the others need CPython's package
         for name, way in ways.items():
             with self.subTest(library=name):
                 way()

@@ -52,7 +52,7 @@ class Pages(unittest.TestCase):
                             or block.language in code_blocks.LANGUAGES, str(block))
 
 
-#: How many blocks cannot be run here.
+#: Number of blocks that cannot be run here.
 NOT_RUN = 18
 
 

@@ -77,14 +77,14 @@ class OfPython(Reasons):
     def test_nobody_has_tagged_it(self):
         self.check(math.cos, "nobody has tagged it", "typedcall.tag()")
 
-    @support.ON_CPYTHON  # where Python converts and looks for errors
+    @support.ON_CPYTHON  # CPython converts and checks for errors
     def test_how_to_ask_for_what_differs(self):
         libm = ctypes.CDLL(ctypes.util.find_library("m"))
         typedcall.tag(math.sqrt, "d->d", libm.sqrt, flags=Flags.DIFFERS)
         self.addCleanup(typedcall.untag, math.sqrt)
         self.check_asking(math.sqrt, {}, "Flags.DIFFERS")
 
-    @support.ON_CPYTHON  # where Python converts and looks for errors
+    @support.ON_CPYTHON  # CPython converts and checks for errors
     def test_how_to_ask_for_what_needs_more(self):
         functions = support.build("typed_functions")
         self.check_asking(functions.div, {"capabilities": 0}, "Flags.NEEDS_THREAD | Flags.MAY_RAISE", "dd->d")

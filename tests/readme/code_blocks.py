@@ -4,10 +4,10 @@ above it mean:
         <!-- test: file NAME -->       the block is a file in the page's folder, which later blocks use
         <!-- test: output -->          the output of the last command; `...` stands for any text
     <!-- test: around
-    code, with a line `@@` in place of the block, and ROOT for the repository
+        code with a line `@@` in place of the block, and ROOT for the repository
         -->                            the block is a fragment, and this surrounds it
         <!-- test: needs NAME ... -->  the block is skipped without these modules or programs
-    <!-- test: not run: REASON --> counted by the tests
+        <!-- test: not run: REASON --> not run; the tests count these
 
 and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these (but `cpython` and `pypy`
 are interpreters, and under others the page has no test). Without a comment, a `c` or `cpp` block is compiled, a

@@ -150,7 +150,7 @@ class Lifetime(unittest.TestCase):
         dead = weakref.ref(ours), weakref.ref(Meta)
         del ours, Meta
         gc.collect()
-        gc.collect()  # `type` does not show the collector its own type, so one after the other
+        gc.collect()  # `type` hides its own type from the collector, so one collection for each
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage_and_does_not_crash(self):

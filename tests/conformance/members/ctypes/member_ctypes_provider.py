@@ -95,7 +95,7 @@ def make_type(name, size, slots=()):
     return prototype("PyType_FromSpec", py_object, c_void_p)(ctypes.addressof(spec))
 
 
-# Exceptions out of ctypes callbacks -----------------------------------------------------------------------------------
+# Exceptions raised in ctypes callbacks --------------------------------------------------------------------------------
 
 PY_TP_FINALIZE = 80
 _FINALISED_NAME = b"member_ctypes_provider.Finalised"
