@@ -36,7 +36,8 @@ double by_tvm(const char *name, long times) {
 }
 
 double by_typedcall(PyObject *callable, long times) {
-  const auto found = typedcall::resolve_fallback<double(double)>(PyTypedcall_Import(), callable);
+  const auto found = typedcall::resolve<double(double)>(PyTypedcall_Import(), callable,
+                                                        typedcall::with_fallback());
   return found ? run(found, times) : -1.0;
 }
 

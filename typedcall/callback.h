@@ -160,11 +160,12 @@ class callback<R(P...), Result(A...)> {
  public:
   using pointer = R (*)(P...);
 
-  /// Finds the function behind `callable`, as resolve_fallback() does, or is empty with its
-  /// exception. GIL: held.
+  /// Finds the function behind `callable`, as resolve() does, or is empty with its exception. GIL:
+  /// held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
-      : function_(resolve_fallback<Result(A...)>(interface, callable, can)), length_(length) {}
+      : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
+        length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
   /// An exception that nobody has asked for goes to sys.unraisablehook. GIL: held.

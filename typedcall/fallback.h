@@ -77,7 +77,8 @@ template <class Signature>
 class fallback_function;
 
 /// Empty, or a native function that gives what the Python callable gives: an entry R(A...), or one
-/// that falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by resolve_fallback().
+/// that falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by
+/// resolve<double(double)>(interface, callable, with_fallback()).
 ///
 /// A call runs the native function. Where that falls back it calls the callable with boxed
 /// arguments, and converts its result: that takes the GIL, and gives it back. A failure (the
@@ -110,8 +111,8 @@ class fallback_function<R(A...)> {
   fallback_function() = default;
   /// `callable` is borrowed from what the native function keeps alive. Empty with MemoryError. GIL:
   /// held; the function belongs to this interpreter.
-  fallback_function(function<R(A...)> plain, PyObject *callable) {
-    if (callee_.set(callable, sizeof...(A))) plain_ = std::move(plain);
+  fallback_function(function<R(A...)> native, PyObject *callable) {
+    if (callee_.set(callable, sizeof...(A))) plain_ = std::move(native);
   }
   fallback_function(function<signature> back, PyObject *callable) {
     if (callee_.set(callable, sizeof...(A))) back_ = std::move(back);
@@ -166,63 +167,48 @@ class fallback_function<R(A...)> {
   internal::callable_at_home callee_;
 };
 
+/// For find() and resolve(): an entry `d->d` that needs no more than is handled, else one that
+/// falls back, `d&d->i`.
+using with_fallback = internal::finder<fallback_function>;
+
 namespace internal {
 
-template <class Made>
-Made make_function(typename Made::pointer address, std::uintptr_t flags, object_ref reference) {
-  return Made(address, flags, std::move(reference));
-}
-
-template <class Signature>
-fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
-                                           PyObject *callable, capabilities can, bool explain) {
-  using made = fallback_function<Signature>;
-  using signature = typename made::signature;
-  // See resolve().
-  if (explain && interface == nullptr && PyErr_Occurred()) return {};
-  const telling which = explain ? telling::no_memory : telling::nothing;
-  const capabilities plain = can & ~PyNativeCallable_FALLS_BACK;
-  const auto with_callable = [&](auto native) {
-    made all(std::move(native), callable);
-    if (!all && !explain) clear_exception();  // no memory, or an interrupt
-    return all;
-  };
-  auto found = find_typed<function<Signature>>(interface, callable, plain_request<Signature>(plain),
-                                               which, make_function<function<Signature>>);
-  if (found) return with_callable(std::move(found));
-  const auto no_memory = [] {
-    return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
-  };
-  if (explain && no_memory()) return {};
-  request asked = plain_request<signature>(plain | calls_boxed);
-  asked.required = PyNativeCallable_FALLS_BACK;
-  auto back = find_typed<function<signature>>(interface, callable, asked, which,
-                                              make_function<function<signature>>);
-  if (back) return with_callable(std::move(back));
-  if (explain && !no_memory()) {
-    // In the words for what was asked for.
-    set_refusal(interface, callable, plain_request<Signature>(plain | calls_boxed));
+template <>
+struct finder<fallback_function> {
+  template <class Signature>
+  static fallback_function<Signature> find(const PyTypedcall_Interface *interface,
+                                           PyObject *callable, capabilities can, telling which) {
+    using made = fallback_function<Signature>;
+    using signature = typename made::signature;
+    const bool explain = which == telling::everything;
+    // See resolve().
+    if (explain && interface == nullptr && PyErr_Occurred()) return {};
+    if (explain) which = telling::no_memory;
+    const capabilities simple = can & ~PyNativeCallable_FALLS_BACK;
+    const auto with_callable = [&](auto native) {
+      made all(std::move(native), callable);
+      if (!all && !explain) clear_exception();  // no memory, or an interrupt
+      return all;
+    };
+    auto found = plain::find<Signature>(interface, callable, simple, which);
+    if (found) return with_callable(std::move(found));
+    const auto no_memory = [] {
+      return PyErr_Occurred() != nullptr && PyErr_ExceptionMatches(PyExc_MemoryError) != 0;
+    };
+    if (explain && no_memory()) return {};
+    request asked = plain_request<signature>(simple | calls_boxed);
+    asked.required = PyNativeCallable_FALLS_BACK;
+    auto back = plain::find<signature>(interface, callable, asked, which);
+    if (back) return with_callable(std::move(back));
+    if (explain && !no_memory()) {
+      // In the words for what was asked for.
+      set_refusal(interface, callable, plain_request<Signature>(simple | calls_boxed));
+    }
+    return {};
   }
-  return {};
-}
+};
 
 }  // namespace internal
-
-/// find_fallback<double(double)>(interface, callable): an entry `d->d` that needs no more than
-/// `can`, else one that falls back, `d&d->i`; empty, without an exception, when there is neither.
-/// GIL: held.
-template <class Signature>
-fallback_function<Signature> find_fallback(const PyTypedcall_Interface *interface,
-                                           PyObject *callable, capabilities can = 0) {
-  return internal::find_fallback<Signature>(interface, callable, can, false);
-}
-
-/// The same, but an empty one comes with the exception of resolve(). GIL: held.
-template <class Signature>
-fallback_function<Signature> resolve_fallback(const PyTypedcall_Interface *interface,
-                                              PyObject *callable, capabilities can = 0) {
-  return internal::find_fallback<Signature>(interface, callable, can, true);
-}
 
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall

@@ -107,7 +107,7 @@ template <class Signature>
 narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, PyObject *callable,
                                         capabilities can = 0) {
   using made = narrowing_function<Signature>;
-  return made(resolve_fallback<Signature>(interface, callable, can));
+  return made(resolve<Signature>(interface, callable, with_fallback(), can));
 }
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -249,93 +249,15 @@ request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// The request for one that is called with self first.
-template <class Signature>
-request self_request(capabilities can, bool unbound) {
-  request asked = plain_request<Signature>(can);
-  asked.can |= PyNativeCallable_TAKES_SELF;
-  asked.required = PyNativeCallable_TAKES_SELF;
-  asked.unbound = unbound;
-  return asked;
-}
-
 /// Which exceptions come with an empty function.
 enum class telling { nothing, no_memory, everything };
-constexpr telling told(bool explain) { return explain ? telling::everything : telling::nothing; }
 
-/// The function that answers a request, made by `make(address, flags, reference)`, or an empty one.
-/// The text needs no check: it comes from a C++ type.
-template <class Made, class Make>
-Made find_typed(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
-                telling which, const Make &make) {
+/// Is it an unbound method? Else sets the TypeError, where that is to be told.
+inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
+                           telling which) {
+  if (is_unbound(callable)) return true;
   // See resolve().
-  const bool explain = which == telling::everything;
-  if (explain && interface == nullptr && PyErr_Occurred()) return {};
-  void *funcptr = nullptr;
-  std::uintptr_t flags = 0;
-  place found_at = place();
-  object_ref reference;
-  bool failed;
-  {
-    const quietly pending;
-    find_entry<keeping::held, false>(
-        interface, callable, asked,
-        [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
-          funcptr = entry.funcptr;
-          flags = entry.flags;
-          found_at = where;
-          reference = kept;
-        });
-    failed = funcptr == nullptr && pending.failed();
-  }
-  count_found(funcptr != nullptr, found_at);
-  if (funcptr != nullptr) {
-    return make(reinterpret_cast<typename Made::pointer>(funcptr), flags, std::move(reference));
-  }
-  if (which != telling::nothing && failed) {
-    PyErr_NoMemory();
-  } else if (explain) {
-    set_refusal(interface, callable, asked);
-  }
-  return {};
-}
-
-template <class Signature>
-function<Signature> find_function(const PyTypedcall_Interface *interface, PyObject *callable,
-                                  capabilities can, bool explain) {
-  using made = function<Signature>;
-  return find_typed<made>(
-      interface, callable, plain_request<Signature>(can), told(explain),
-      [](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
-        return made(address, flags, std::move(reference));
-      });
-}
-
-template <class Signature>
-bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                     capabilities can, bool explain) {
-  using made = bound_function<Signature>;
-  return find_typed<made>(
-      interface, callable, self_request<Signature>(can, false), told(explain),
-      [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
-        return made(address, flags, object_ref::borrow(self_of(callable)), std::move(reference));
-      });
-}
-
-template <class Signature>
-unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         capabilities can, bool explain) {
-  using made = unbound_function<Signature>;
-  return find_typed<made>(
-      interface, callable, self_request<Signature>(can, true), told(explain),
-      [&](typename made::pointer address, std::uintptr_t flags, object_ref reference) {
-        return made(address, flags, callable, std::move(reference));
-      });
-}
-
-/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
-inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable) {
-  if (is_unbound(callable) || (interface == nullptr && PyErr_Occurred())) return true;
+  if (which == telling::nothing || (interface == nullptr && PyErr_Occurred())) return false;
   PyErr_Clear();
   say([&] {
     const std::string name = name_of(callable);
@@ -346,56 +268,110 @@ inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *cal
   return false;
 }
 
+/// Finds the functions that one of the tags below stands for.
+template <template <class Signature> class Function>
+struct finder {
+  /// The function that answers a request, or an empty one. The text needs no check: it comes from a
+  /// C++ type.
+  template <class Signature>
+  static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
+                                  const request &asked, telling which) {
+    using made = Function<Signature>;
+    // See resolve().
+    const bool explain = which == telling::everything;
+    if (explain && interface == nullptr && PyErr_Occurred()) return {};
+    void *funcptr = nullptr;
+    std::uintptr_t flags = 0;
+    place found_at = place();
+    object_ref reference;
+    bool failed;
+    {
+      const quietly pending;
+      find_entry<keeping::held, false>(
+          interface, callable, asked,
+          [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
+            funcptr = entry.funcptr;
+            flags = entry.flags;
+            found_at = where;
+            reference = kept;
+          });
+      failed = funcptr == nullptr && pending.failed();
+    }
+    count_found(funcptr != nullptr, found_at);
+    if (funcptr != nullptr) {
+      const auto address = reinterpret_cast<typename made::pointer>(funcptr);
+      if constexpr (std::is_same_v<made, bound_function<Signature>>) {
+        return {address, flags, object_ref::borrow(self_of(callable)), std::move(reference)};
+      } else if constexpr (std::is_same_v<made, unbound_function<Signature>>) {
+        return {address, flags, callable, std::move(reference)};
+      } else {
+        return {address, flags, std::move(reference)};
+      }
+    }
+    if (which != telling::nothing && failed) {
+      PyErr_NoMemory();
+    } else if (explain) {
+      set_refusal(interface, callable, asked);
+    }
+    return {};
+  }
+
+  template <class Signature>
+  static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
+                                  capabilities can, telling which) {
+    request asked = plain_request<Signature>(can);
+    if constexpr (!std::is_same_v<Function<Signature>, function<Signature>>) {
+      asked.can |= PyNativeCallable_TAKES_SELF;
+      asked.required = PyNativeCallable_TAKES_SELF;
+    }
+    if constexpr (std::is_same_v<Function<Signature>, unbound_function<Signature>>) {
+      asked.unbound = true;
+      if (!expect_unbound(interface, callable, which)) return {};
+    }
+    return find<Signature>(interface, callable, asked, which);
+  }
+};
+
 }  // namespace internal
 
-/// find<double(double)>(interface, callable): the typed function, or an empty one without an
-/// exception. Entries that take self are never among what is found, whatever `can` says: they
-/// have another C type. GIL: held.
+// How a function is called: what find() and resolve() are asked for, and return.
+
+/// With its arguments alone. Entries that take self are never among what is found, whatever `can`
+/// says: they have another C type.
+using plain = internal::finder<function>;
+/// Of a bound method, a module's function or an instance with a table: the entry that takes self,
+/// and that self; the signature does not show it.
+using bound = internal::finder<bound_function>;
+/// Of an unbound method (`Type.method`, or a class method in its type's dictionary): the entry that
+/// takes self.
+using unbound = internal::finder<unbound_function>;
+
+/// find<double(double)>(interface, callable, bound()): the typed function, or an empty one without
+/// an exception. GIL: held.
+template <class Signature, template <class> class Function>
+Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
+                         internal::finder<Function> how, capabilities can = 0) {
+  return how.template find<Signature>(interface, callable, can, internal::telling::nothing);
+}
+
+/// find<double(double)>(interface, callable): a plain one.
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          capabilities can = 0) {
-  return internal::find_function<Signature>(interface, callable, can, false);
+  return find<Signature>(interface, callable, plain(), can);
 }
 
 /// As find<Signature>(), but an empty function comes with the exception of resolve(). GIL: held.
+template <class Signature, template <class> class Function>
+Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
+                            internal::finder<Function> how, capabilities can = 0) {
+  return how.template find<Signature>(interface, callable, can, internal::telling::everything);
+}
+
 template <class Signature>
 function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             capabilities can = 0) {
-  return internal::find_function<Signature>(interface, callable, can, true);
-}
-
-/// Of a bound method, a module's function or an instance with a table: the entry that takes self,
-/// and that self; `Signature` does not show it. Empty, without an exception, when there is no such
-/// entry. GIL: held.
-template <class Signature>
-bound_function<Signature> find_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                     capabilities can = 0) {
-  return internal::find_bound<Signature>(interface, callable, can, false);
-}
-
-/// As find_bound(), with the exception of resolve(). GIL: held.
-template <class Signature>
-bound_function<Signature> resolve_bound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                        capabilities can = 0) {
-  return internal::find_bound<Signature>(interface, callable, can, true);
-}
-
-/// Of an unbound method (`Type.method`, or a class method in its type's dictionary): the entry that
-/// takes self. Empty, without an exception, when there is none. GIL: held.
-template <class Signature>
-unbound_function<Signature> find_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
-                                         capabilities can = 0) {
-  if (!internal::is_unbound(callable)) return {};
-  return internal::find_unbound<Signature>(interface, callable, can, false);
-}
-
-/// As find_unbound(), with the exception of resolve(), or a TypeError for what is no unbound
-/// method. GIL: held.
-template <class Signature>
-unbound_function<Signature> resolve_unbound(const PyTypedcall_Interface *interface,
-                                            PyObject *callable, capabilities can = 0) {
-  if (!internal::expect_unbound(interface, callable)) return {};
-  return internal::find_unbound<Signature>(interface, callable, can, true);
+  return resolve<Signature>(interface, callable, plain(), can);
 }
 
 }  // namespace TYPEDCALL_LAYOUT

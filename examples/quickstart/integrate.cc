@@ -118,8 +118,9 @@ PyObject *integrate(PyObject *module, PyObject *args, PyObject *kwargs) {
   const boxed_integrand boxed{callable};
   if (!boxed_only) {
     const auto *state = static_cast<const module_state *>(PyModule_GetState(module));
-    const auto function = typedcall::find_fallback<double(double)>(
-        state->interface, callable, typedcall::checks_errors | typedcall::accepts_differences);
+    const auto function =
+        typedcall::find<double(double)>(state->interface, callable, typedcall::with_fallback(),
+                                        typedcall::checks_errors | typedcall::accepts_differences);
     if (function) {
       return run(native_integrand{function, boxed}, lower, upper, tolerance, "unboxed");
     }

@@ -189,7 +189,8 @@ const PyTypedcall_Interface *interface_of(PyObject *module) {
 template <class Signature, class Action>
 PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callable,
                         Action &&action) {
-  const auto direct = typedcall::resolve_fallback<Signature>(interface, callable, everything);
+  const auto direct =
+      typedcall::resolve<Signature>(interface, callable, typedcall::with_fallback(), everything);
   if (!direct) return nullptr;
   return action(instruments<Signature>(), direct);
 }

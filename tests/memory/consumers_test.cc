@@ -303,15 +303,15 @@ TEST_F(Consumers, Finding) {
       return IsRefusal();
     };
     Sweep(refuse);
-    refuse.name = "no resolve_unbound";
+    refuse.name = "no resolve of unbound";
     refuse.call = [&] {
-      EXPECT_FALSE(typedcall::resolve_unbound<int(int)>(interface_, callable));
+      EXPECT_FALSE(typedcall::resolve<int(int)>(interface_, callable, typedcall::unbound()));
       return IsRefusal();
     };
     Sweep(refuse);
-    refuse.name = "no resolve_bound";
+    refuse.name = "no resolve of bound";
     refuse.call = [&] {
-      EXPECT_FALSE(typedcall::resolve_bound<int(int)>(interface_, callable));
+      EXPECT_FALSE(typedcall::resolve<int(int)>(interface_, callable, typedcall::bound()));
       return IsRefusal();
     };
     Sweep(refuse);
@@ -349,19 +349,21 @@ TEST_F(Consumers, CallSites) {
 TEST_F(Consumers, FallingBack) {
   Ref back = scope_.Eval("m.falls_back"), twice_ = scope_.Eval("m.twice"),
       same_ = scope_.Eval("m.same");
-  Sweep({"resolve_fallback", [&] {
-           return static_cast<bool>(
-               typedcall::resolve_fallback<double(double)>(interface_, back.get()));
+  Sweep({"resolve with_fallback", [&] {
+           return static_cast<bool>(typedcall::resolve<double(double)>(interface_, back.get(),
+                                                                       typedcall::with_fallback()));
          }});
-  Sweep({"resolve_fallback of what never does", [&] {
-           return static_cast<bool>(
-               typedcall::resolve_fallback<double(double)>(interface_, twice_.get()));
+  Sweep({"resolve with_fallback of what never does", [&] {
+           return static_cast<bool>(typedcall::resolve<double(double)>(interface_, twice_.get(),
+                                                                       typedcall::with_fallback()));
          }});
-  Sweep({"no resolve_fallback", [&] {
-           EXPECT_FALSE(typedcall::resolve_fallback<double(double)>(interface_, same_.get()));
+  Sweep({"no resolve with_fallback", [&] {
+           EXPECT_FALSE(typedcall::resolve<double(double)>(interface_, same_.get(),
+                                                           typedcall::with_fallback()));
            return IsRefusal();
          }});
-  const auto f = typedcall::resolve_fallback<double(double)>(interface_, back.get());
+  const auto f =
+      typedcall::resolve<double(double)>(interface_, back.get(), typedcall::with_fallback());
   ASSERT_TRUE(f) << TakeError();
   Sweep({"the call of one", [&] {
            const double result = f(-1e10);

@@ -55,8 +55,8 @@ using function = fallback_function<double(double)>;
 // For ever: some outlive their interpreter, where nothing of it can be given back.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
-  const auto *made =
-      new function(typedcall::resolve_fallback<double(double)>(Interface(), callable.get()));
+  const auto *made = new function(
+      typedcall::resolve<double(double)>(Interface(), callable.get(), typedcall::with_fallback()));
   EXPECT_TRUE(*made) << TakeError();
   return *made;
 }

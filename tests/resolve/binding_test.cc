@@ -105,11 +105,12 @@ TEST_F(Methods, BoundToAnInstance) {
     EXPECT_EQ(found->self, instance.get());
     EXPECT_EQ(found->callable, method.get());
     EXPECT_EQ(found->defining_class, nullptr);
-    const auto bound = typedcall::resolve_bound<double(double)>(Interface(), method.get());
+    const auto bound =
+        typedcall::resolve<double(double)>(Interface(), method.get(), typedcall::bound());
     ASSERT_TRUE(bound) << TakeError();
     EXPECT_EQ(bound.self(), instance.get());
     EXPECT_EQ(bound(2), 2 * factor);
-    EXPECT_TRUE(typedcall::find_bound<double(double)>(Interface(), method.get()));
+    EXPECT_TRUE(typedcall::find<double(double)>(Interface(), method.get(), typedcall::bound()));
   }
 }
 
@@ -123,8 +124,8 @@ TEST_F(Methods, SelfIsNotForgotten) {
               "TypeError: Scale.scaled does not offer 'd->d'; it offers 'd->d' (takes self), "
               "'f->f'");
   }
-  EXPECT_FALSE(typedcall::find_bound<float(float)>(Interface(), method.get()));
-  EXPECT_FALSE(typedcall::resolve_bound<float(float)>(Interface(), method.get()));
+  EXPECT_FALSE(typedcall::find<float(float)>(Interface(), method.get(), typedcall::bound()));
+  EXPECT_FALSE(typedcall::resolve<float(float)>(Interface(), method.get(), typedcall::bound()));
   EXPECT_EQ(TakeError(),
             "TypeError: Scale.scaled does not offer 'f->f'; it offers 'd->d', 'f->f' (does not "
             "take self)");
@@ -138,7 +139,7 @@ TEST_F(Methods, OfAClass) {
   } classes[] = {{"Scale.name_length", 10}, {"Sub.name_length", 3}, {"sub.name_length", 3}};
   for (const auto &one : classes) {
     const Ref method = scope.Eval(one.expression);
-    const auto bound = typedcall::resolve_bound<long()>(Interface(), method.get());
+    const auto bound = typedcall::resolve<long()>(Interface(), method.get(), typedcall::bound());
     ASSERT_TRUE(bound) << TakeError();
     EXPECT_TRUE(PyType_Check(bound.self()));
     EXPECT_EQ(bound(), one.length) << one.expression;
@@ -156,7 +157,7 @@ TEST_F(Methods, Static) {
     EXPECT_EQ(found->self, nullptr);
     // CPython gives static methods no self, whatever they are looked up on.
     EXPECT_FALSE(typedcall::find(Interface(), method.get(), "l->l", kSelf));
-    EXPECT_FALSE(typedcall::resolve_bound<long(long)>(Interface(), method.get()));
+    EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), method.get(), typedcall::bound()));
     EXPECT_NE(TakeError().find("'l->l' (takes self, which this function has none of)"),
               std::string::npos);
   }
@@ -169,11 +170,12 @@ TEST_F(Methods, WithADefiningClass) {
   ASSERT_TRUE(found) << TakeError();
   EXPECT_EQ(found->self, instance.get());
   EXPECT_EQ(reinterpret_cast<PyObject *>(found->defining_class), type.get());
-  EXPECT_EQ(typedcall::resolve_bound<double(double)>(Interface(), method.get())(2), 10);
+  EXPECT_EQ(typedcall::resolve<double(double)>(Interface(), method.get(), typedcall::bound())(2),
+            10);
 
   const Ref of_class = scope.Eval("Sub.class_with_class");
   ASSERT_EQ(Py_TYPE(of_class.get()), &PyCMethod_Type);
-  EXPECT_EQ(typedcall::resolve_bound<long()>(Interface(), of_class.get())(), 3);
+  EXPECT_EQ(typedcall::resolve<long()>(Interface(), of_class.get(), typedcall::bound())(), 3);
 }
 
 // Behind ml_name it is found as in any function.
@@ -201,7 +203,7 @@ TEST_F(Methods, UnboundAreNotFoundByThoseWhoDoNotCheck) {
       EXPECT_FALSE(typedcall::find(Interface(), method.get(), signature, ~std::uintptr_t{0}));
     }
     EXPECT_FALSE(typedcall::find<float(float)>(Interface(), method.get()));
-    EXPECT_FALSE(typedcall::find_bound<double(double)>(Interface(), method.get()));
+    EXPECT_FALSE(typedcall::find<double(double)>(Interface(), method.get(), typedcall::bound()));
   }
   const Ref method = scope.Eval("Scale.scaled");
   EXPECT_EQ(Refusal(Interface(), method.get(), "d->d", kSelf),
@@ -212,9 +214,10 @@ TEST_F(Methods, UnboundAreNotFoundByThoseWhoDoNotCheck) {
 TEST_F(Methods, UnboundChecksSelf) {
   for (const char *expression : {"Scale.scaled", "Sub.scaled", "Scale.with_class"}) {
     const Ref method = scope.Eval(expression);
-    const auto unbound = typedcall::resolve_unbound<double(double)>(Interface(), method.get());
+    const auto unbound =
+        typedcall::resolve<double(double)>(Interface(), method.get(), typedcall::unbound());
     ASSERT_TRUE(unbound) << TakeError();
-    EXPECT_TRUE(typedcall::find_unbound<double(double)>(Interface(), method.get()));
+    EXPECT_TRUE(typedcall::find<double(double)>(Interface(), method.get(), typedcall::unbound()));
     for (const auto &[name, factor] : {std::pair("scale", 3.0), std::pair("sub", 5.0)}) {
       const Ref self = scope.Eval(name);
       ASSERT_TRUE(unbound.check(self.get())) << TakeError();
@@ -243,8 +246,9 @@ TEST_F(Methods, UnboundMethodsOfAClass) {
        {"Scale.__dict__['name_length']", "Scale.__dict__['class_with_class']"}) {
     const Ref method = scope.Eval(expression);
     ASSERT_EQ(Py_TYPE(method.get()), &PyClassMethodDescr_Type);
-    EXPECT_FALSE(typedcall::find_bound<long()>(Interface(), method.get()));
-    const auto unbound = typedcall::resolve_unbound<long()>(Interface(), method.get());
+    EXPECT_FALSE(typedcall::find<long()>(Interface(), method.get(), typedcall::bound()));
+    const auto unbound =
+        typedcall::resolve<long()>(Interface(), method.get(), typedcall::unbound());
     ASSERT_TRUE(unbound) << TakeError();
     EXPECT_EQ(unbound.bind(type.get())(), 10);
     EXPECT_EQ(unbound.bind(scope.Eval("Sub").get())(), 3);
@@ -262,21 +266,23 @@ TEST_F(Methods, UnboundMethodsOfAClass) {
 TEST_F(Methods, UnboundIsAskedOfUnboundOnly) {
   for (const char *expression : {"scale.scaled", "Scale.twice", "Scale", "len", "lambda: 0"}) {
     const Ref callable = scope.Eval(expression);
-    EXPECT_FALSE(typedcall::find_unbound<double(double)>(Interface(), callable.get()));
+    EXPECT_FALSE(
+        typedcall::find<double(double)>(Interface(), callable.get(), typedcall::unbound()));
     EXPECT_EQ(TakeError(), "");
-    EXPECT_FALSE(typedcall::resolve_unbound<double(double)>(Interface(), callable.get()));
+    EXPECT_FALSE(
+        typedcall::resolve<double(double)>(Interface(), callable.get(), typedcall::unbound()));
     EXPECT_NE(TakeError().find("is not an unbound method of a type; ask for a bound function"),
               std::string::npos);
     EXPECT_FALSE(typedcall::check_self(callable.get(), callable.get()));
     EXPECT_NE(TakeError().find("objects are not unbound methods"), std::string::npos);
   }
   const Ref method = scope.Eval("Scale.scaled");
-  EXPECT_FALSE(typedcall::resolve_unbound<float(float)>(Interface(), method.get()));
+  EXPECT_FALSE(typedcall::resolve<float(float)>(Interface(), method.get(), typedcall::unbound()));
   EXPECT_EQ(TakeError(),
             "TypeError: Scale.scaled does not offer 'f->f'; it offers 'd->d', 'f->f' (does not "
             "take self)");
   PyErr_SetString(PyExc_ImportError, "another version");
-  EXPECT_FALSE(typedcall::resolve_unbound<float(float)>(nullptr, Py_None));
+  EXPECT_FALSE(typedcall::resolve<float(float)>(nullptr, Py_None, typedcall::unbound()));
   EXPECT_EQ(TakeError(), "ImportError: another version");
 }
 
@@ -311,7 +317,7 @@ TEST(Modules, SelfIsTheModule) {
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &module_defs[0], module.get(), table.get(), nullptr),
             1);
   Ref function = Ref::Steal(PyObject_GetAttrString(module.get(), "is_module"));
-  auto bound = typedcall::resolve_bound<long()>(Interface(), function.get());
+  auto bound = typedcall::resolve<long()>(Interface(), function.get(), typedcall::bound());
   ASSERT_TRUE(bound) << TakeError();
   EXPECT_EQ(bound.self(), module.get());
   // It keeps what it needs.
@@ -338,10 +344,12 @@ TEST_F(Methods, References) {
   const Py_ssize_t before[] = {Py_REFCNT(method.get()), Py_REFCNT(unbound.get()),
                                Py_REFCNT(self.get())};
   {
-    const auto bound = typedcall::resolve_bound<double(double)>(Interface(), method.get());
+    const auto bound =
+        typedcall::resolve<double(double)>(Interface(), method.get(), typedcall::bound());
     EXPECT_EQ(Py_REFCNT(method.get()), before[0] + 1);
     EXPECT_EQ(Py_REFCNT(self.get()), before[2] + 1);
-    const auto free = typedcall::resolve_unbound<double(double)>(Interface(), unbound.get());
+    const auto free =
+        typedcall::resolve<double(double)>(Interface(), unbound.get(), typedcall::unbound());
     EXPECT_EQ(Py_REFCNT(unbound.get()), before[1] + 1);
     const Py_ssize_t once = Py_REFCNT(free.keep_alive());
     const auto bound_later = free.bind(self.get());
@@ -349,8 +357,8 @@ TEST_F(Methods, References) {
     EXPECT_EQ(Py_REFCNT(self.get()), before[2] + 2);
     EXPECT_FALSE(free.bind(Py_None));
     TakeError();
-    EXPECT_FALSE(typedcall::find_bound<long(long)>(Interface(), method.get()));
-    EXPECT_FALSE(typedcall::find_unbound<long(long)>(Interface(), unbound.get()));
+    EXPECT_FALSE(typedcall::find<long(long)>(Interface(), method.get(), typedcall::bound()));
+    EXPECT_FALSE(typedcall::find<long(long)>(Interface(), unbound.get(), typedcall::unbound()));
   }
   EXPECT_EQ(Py_REFCNT(method.get()), before[0]);
   EXPECT_EQ(Py_REFCNT(unbound.get()), before[1]);
@@ -374,11 +382,11 @@ TEST(Types, AreKeptAlive) {
     typedcall::bound_function<double(double)> bound;
     typedcall::unbound_function<double(double)> unbound;
     if (is_bound) {
-      bound =
-          typedcall::resolve_bound<double(double)>(Interface(), scope.Eval("short.scaled").get());
+      bound = typedcall::resolve<double(double)>(Interface(), scope.Eval("short.scaled").get(),
+                                                 typedcall::bound());
     } else {
       const Ref method = Ref::Steal(PyObject_GetAttrString(type.get(), "scaled"));
-      unbound = typedcall::resolve_unbound<double(double)>(Interface(), method.get());
+      unbound = typedcall::resolve<double(double)>(Interface(), method.get(), typedcall::unbound());
     }
     EXPECT_TRUE(bound || unbound) << TakeError();
     type.reset();

@@ -145,8 +145,8 @@ TEST(Direct, WithoutTheLastArguments) {
   EXPECT_EQ(Resolved<long(std::string_view)>("parts")(text), 2);
   EXPECT_EQ((Resolved<long(std::string_view, std::string_view)>("parts")(text, "; ")), 2);
   EXPECT_EQ((Resolved<long(std::string_view, std::string_view, long)>("parts")(text, " ", 5)), 8);
-  const auto f =
-      typedcall::resolve_fallback<double(span<const double>)>(Interface(), Function("above").get());
+  const auto f = typedcall::resolve<double(span<const double>)>(
+      Interface(), Function("above").get(), typedcall::with_fallback());
   ASSERT_TRUE(f) << TakeError();
   EXPECT_EQ(f(kNumbers), 4.0);
   EXPECT_TRUE(f.raised(f({kNumbers, 1})));
@@ -174,8 +174,8 @@ TEST(Direct, Exceptions) {
 
 TEST(Direct, Self) {
   const Ref function = Function("in_module");
-  const auto f = typedcall::resolve_bound<long(span<const long>)>(Interface(), function.get(),
-                                                                  typedcall::holds_gil);
+  const auto f = typedcall::resolve<long(span<const long>)>(
+      Interface(), function.get(), typedcall::bound(), typedcall::holds_gil);
   ASSERT_TRUE(f) << TakeError();
   const long numbers[] = {1, 2, 3};
   EXPECT_EQ(f(numbers), 3);
@@ -192,8 +192,8 @@ TEST(Direct, CallSites) {
 }
 
 TEST(Fallback, TheNativeValueAndThePythonCallables) {
-  const auto f =
-      typedcall::resolve_fallback<double(span<const double>)>(Interface(), Function("mean").get());
+  const auto f = typedcall::resolve<double(span<const double>)>(Interface(), Function("mean").get(),
+                                                                typedcall::with_fallback());
   ASSERT_TRUE(f) << TakeError();
   EXPECT_EQ(f(kNumbers), 3.5);
   EXPECT_TRUE(f.raised(f({})));

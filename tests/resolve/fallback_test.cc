@@ -22,8 +22,9 @@ namespace {
 using namespace resolve_test;
 using typedcall::def;
 using typedcall::fallback_function;
-using typedcall::find_fallback;
-using typedcall::resolve_fallback;
+using typedcall::find;
+using typedcall::resolve;
+using typedcall::with_fallback;
 
 // Each says where it has no result, and what Python gets there.
 std::optional<double> root(double x) noexcept {
@@ -80,7 +81,7 @@ Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 template <class Signature>
 fallback_function<Signature> Resolved(const char *name) {
-  auto found = resolve_fallback<Signature>(Interface(), Function(name).get());
+  auto found = resolve<Signature>(Interface(), Function(name).get(), with_fallback());
   EXPECT_TRUE(found) << TakeError();
   return found;
 }
@@ -202,10 +203,10 @@ TEST(Find, EquivalentTypes) {
 
 TEST(Find, WhatRaisesNeedsWhatItNeeds) {
   const Ref reciprocal = Function("reciprocal");
-  EXPECT_FALSE(find_fallback<double(double)>(Interface(), reciprocal.get()));
+  EXPECT_FALSE(find<double(double)>(Interface(), reciprocal.get(), with_fallback()));
   EXPECT_EQ(TakeError(), "");
-  const auto f =
-      resolve_fallback<double(double)>(Interface(), reciprocal.get(), typedcall::checks_errors);
+  const auto f = resolve<double(double)>(Interface(), reciprocal.get(), with_fallback(),
+                                         typedcall::checks_errors);
   ASSERT_TRUE(f) << TakeError();
   EXPECT_EQ(f(4.0), 0.25);
   EXPECT_TRUE(f.raised(f(0.0)));
@@ -213,14 +214,14 @@ TEST(Find, WhatRaisesNeedsWhatItNeeds) {
 }
 
 TEST(Find, Refusals) {
-  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("square").get()));
+  EXPECT_FALSE(resolve<double(double)>(Interface(), Function("square").get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
-  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("reciprocal").get()));
+  EXPECT_FALSE(resolve<double(double)>(Interface(), Function("reciprocal").get(), with_fallback()));
   EXPECT_EQ(TakeError(),
             "TypeError: reciprocal does not offer 'd->d'; it offers 'd->d' (needs the GIL, may "
             "raise)");
   // Without the flag it is a function of two arguments, and no fallback.
-  EXPECT_FALSE(resolve_fallback<double(double)>(Interface(), Function("status").get()));
+  EXPECT_FALSE(resolve<double(double)>(Interface(), Function("status").get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: status does not offer 'd->d'; it offers 'd&d->i'");
   EXPECT_FALSE(fallback_function<double(double)>());
 }
@@ -230,14 +231,14 @@ TEST(Find, APendingException) {
   const Ref root = Function("root");
   const PyTypedcall_Interface *interface = Interface();
   PyErr_SetString(PyExc_KeyError, "before");
-  EXPECT_TRUE(resolve_fallback<double(double)>(interface, root.get()));
+  EXPECT_TRUE(resolve<double(double)>(interface, root.get(), with_fallback()));
   EXPECT_EQ(TakeError(), "KeyError: 'before'");
   const Ref square = Function("square");
   PyErr_SetString(PyExc_KeyError, "before");
-  EXPECT_FALSE(find_fallback<double(double)>(interface, square.get()));
+  EXPECT_FALSE(find<double(double)>(interface, square.get(), with_fallback()));
   EXPECT_EQ(TakeError(), "KeyError: 'before'");
   PyErr_SetString(PyExc_KeyError, "before");
-  EXPECT_FALSE(resolve_fallback<double(double)>(interface, square.get()));
+  EXPECT_FALSE(resolve<double(double)>(interface, square.get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
 }
 

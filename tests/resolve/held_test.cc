@@ -82,8 +82,8 @@ TEST_F(Held, Function) {
 TEST_F(Held, BoundFunction) {
   Tag(NewTable("d->d", PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD,
                reinterpret_cast<void *>(OfSelf)));
-  auto found = typedcall::resolve_bound<double(double)>(Interface(), second_.get(),
-                                                        PyNativeCallable_NEEDS_THREAD);
+  auto found = typedcall::resolve<double(double)>(Interface(), second_.get(), typedcall::bound(),
+                                                  PyNativeCallable_NEEDS_THREAD);
   ASSERT_TRUE(found) << TakeError();
   Reset();
   EXPECT_EQ(found(2.0), 5.0);

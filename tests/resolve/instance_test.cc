@@ -185,7 +185,7 @@ TEST_F(NativeCallable, SelfIsTheInstance) {
   EXPECT_FALSE(typedcall::find<long(long)>(nullptr, instance.get(), typedcall::passes_self));
   const Py_ssize_t before = Py_REFCNT(instance.get());
   {
-    const auto bound = typedcall::resolve_bound<long(long)>(nullptr, instance.get());
+    const auto bound = typedcall::resolve<long(long)>(nullptr, instance.get(), typedcall::bound());
     ASSERT_TRUE(bound) << TakeError();
     EXPECT_EQ(bound.self(), instance.get());
     EXPECT_EQ(bound(21), 42);

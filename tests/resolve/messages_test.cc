@@ -251,9 +251,9 @@ TEST(Name, WhatEndsTheProgramComesOut) {
     EXPECT_EQ(Refusal(nullptr, object.get(), "l->l"), stop);
     EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), object.get()));
     EXPECT_EQ(TakeError(), stop);
-    EXPECT_FALSE(typedcall::resolve_bound<long(long)>(Interface(), object.get()));
+    EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), object.get(), typedcall::bound()));
     EXPECT_EQ(TakeError(), stop);
-    EXPECT_FALSE(typedcall::resolve_unbound<long(long)>(Interface(), object.get()));
+    EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), object.get(), typedcall::unbound()));
     EXPECT_EQ(TakeError(), stop);
     typedcall::call_site<long(long)> site(Interface());
     EXPECT_FALSE(site.resolve(object.get()));

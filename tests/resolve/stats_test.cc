@@ -28,7 +28,7 @@ TEST(Stats, CountWhatHappens) {
   const auto function = typedcall::find<long(long)>(Interface(), bits.get());
   ASSERT_TRUE(function);
   EXPECT_EQ(function(1) + function(2), 5);
-  EXPECT_EQ(typedcall::find_bound<long(long)>(Interface(), bits.get())(3), 3);
+  EXPECT_EQ(typedcall::find<long(long)>(Interface(), bits.get(), typedcall::bound())(3), 3);
   EXPECT_TRUE(typedcall::find(Interface(), row.get(), "l->l"));
   EXPECT_TRUE(typedcall::resolve(Interface(), object.get(), "q->q"));
   EXPECT_FALSE(typedcall::find(Interface(), object.get(), "d->d"));

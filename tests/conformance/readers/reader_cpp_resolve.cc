@@ -49,7 +49,7 @@ PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... argume
     return found.raised(result) ? nullptr : Box(result);
   }
   if ((can & typedcall::passes_self) != 0) {
-    if (const auto found = typedcall::find_bound<R(A...)>(interface, callable, can)) {
+    if (const auto found = typedcall::find<R(A...)>(interface, callable, typedcall::bound(), can)) {
       const R result = found(arguments...);
       return found.raised(result) ? nullptr : Box(result);
     }
@@ -67,7 +67,8 @@ static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, dou
 }
 
 static PyObject *CallFallingBack(PyObject *callable, typedcall::capabilities can, long x) {
-  const auto found = typedcall::find_fallback<long(long)>(interface, callable, can);
+  const auto found =
+      typedcall::find<long(long)>(interface, callable, typedcall::with_fallback(), can);
   if (!found) return Nothing();
   const long result = found(x);
   return found.raised(result) ? nullptr : Box(result);

@@ -67,8 +67,8 @@ struct by_loop : consumer {
 
 std::unique_ptr<consumer> make_fallback(PyObject *callable) {
   auto made = std::make_unique<by_fallback>();
-  made->function = typedcall::resolve_fallback<double(double)>(PyTypedcall_Import(), callable,
-                                                               typedcall::checks_errors);
+  made->function = typedcall::resolve<double(double)>(
+      PyTypedcall_Import(), callable, typedcall::with_fallback(), typedcall::checks_errors);
   if (!made->function) return nullptr;
   return made;
 }

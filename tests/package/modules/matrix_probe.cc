@@ -109,8 +109,8 @@ struct consumer<R(A...)> {
   }
 
   static PyObject *by_fallback(PyObject *callable, A... arguments) {
-    const auto found = typedcall::resolve_fallback<R(A...)>(PyTypedcall_Import(), callable,
-                                                            typedcall::checks_errors);
+    const auto found = typedcall::resolve<R(A...)>(
+        PyTypedcall_Import(), callable, typedcall::with_fallback(), typedcall::checks_errors);
     return called(found, arguments...);
   }
 
