@@ -9,8 +9,8 @@ import build_module
 import interleaved
 import numpy
 import typedcall
+from numpy._core._multiarray_umath import _UFUNC_API
 from typedcall.record.capsules import capsule_address
-from typedcall.sources.numpy_ import ufunc_api
 
 callees = build_module.load("adapter_callees.cc")
 symbols = ctypes.CDLL(callees.__file__)
@@ -31,7 +31,7 @@ typedcall.tag(norm, "*kd->d", ctypes.cast(symbols.bench_norm, ctypes.c_void_p).v
 
 def gufunc_by_hand():
     """Calls PyUFunc_FromFuncAndDataAndSignature with the loop from bench/adapter_callees.cc."""
-    table = (ctypes.c_void_p * 32).from_address(capsule_address(ufunc_api()))
+    table = (ctypes.c_void_p * 32).from_address(capsule_address(_UFUNC_API))
     pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, integer, integer, integer,
                              integer, text, text, integer, text)(table[31])

@@ -9,8 +9,8 @@ import interleaved
 import numba
 import numpy
 import typedcall
+from numpy._core._multiarray_umath import _UFUNC_API
 from typedcall.record.capsules import capsule_address
-from typedcall.sources.numpy_ import ufunc_api
 
 callees = build_module.load("adapter_callees.cc")
 COUNT = 1_000_000
@@ -19,7 +19,7 @@ SHORT = 50_000
 
 def ufunc_by_hand():
     """Calls PyUFunc_FromFuncAndData with the loop from bench/adapter_callees.cc."""
-    table = (ctypes.c_void_p * 2).from_address(capsule_address(ufunc_api()))
+    table = (ctypes.c_void_p * 2).from_address(capsule_address(_UFUNC_API))
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
         ctypes.c_void_p,

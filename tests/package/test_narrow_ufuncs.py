@@ -201,13 +201,12 @@ class Ufuncs(unittest.TestCase):
 
     def test_what_does_not_lead_to_the_function(self):
         from typedcall.numpy import _numpy_bridge
-        from typedcall.sources import numpy_
 
         entry = typedcall.entries(functions.same_i)[0]
         of_entry = entry.signature, int(entry.flags), entry.address
         row = (*of_entry, functions.same_i, functions.same_i)
         for asked in ("d->i", "l->d", "ll->l", "Zd->i", "i->i", "d->l", "nonsense"):
             with self.subTest(asked=asked), self.assertRaises(ValueError):
-                _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, asked, (of_entry,)),), b"\0\0", 1, 1)
+                _numpy_bridge.make_ufunc("x", "", ((*row, asked, (of_entry,)),), b"\0\0", 1, 1)
         with self.assertRaisesRegex(ValueError, "rows to choose among"):
-            _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", ((*row, "l->l"),), b"\0\0", 1, 1)
+            _numpy_bridge.make_ufunc("x", "", ((*row, "l->l"),), b"\0\0", 1, 1)

@@ -238,26 +238,25 @@ class WithoutMemory(unittest.TestCase):
 
     def test_for_numpy(self):
         self.run_sweep("""
-        from typedcall.sources.numpy_ import ufunc_api
         from typedcall.native._native import scalar_functions
         from typedcall.numpy._numpy_bridge import make_ufunc
         one = Callable()
         typedcall.tag(one, "d->d", address)
         typedcall.ufunc(one)
-        api, double = ufunc_api(), bytes([numpy.dtype("d").num])
+        double = bytes([numpy.dtype("d").num])
         loops = (("d->d", 0, address, one),) * 3
-        make_ufunc(api, "name", "doc", loops, double * 6, 1, 1)
+        make_ufunc("name", "doc", loops, double * 6, 1, 1)
         # The last one is wrong: everything before NumPy's part is made and released.
         wrong = loops + (("x", 0, address, one),)
-        sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1), errors=ValueError)
+        sweep(lambda: make_ufunc("name", "doc", wrong, double * 8, 1, 1), errors=ValueError)
         rows = (("*kd->d", 0, address, one, one, (("d", 0, -1, 0, one),)),) * 3
-        make_ufunc(api, "name", "doc", rows, double * 6, 1, 1, "(n)->()")
+        make_ufunc("name", "doc", rows, double * 6, 1, 1, "(n)->()")
         wrong = rows + (("*kd->d", 0, address, one, one, ()),)
-        sweep(lambda: make_ufunc(api, "name", "doc", wrong, double * 8, 1, 1, "(n)->()"),
+        sweep(lambda: make_ufunc("name", "doc", wrong, double * 8, 1, 1, "(n)->()"),
               errors=ValueError)
         before = sys.getrefcount(one)
-        sweep(lambda: scalar_functions(api, numpy.cbrt))
-        sweep(lambda: scalar_functions(api, one), errors=TypeError)
+        sweep(lambda: scalar_functions(numpy.cbrt))
+        sweep(lambda: scalar_functions(one), errors=TypeError)
         gc.collect()
         assert sys.getrefcount(one) == before
         """, needs="numpy")

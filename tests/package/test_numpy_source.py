@@ -47,14 +47,11 @@ class Source(unittest.TestCase):
     def test_not_a_ufunc(self):
         from typedcall.native import _native
         from typedcall.numpy import _numpy_bridge
-        from typedcall.sources import numpy_
 
         with self.assertRaises(TypeError):
-            _native.scalar_functions(numpy_.ufunc_api(), len)
+            _native.scalar_functions(len)
         with self.assertRaises(ValueError):
-            _native.scalar_functions(functions, numpy.add)
-        with self.assertRaises(ValueError):
-            _numpy_bridge.make_ufunc(numpy_.ufunc_api(), "x", "", (), b"\0", 1, 1)
+            _numpy_bridge.make_ufunc("x", "", (), b"\0", 1, 1)
 
     def test_no_other_capsule_passes_for_numpys_functions(self):
         import datetime
@@ -62,14 +59,13 @@ class Source(unittest.TestCase):
         from typedcall.record import capsules
         from typedcall.native import _native
         from typedcall.numpy import _numpy_bridge
-        from typedcall.sources import numpy_
 
-        api = numpy_.ufunc_api()
         core = next(
             sys.modules[name]
             for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath")
             if name in sys.modules
         )
+        api = core._UFUNC_API
         entry = typedcall.entries(functions.half)[0]
         memory = ctypes.create_string_buffer(4096)
         nameless = ctypes.pythonapi.PyCapsule_New
@@ -78,28 +74,27 @@ class Source(unittest.TestCase):
         others = [
             (core._ARRAY_API, "of something else"),
             (nameless(ctypes.addressof(memory), None, None), "of something else"),
-            (datetime.datetime_CAPI, "named 'datetime.datetime_CAPI'"),
-            (named, "named 'another name'"),
-            (functions.half, "not a 'builtin_function_or_method' object"),
-            (None, "not a 'NoneType' object"),
+            (datetime.datetime_CAPI, "incorrect name"),
+            (named, "incorrect name"),
+            (functions.half, "invalid PyCapsule"),
+            (None, "invalid PyCapsule"),
         ]
         rows = ((entry.signature, int(entry.flags), entry.address, functions.half),)
         types = bytes([numpy.dtype(float).num] * 2)
         for capsule, reason in others:
-            with self.subTest(capsule=capsule):
+            with self.subTest(capsule=capsule), unittest.mock.patch.object(core, "_UFUNC_API", capsule):
                 with self.assertRaisesRegex(ValueError, reason):
-                    _numpy_bridge.make_ufunc(capsule, "half", "", rows, types, 1, 1)
+                    _numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)
                 with self.assertRaisesRegex(ValueError, reason):
-                    _native.scalar_functions(capsule, numpy.add)
-        self.assertEqual(_numpy_bridge.make_ufunc(api, "half", "", rows, types, 1, 1)(3.0), 1.5)
+                    _native.scalar_functions(numpy.add)
+        self.assertEqual(_numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)(3.0), 1.5)
         # The versions are read from the table of arrays, which must be the right capsule, too.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
-                _native.scalar_functions(api, numpy.add)
+                _native.scalar_functions(numpy.add)
 
     def test_a_numpy_of_an_unknown_version(self):
         from typedcall.native import _native
-        from typedcall.sources import numpy_
 
         known = {name: sys.modules.pop(name) for name in list(sys.modules)
                  if name.endswith("._multiarray_umath")}
@@ -107,7 +102,7 @@ class Source(unittest.TestCase):
         (real,) = {id(module): module for module in known.values()
                    if hasattr(module, "_ARRAY_API")}.values()
         with self.assertRaisesRegex(ImportError, "no imported NumPy"):
-            _native.scalar_functions(real._UFUNC_API, numpy.add)
+            _native.scalar_functions(numpy.add)
 
         # A table like NumPy's, of a future version.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
@@ -119,7 +114,7 @@ class Source(unittest.TestCase):
         fake._ARRAY_API = make(ctypes.addressof(table), None, None)
         with unittest.mock.patch.dict(sys.modules, {"numpy._core._multiarray_umath": fake}):
             with self.assertRaisesRegex(ImportError, "C ABI 0x3000000"):
-                _native.scalar_functions(numpy_.ufunc_api(), numpy.add)
+                _native.scalar_functions(numpy.add)
 
     def test_scipy_special(self):
         special = adapter_support.library("scipy.special")

@@ -289,7 +289,7 @@ typedcall::method_table methods{
     def<typedcall::python::raise_again>("raise_again",
                                         "Raises what FALL_BACK has put aside, as it was."),
     def<typedcall::python::scalar_functions>(
-        "scalar_functions", positional("api"), positional("ufunc"),
+        "scalar_functions", positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),
     def<typedcall::python::array_callee::make>(
         "array_callee", positional("signature"), positional("address"),

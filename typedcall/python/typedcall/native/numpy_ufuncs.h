@@ -41,22 +41,13 @@ inline constexpr int kGetVersion = 0, kArrayType = 2;
 // What the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// The table in a capsule of NumPy's, whose place `index` has `type`, so that no other table passes
-/// for it; null with an exception. Valid as long as NumPy is.
-inline void **checked_table(PyObject *capsule, int index, const PyTypeObject *type,
-                            const char *name) {
-  if (!PyCapsule_CheckExact(capsule)) {
-    PyErr_Format(PyExc_ValueError, "NumPy's %s is a capsule, not a '%.100s' object", name,
-                 Py_TYPE(capsule)->tp_name);
-    return nullptr;
-  }
-  // NumPy gives its capsules no names; with another one it is not one of them.
-  if (PyCapsule_GetName(capsule) != nullptr) {
-    PyErr_Format(PyExc_ValueError, "a capsule named '%.100s' is not NumPy's %s",
-                 PyCapsule_GetName(capsule), name);
-    return nullptr;
-  }
-  auto *const table = static_cast<void **>(PyCapsule_GetPointer(capsule, nullptr));
+/// The table in NumPy's capsule of this name, whose place `index` has `type`, so that no other
+/// table passes for it; null with an exception. Valid as long as NumPy is.
+inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
+  const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
+  // NumPy gives its capsules no names.
+  auto *const table =
+      static_cast<void **>(capsule ? PyCapsule_GetPointer(capsule.get(), nullptr) : nullptr);
   if (table == nullptr || table[index] == type) return table;
   PyErr_Format(PyExc_ValueError, "a capsule of something else is not NumPy's %s", name);
   return nullptr;
@@ -74,26 +65,21 @@ inline object_ref imported_numpy() {
   return {};
 }
 
-/// NumPy's table of ufuncs in its capsule `_UFUNC_API`, or null with an exception: what
-/// import_umath and import_array of NumPy's own headers check, and that this is no other capsule
-/// than NumPy's.
-inline void **table_of(PyObject *capsule) {
+/// NumPy's table of ufuncs, or null with an exception: what import_umath and import_array of
+/// NumPy's own headers check, and that its capsules are no others.
+inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
   const object_ref array_type = object_ref::steal(PyObject_GetAttrString(numpy.get(), "ndarray"));
   const object_ref any_ufunc =
       object_ref::steal(array_type ? PyObject_GetAttrString(numpy.get(), "add") : nullptr);
-  const object_ref array_api =
-      object_ref::steal(any_ufunc ? PyObject_GetAttrString(numpy.get(), "_ARRAY_API") : nullptr);
-  if (!array_api) return nullptr;
-  void **const arrays =
-      checked_table(array_api.get(), kArrayType, reinterpret_cast<PyTypeObject *>(array_type.get()),
-                    "_ARRAY_API");
+  if (!any_ufunc) return nullptr;
+  void **const arrays = checked_table(numpy.get(), "_ARRAY_API", kArrayType, array_type.get());
   if (arrays == nullptr) return nullptr;
   const unsigned version = reinterpret_cast<unsigned (*)()>(arrays[kGetVersion])();
   for (const unsigned known : kKnownVersions) {
     if (version == known) {
-      return checked_table(capsule, kUFuncType, Py_TYPE(any_ufunc.get()), "_UFUNC_API");
+      return checked_table(numpy.get(), "_UFUNC_API", kUFuncType, Py_TYPE(any_ufunc.get()));
     }
   }
   PyErr_Format(PyExc_ImportError, "typedcall does not know NumPy's C ABI 0x%x", version);
@@ -101,9 +87,9 @@ inline void **table_of(PyObject *capsule) {
 }
 
 /// (signature, address) of each C function that one of NumPy's generic loops in `ufunc` calls, as a
-/// list; null with an exception. `api` is NumPy's capsule `_UFUNC_API`.
-inline PyObject *scalar_functions(PyObject *api, PyObject *ufunc) {
-  void **const table = table_of(api);
+/// list; null with an exception.
+inline PyObject *scalar_functions(PyObject *ufunc) {
+  void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
     PyErr_SetString(PyExc_TypeError, "not a ufunc");

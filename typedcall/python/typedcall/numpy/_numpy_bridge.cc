@@ -21,8 +21,8 @@ namespace {
 
 using typedcall::python::inner_loop;
 using typedcall::python::kUFuncType;
-using typedcall::python::table_of;
 using typedcall::python::ufunc_fields;
+using typedcall::python::ufunc_table;
 using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, const char *, int, int,
                                           int, int, const char *, const char *, int, const char *);
 
@@ -202,14 +202,14 @@ bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   return true;
 }
 
-PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const char *doc,
-                     PyObject *rows, PyObject *type_numbers, int nin, int nout, const char *core,
+PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObject *rows,
+                     PyObject *type_numbers, int nin, int nout, const char *core,
                      PyObject *origin) {
   char *types;
   Py_ssize_t types_size;
   if (PyBytes_AsStringAndSize(type_numbers, &types, &types_size) < 0) return nullptr;
   if (!PyTuple_Check(rows)) return PyErr_Format(PyExc_TypeError, "loops must be a tuple");
-  void **const table = table_of(api);
+  void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
   // How many arrays there may be is NumPy's to say, when it makes the ufunc: 32, from 2.0 on 64.
@@ -263,8 +263,8 @@ PyObject *make_ufunc(PyObject *module, PyObject *api, const char *name, const ch
   return ufunc;
 }
 
-PyObject *origin_of(PyObject *module, PyObject *api, PyObject *ufunc) {
-  void **const table = table_of(api);
+PyObject *origin_of(PyObject *module, PyObject *ufunc) {
+  void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   if (!PyObject_TypeCheck(ufunc, static_cast<PyTypeObject *>(table[kUFuncType]))) {
     return PyErr_Format(PyExc_TypeError, "not a ufunc");
@@ -281,17 +281,16 @@ using typedcall::positional;
 
 typedcall::method_table methods{
     typedcall::def<make_ufunc>(
-        "make_ufunc", typedcall::takes_self, positional("api"), positional("name"),
-        positional("doc"), positional("loops"), positional("types"), positional("nin"),
-        positional("nout"), typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
+        "make_ufunc", typedcall::takes_self, positional("name"), positional("doc"),
+        positional("loops"), positional("types"), positional("nin"), positional("nout"),
+        typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
         "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
         "fall back, with the callable behind these, and the signature of its arrays where they are "
         "others and the rows of all that the callable chooses among; "
         "`types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
         "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last. "
         "`origin` is what origin_of() gives."),
-    typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("api"),
-                              positional("ufunc"),
+    typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("ufunc"),
                               "What make_ufunc() was given for this ufunc; None of others."),
 };
 

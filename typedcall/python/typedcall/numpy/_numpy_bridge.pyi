@@ -2,7 +2,6 @@
 from typing import Any
 
 def make_ufunc(
-    api: Any,
     name: str,
     doc: str,
     loops: tuple[tuple[Any, ...], ...],
@@ -13,4 +12,4 @@ def make_ufunc(
     core: str = "",
     origin: Any = None,
 ) -> Any: ...
-def origin_of(api: Any, ufunc: Any, /) -> Any: ...
+def origin_of(ufunc: Any, /) -> Any: ...

@@ -6,7 +6,6 @@ import copyreg
 from typing import Any, Callable
 
 from typedcall.calling.pickles import in_pickle, read
-from typedcall.sources.numpy_ import ufunc_api
 from typedcall.tools.locks import RenewedLock
 
 __all__ = ["pickle_by_origin", "show_loops"]
@@ -30,7 +29,7 @@ def _reduce(ufunc: Any) -> Any:
     from typedcall.numpy._numpy_bridge import origin_of
 
     again, reduce_other = _registered[0]
-    origin = origin_of(ufunc_api(), ufunc)
+    origin = origin_of(ufunc)
     if origin is None:
         return reduce_other(ufunc)
     function, name, signature = origin

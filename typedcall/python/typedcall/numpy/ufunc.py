@@ -26,7 +26,7 @@ from typedcall.numpy.pickles import pickle_by_origin, show_loops
 from typedcall.record.choice import Kind, steps_of_kinds
 from typedcall.record.codes import CODES, describe, is_place, kind_of, pointee, range_of
 from typedcall.record.records import Entry, has_buffers
-from typedcall.sources.numpy_ import dtype_of, ufunc_api
+from typedcall.sources.numpy_ import dtype_of
 from typedcall.tools.foreign import import_path, name_of, text_attribute
 from typedcall.tools.locks import RenewedLock
 from typedcall.tools.parameters import by_position
@@ -310,7 +310,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     rows = tuple(loop.row(callable_) for loop in loops)
     text = _c_string(text_attribute(function, "__doc__"))
     doc = f"{name_of(function)} for arrays.\n\n{text}"
-    made = make_ufunc(ufunc_api(), path, doc, rows, types, nin, nout, shape, (function, name, signature))
+    made = make_ufunc(path, doc, rows, types, nin, nout, shape, (function, name, signature))
     pickle_by_origin(type(made), _ufunc_again)
     if name is not None or "." not in path:
         return made

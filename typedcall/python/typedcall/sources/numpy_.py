@@ -11,7 +11,7 @@ from typedcall.record.codes import CODES, pointee
 from typedcall.record.records import Entry, Flags, Found, parse_signature
 from typedcall.tools.foreign import attribute, imported_class, is_a
 
-__all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special", "ufunc_api"]
+__all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special"]
 
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 
@@ -26,16 +26,6 @@ def is_special(obj: Any, found: list[Entry]) -> bool:
     return is_a(obj, imported_class("numpy", "ufunc")) and any(each.place == "SciPy" for each in found)
 
 
-def ufunc_api() -> Any:
-    """Returns the capsule of NumPy's C functions for ufuncs. The extension modules check whether they know its
-    layout."""
-    for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
-        module = sys.modules.get(name)
-        if module is not None:
-            return module._UFUNC_API
-    raise ImportError("this NumPy has no module _multiarray_umath")
-
-
 def entries(obj: Any) -> Found:
     """Returns the entries of a ufunc; None for any other object. Complex loops yield no entries: the
     functions in NumPy's generic ones take pointers to their arguments and result, unlike any ufunc."""
@@ -44,7 +34,7 @@ def entries(obj: Any) -> Found:
     from typedcall.native._native import scalar_functions
 
     made: list[Entry | str] = []
-    for signature, address in scalar_functions(ufunc_api(), obj):
+    for signature, address in scalar_functions(obj):
         if all(isinstance(each, str) or each.signature != signature for each in made):
             # NumPy releases the GIL around its loops.
             made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
