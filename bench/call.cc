@@ -69,14 +69,12 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   bench::add(prefix + "ffi", [=](benchmark::State &state) {
     const auto function = resolved<R, A...>(name);
     if (!function) return bench::fail(state);
-    const auto ffi =
-        typedcall::ffi_function::make(typedcall::signature_of<R(A...)>::text, function.flags(),
-                                      reinterpret_cast<void *>(function.get()));
+    const auto ffi = typedcall::ffi_signature::make(typedcall::signature_of<R(A...)>::text, false);
     if (!ffi) return state.SkipWithError("libffi refuses the signature");
-    const auto call = [&ffi](A... arguments) {
+    const auto call = [&](A... arguments) {
       R result;
       void *const addresses[] = {&arguments...};
-      (*ffi)(&result, addresses);
+      ffi->call(reinterpret_cast<void *>(function.get()), &result, addresses);
       return result;
     };
     time_call(state, call, values...);

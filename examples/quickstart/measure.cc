@@ -92,7 +92,7 @@ struct instruments<R(A...)> {
   }
 
   static PyObject *measure(PyObject *callable, const function &direct,
-                           const typedcall::ffi_function &ffi) {
+                           const typedcall::ffi_signature &ffi) {
     std::vector<arguments> tame;
     if (!tame_arguments(callable, &tame)) {
       PyErr_SetString(PyExc_ValueError, "no arguments found that the callable accepts");
@@ -113,7 +113,8 @@ struct instruments<R(A...)> {
             [&](A &...args) {
               void *addresses[] = {&args..., &place};
               ffi_arg status;
-              ffi(has_place ? static_cast<void *>(&status) : &result, addresses);
+              ffi.call(direct.address(), has_place ? static_cast<void *>(&status) : &result,
+                       addresses);
             },
             tame[i % prepared]);
         use(result);
@@ -232,8 +233,7 @@ PyObject *measure(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "Os", &callable, &signature)) return nullptr;
   return by_signature(interface_of(module), callable, signature,
                       [&](auto instruments, const auto &direct) -> PyObject * {
-                        const auto ffi = typedcall::ffi_function::make(signature, direct.flags(),
-                                                                       direct.address());
+                        const auto ffi = typedcall::ffi_signature::make(signature, false);
                         if (!ffi) {
                           return PyErr_Format(PyExc_ValueError, "libffi refuses '%s'", signature);
                         }

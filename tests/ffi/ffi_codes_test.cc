@@ -13,7 +13,7 @@
 
 namespace {
 
-using typedcall::ffi_function;
+using typedcall::ffi_signature;
 
 #define LETTERS(NAME, TEXT, TYPE, KIND) TEXT,
 const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
@@ -97,12 +97,9 @@ std::vector<unsigned char> bytes_of(T value) {
 
 template <class T>
 void check_value(const std::string &letters, T value) {
-  const auto as_result = ffi_function::make((letters + "->" + letters).c_str(), 0,
-                                            reinterpret_cast<void *>(&identity<T>));
-  const auto as_argument =
-      ffi_function::make((letters + "->v").c_str(), 0, reinterpret_cast<void *>(&consume<T>));
-  const auto mixed = ffi_function::make(("d" + letters + "i->" + letters).c_str(), 0,
-                                        reinterpret_cast<void *>(&in_the_middle<T>));
+  const auto as_result = ffi_signature::make((letters + "->" + letters).c_str(), false);
+  const auto as_argument = ffi_signature::make((letters + "->v").c_str(), false);
+  const auto mixed = ffi_signature::make(("d" + letters + "i->" + letters).c_str(), false);
   ASSERT_TRUE(as_result && as_argument && mixed) << letters;
   const std::vector<unsigned char> expected = bytes_of(value);
 
@@ -113,12 +110,12 @@ void check_value(const std::string &letters, T value) {
   } result;
   std::memset(&result, 0xA5, sizeof(result));
   void *arguments[] = {&value};
-  (*as_result)(&result.value, arguments);
+  as_result->call(reinterpret_cast<void *>(&identity<T>), &result.value, arguments);
   EXPECT_EQ(bytes_of(result.value), expected) << letters;
   for (const unsigned char byte : result.behind) ASSERT_EQ(byte, 0xA5) << letters;
 
   seen.clear();
-  (*as_argument)(nullptr, arguments);
+  as_argument->call(reinterpret_cast<void *>(&consume<T>), nullptr, arguments);
   EXPECT_EQ(seen, expected) << letters;
 
   double before = -2.5;
@@ -128,7 +125,7 @@ void check_value(const std::string &letters, T value) {
   const std::vector<unsigned char> direct = seen;
   seen.clear();
   void *three[] = {&before, &value, &after};
-  (*mixed)(&result.value, three);
+  mixed->call(reinterpret_cast<void *>(&in_the_middle<T>), &result.value, three);
   EXPECT_EQ(seen, direct) << letters;
   EXPECT_EQ(bytes_of(result.value), expected) << letters;
 }
@@ -193,8 +190,8 @@ TEST(Codes, AreAllChecked) { EXPECT_EQ(kCodes, 22); }
 TEST(NarrowResults, UpperBitsAreRubbish) {
   std::uint64_t (*const rubbish)() = [] { return std::uint64_t{0xDEADBEEFDEADFFFF}; };
   const auto call = [&](const char *signature, auto result) {
-    const auto function = ffi_function::make(signature, 0, reinterpret_cast<void *>(rubbish));
-    (*function)(&result, nullptr);
+    const auto made = ffi_signature::make(signature, false);
+    made->call(reinterpret_cast<void *>(rubbish), &result, nullptr);
     return result;
   };
   EXPECT_EQ(call("->b", static_cast<signed char>(0)), -1);

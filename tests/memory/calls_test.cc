@@ -35,8 +35,7 @@ TEST_F(Calls, Invokers) {
            }});
     Sweep({signature, [&] {
              try {
-               return typedcall::ffi_function::make(signature, 0, reinterpret_cast<void *>(twice))
-                   .has_value();
+               return typedcall::ffi_signature::make(signature, false).has_value();
              } catch (const std::bad_alloc &) {
                PyErr_NoMemory();
                return false;

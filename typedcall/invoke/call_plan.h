@@ -12,7 +12,7 @@
 // have room for.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
-#include "typedcall/invoke/ffi_function.h"
+#include "typedcall/invoke/ffi_signature.h"
 #else
 #define TYPEDCALL_INTERNAL_HAS_FFI 0
 #include "typedcall/signature_of.h"

@@ -1,4 +1,4 @@
-// typedcall::ffi_function apart from single codes: mixed prototypes, many arguments, self, faulty
+// typedcall::ffi_signature apart from single codes: mixed prototypes, many arguments, self, faulty
 // signatures, moves, threads. Linked without libpython.
 
 #include "typedcall/invoker.h"
@@ -19,12 +19,12 @@
 
 namespace {
 
-using typedcall::ffi_function;
+using typedcall::ffi_signature;
 using typedcall::signature_of;
 
-template <class... A>
-std::optional<ffi_function> make(const char *signature, void (*function)(A...)) {
-  return ffi_function::make(signature, 0, reinterpret_cast<void *>(function));
+template <class R, class... A>
+void *address_of(R (*function)(A...)) {
+  return reinterpret_cast<void *>(function);
 }
 
 // --- Random values through fixed prototypes ------------------------------------------------------
@@ -62,10 +62,9 @@ template <class R, class... A>
 struct prototype<R(A...)> {
   static void check() {
     const char *signature = signature_of<R(A...)>::text;
-    const auto function =
-        ffi_function::make(signature, 0, reinterpret_cast<void *>(&callee<R, A...>));
-    ASSERT_TRUE(function) << signature;
-    EXPECT_EQ(function->arity(), sizeof...(A));
+    const auto made = ffi_signature::make(signature, false);
+    ASSERT_TRUE(made) << signature;
+    EXPECT_EQ(made->arity(), sizeof...(A));
     for (int round = 0; round < 50; ++round) {
       std::tuple<A...> values(random_value<A>()...);
       auto addresses = std::apply(
@@ -76,11 +75,11 @@ struct prototype<R(A...)> {
           values);
       received<A...> = {};
       if constexpr (std::is_void_v<R>) {
-        (*function)(nullptr, addresses.data());
+        made->call(address_of(&callee<R, A...>), nullptr, addresses.data());
       } else {
         R result{};
         returned<R> = random_value<R>();
-        (*function)(&result, addresses.data());
+        made->call(address_of(&callee<R, A...>), &result, addresses.data());
         EXPECT_EQ(result, returned<R>) << signature;
       }
       EXPECT_EQ(received<A...>, values) << signature;
@@ -125,9 +124,7 @@ TEST(Prototypes, NoArgumentsAndNoResult) {
   bool called = false;
   static bool *where;
   where = &called;
-  const auto function = make(
-      "->v", +[] { *where = true; });
-  (*function)(nullptr, nullptr);
+  ffi_signature::make("->v", false)->call(address_of(+[] { *where = true; }), nullptr, nullptr);
   EXPECT_TRUE(called);
 }
 
@@ -164,15 +161,13 @@ long weighted_sum(repeated_long<I>... values) {
 }
 template <size_t... I>
 void *pointer_to_weighted_sum(std::index_sequence<I...>) {
-  return reinterpret_cast<void *>(&weighted_sum<I...>);
+  return address_of(&weighted_sum<I...>);
 }
 
 TEST(Prototypes, ArgumentsUpToTheLimit) {
-  const auto function =
-      ffi_function::make((std::string(127, 'l') + "->l").c_str(), 0,
-                         pointer_to_weighted_sum(std::make_index_sequence<127>()));
-  ASSERT_TRUE(function);
-  EXPECT_EQ(function->arity(), 127u);
+  const auto made = ffi_signature::make((std::string(127, 'l') + "->l").c_str(), false);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->arity(), 127u);
   std::vector<long> values(127);
   std::vector<void *> addresses(127);
   long expected = 0;
@@ -182,7 +177,7 @@ TEST(Prototypes, ArgumentsUpToTheLimit) {
     expected += values[i] * static_cast<long>(i + 1);
   }
   long result = 0;
-  (*function)(&result, addresses.data());
+  made->call(pointer_to_weighted_sum(std::make_index_sequence<127>()), &result, addresses.data());
   EXPECT_EQ(result, expected);
 }
 
@@ -199,31 +194,22 @@ TEST(TakesSelf, IsAnArgumentMoreInFront) {
     call = {self, argument};
     return argument * 2;
   };
-  const auto function =
-      ffi_function::make("d->d", PyNativeCallable_TAKES_SELF, reinterpret_cast<void *>(method));
-  ASSERT_TRUE(function);
-  EXPECT_EQ(function->arity(), 2u);
+  const auto made = ffi_signature::make("d->d", true);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->arity(), 2u);
   void *self = &call;
   double argument = 1.5, result = 0;
   void *arguments[] = {&self, &argument};
-  (*function)(&result, arguments);
+  made->call(address_of(method), &result, arguments);
   EXPECT_EQ(result, 3.0);
   EXPECT_EQ(call.self, &call);
   EXPECT_EQ(call.argument, 1.5);
 }
 
 TEST(TakesSelf, WithTheMostArguments) {
-  const auto function = ffi_function::make((std::string(127, 'd') + "->d").c_str(),
-                                           PyNativeCallable_TAKES_SELF, nullptr);
-  ASSERT_TRUE(function);
-  EXPECT_EQ(function->arity(), 128u);
-}
-
-TEST(OtherFlags, ChangeNothing) {
-  const std::uintptr_t others = ~PyNativeCallable_TAKES_SELF;
-  const auto function = ffi_function::make("d->d", others, nullptr);
-  ASSERT_TRUE(function);
-  EXPECT_EQ(function->arity(), 1u);
+  const auto made = ffi_signature::make((std::string(127, 'd') + "->d").c_str(), true);
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->arity(), 128u);
 }
 
 TEST(Faults, HaveTheirPosition) {
@@ -234,64 +220,63 @@ TEST(Faults, HaveTheirPosition) {
                 {"v->d", 0}, {"d->d ", 4}, {"dZx->d", 2}};
   for (const auto &[signature, position] : faults) {
     PyNativeSignature_Fault fault = {999, nullptr};
-    EXPECT_FALSE(ffi_function::make(signature, 0, nullptr, &fault)) << signature;
+    EXPECT_FALSE(ffi_signature::make(signature, false, &fault)) << signature;
     EXPECT_EQ(fault.position, position) << signature;
     EXPECT_NE(fault.reason, nullptr) << signature;
-    EXPECT_FALSE(ffi_function::make(signature, 0, nullptr)) << signature;
+    EXPECT_FALSE(ffi_signature::make(signature, false)) << signature;
   }
   PyNativeSignature_Fault fault = {999, nullptr};
-  EXPECT_FALSE(ffi_function::make(nullptr, 0, nullptr, &fault));
+  EXPECT_FALSE(ffi_signature::make(nullptr, false, &fault));
   EXPECT_EQ(fault.position, 0u);
 }
 
 TEST(Faults, NoneLeavesTheFaultAlone) {
   PyNativeSignature_Fault fault = {999, nullptr};
-  EXPECT_TRUE(ffi_function::make("d->d", 0, nullptr, &fault));
+  EXPECT_TRUE(ffi_signature::make("d->d", false, &fault));
   EXPECT_EQ(fault.position, 999u);
 }
 
 double subtract(double a, double b) { return a - b; }
 
-double call(const ffi_function &function, double a, double b) {
+double call(const ffi_signature &signature, double a, double b) {
   double result = 0;
   void *arguments[] = {&a, &b};
-  function(&result, arguments);
+  signature.call(address_of(&subtract), &result, arguments);
   return result;
 }
 
 TEST(Moves, TakeThePreparedCallAlong) {
-  auto made = ffi_function::make("dd->d", 0, reinterpret_cast<void *>(&subtract));
-  ffi_function moved = std::move(*made);
+  auto made = ffi_signature::make("dd->d", false);
+  ffi_signature moved = std::move(*made);
   made.reset();
   EXPECT_EQ(call(moved, 5, 3), 2);
-  std::vector<ffi_function> many;
+  std::vector<ffi_signature> many;
   for (int i = 0; i < 20; ++i) {
-    many.push_back(*ffi_function::make("dd->d", 0, reinterpret_cast<void *>(&subtract)));
+    many.push_back(*ffi_signature::make("dd->d", false));
   }
-  for (const ffi_function &function : many) EXPECT_EQ(call(function, 5, 3), 2);
+  for (const ffi_signature &each : many) EXPECT_EQ(call(each, 5, 3), 2);
   moved = std::move(many[7]);
   many.clear();
   EXPECT_EQ(call(moved, 7, 3), 4);
-  static_assert(!std::is_copy_constructible_v<ffi_function>);
+  static_assert(!std::is_copy_constructible_v<ffi_signature>);
 }
 
 TEST(Signature, NeedNotOutliveMake) {
   std::string signature = "dd->d";
-  const auto function =
-      ffi_function::make(signature.c_str(), 0, reinterpret_cast<void *>(&subtract));
+  const auto made = ffi_signature::make(signature.c_str(), false);
   signature.assign(signature.size(), 'x');
-  EXPECT_EQ(call(*function, 5, 3), 2);
+  EXPECT_EQ(call(*made, 5, 3), 2);
 }
 
-TEST(Threads, ShareOneFunction) {
-  const auto function = ffi_function::make("dd->d", 0, reinterpret_cast<void *>(&subtract));
+TEST(Threads, ShareOneSignature) {
+  const auto made = ffi_signature::make("dd->d", false);
   std::vector<std::thread> threads;
   std::array<int, 4> wrong{};
   for (size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 20000; ++i) {
         const double a = i, b = static_cast<double>(t);
-        if (call(*function, a, b) < a - b || call(*function, a, b) > a - b) ++wrong[t];
+        if (call(*made, a, b) < a - b || call(*made, a, b) > a - b) ++wrong[t];
       }
     });
   }

@@ -1,7 +1,7 @@
 // Calls through libffi, for signatures that are known only at run time. Link with -lffi.
 // The call interface is prepared once; afterwards a call only fills registers.
-#ifndef TYPEDCALL_INVOKE_FFI_FUNCTION_H_
-#define TYPEDCALL_INVOKE_FFI_FUNCTION_H_
+#ifndef TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
+#define TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 
 #include <ffi.h>
 
@@ -73,6 +73,29 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
   return &ffi_type_void;
 }
 
+/// A call interface of libffi. It stays where it is: libffi's part points to the types.
+struct ffi_interface {
+  ffi_cif cif{};
+  std::vector<ffi_type *> types;
+
+  ffi_interface() = default;
+  ffi_interface(const ffi_interface &) = delete;
+  ffi_interface &operator=(const ffi_interface &) = delete;
+
+  /// False if libffi refuses the signature.
+  bool prepare(const PyNativeSignature &signature, bool takes_self) {
+    if (takes_self) types.push_back(&ffi_type_pointer);
+    for (int i = 0; i < signature.nargs; ++i) {
+      types.push_back(ffi_type_of(signature.args[i]));
+      if (PyNativeType_IsBuffer(signature.args[i])) {
+        types.push_back(ffi_integer(sizeof(Py_ssize_t), true));
+      }
+    }
+    return ffi_prep_cif(&cif, FFI_DEFAULT_ABI, static_cast<unsigned>(types.size()),
+                        ffi_type_of(signature.result), types.data()) == FFI_OK;
+  }
+};
+
 }  // namespace internal
 
 /// A signature with a call interface that libffi has prepared, for any number of functions.
@@ -97,19 +120,11 @@ class ffi_signature {
     ffi_signature made;
     made.prepared_ = new prepared;
     prepared &call = *made.prepared_;
-    if (takes_self) call.types.push_back(&ffi_type_pointer);
-    for (int i = 0; i < parsed.nargs; ++i) {
-      call.types.push_back(internal::ffi_type_of(parsed.args[i]));
-      if (PyNativeType_IsBuffer(parsed.args[i])) {
-        call.types.push_back(internal::ffi_integer(sizeof(Py_ssize_t), true));
-      }
-    }
     const PyNativePassed passed = PyNativeType_Passed(parsed.result);
     call.result_size = PyNativeType_Size(parsed.result);
     call.narrow = (passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED) &&
                   call.result_size < sizeof(ffi_arg);
-    if (ffi_prep_cif(&call.cif, FFI_DEFAULT_ABI, static_cast<unsigned>(call.types.size()),
-                     internal::ffi_type_of(parsed.result), call.types.data()) != FFI_OK) {
+    if (!call.prepare(parsed, takes_self)) {
       if (fault != nullptr) *fault = {std::strlen(signature), "libffi cannot call this signature"};
       return std::nullopt;
     }
@@ -136,9 +151,7 @@ class ffi_signature {
   std::size_t arity() const { return prepared_->types.size(); }
 
  private:
-  struct prepared {
-    ffi_cif cif;
-    std::vector<ffi_type *> types;  // the cif points into it
+  struct prepared : internal::ffi_interface {
     std::size_t result_size = 0;
     bool narrow = false;
   };
@@ -158,37 +171,7 @@ class ffi_signature {
   prepared *prepared_ = nullptr;  // owned
 };
 
-/// An address with its prepared signature. Does not keep the address valid: hold on to the
-/// resolution that it came from. Movable; may be called from several threads at once where the
-/// function behind it may.
-class ffi_function {
- public:
-  /// As ffi_signature::make(), with an entry's flags.
-  static std::optional<ffi_function> make(const char *signature, std::uintptr_t flags,
-                                          void *funcptr, PyNativeSignature_Fault *fault = nullptr) {
-    auto prepared =
-        ffi_signature::make(signature, (flags & PyNativeCallable_TAKES_SELF) != 0, fault);
-    if (!prepared) return std::nullopt;
-    return ffi_function(funcptr, std::move(*prepared));
-  }
-
-  /// As ffi_signature::call().
-  void operator()(void *result, void *const *arguments) const {
-    signature_.call(funcptr_, result, arguments);
-  }
-
-  /// The number of arguments a call takes, self included.
-  std::size_t arity() const { return signature_.arity(); }
-
- private:
-  ffi_function(void *funcptr, ffi_signature signature)
-      : funcptr_(funcptr), signature_(std::move(signature)) {}
-
-  void *funcptr_;
-  ffi_signature signature_;
-};
-
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_INVOKE_FFI_FUNCTION_H_
+#endif  // TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
