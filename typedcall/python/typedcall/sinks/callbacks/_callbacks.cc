@@ -108,12 +108,12 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   void *address = is_compiled ? (falls_back ? known->back : known->plain) : nullptr;
   if (is_compiled && address == nullptr) address = core->function;
   if (address == nullptr) {
-    own->code = closure::make(core).release();
-    if (own->code == nullptr) {
+    own->code = new closure;
+    if (!own->code->make(core->parameters, run_callback, core)) {
       PyErr_SetString(PyExc_RuntimeError, "libffi makes no function for this C type here");
       return false;
     }
-    address = own->code->address;
+    address = own->code->address();
   }
   own->is_compiled = PyBool_FromLong(is_compiled);
   own->address = PyLong_FromVoidPtr(address);

@@ -3,67 +3,33 @@
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 
+#include "../../calling/closure.h"
 #include "callback.h"
 // It comes first, because of Python.h.
 #include <structmember.h>
 
 #include <cstddef>
-#include <memory>
-#include <utility>
-#include <vector>
 
 namespace typedcall::python {
 
-/// The closure of one callback, and the call interface that it points to.
-struct closure {
-  ffi_cif interface;
-  std::vector<ffi_type *> types;
-  ffi_closure *made = nullptr;
-  void *address = nullptr;
-
-  closure() = default;
-  closure(const closure &) = delete;
-  closure &operator=(const closure &) = delete;
-  ~closure() {
-    if (made != nullptr) ffi_closure_free(made);
+/// What a closure calls for a callback, its data.
+inline void run_callback(ffi_cif *, void *result, void **args, void *data) {
+  auto *const self = static_cast<callback *>(data);
+  const PyNativeType type = self->parameters.result;
+  const std::size_t size = PyNativeType_Size(type);
+  wide_value made = {}, unneeded;
+  self->run(args, &made);
+  // libffi wants narrow integers as wide as a register.
+  const PyNativePassed passed = PyNativeType_Passed(type);
+  const bool is_integer = passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED;
+  if (is_integer && size < sizeof(ffi_arg)) {
+    const native_value wide =
+        typedcall::internal::load_element(type, reinterpret_cast<const char *>(&made), &unneeded);
+    std::memcpy(result, &wide, sizeof(ffi_arg));
+  } else if (size != 0) {
+    std::memcpy(result, &made, size);
   }
-
-  /// Null where libffi cannot, or there is no memory that may be executed.
-  static std::unique_ptr<closure> make(callback *self) {
-    using typedcall::internal::ffi_type_of;
-    const PyNativeSignature &parameters = self->parameters;
-    std::unique_ptr<closure> own(new closure);
-    for (int i = 0; i < parameters.nargs; ++i) {
-      own->types.push_back(ffi_type_of(parameters.args[i]));
-    }
-    own->made = static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &own->address));
-    const bool is_ready =
-        own->made != nullptr &&
-        ffi_prep_cif(&own->interface, FFI_DEFAULT_ABI, static_cast<unsigned>(own->types.size()),
-                     ffi_type_of(parameters.result), own->types.data()) == FFI_OK &&
-        ffi_prep_closure_loc(own->made, &own->interface, run, self, own->address) == FFI_OK;
-    return is_ready ? std::move(own) : nullptr;
-  }
-
- private:
-  static void run(ffi_cif *, void *result, void **args, void *data) {
-    auto *const self = static_cast<callback *>(data);
-    const PyNativeType type = self->parameters.result;
-    const std::size_t size = PyNativeType_Size(type);
-    wide_value made = {}, unneeded;
-    self->run(args, &made);
-    // libffi wants narrow integers as wide as a register.
-    const PyNativePassed passed = PyNativeType_Passed(type);
-    const bool is_integer = passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED;
-    if (is_integer && size < sizeof(ffi_arg)) {
-      const native_value wide =
-          typedcall::internal::load_element(type, reinterpret_cast<const char *>(&made), &unneeded);
-      std::memcpy(result, &wide, sizeof(ffi_arg));
-    } else if (size != 0) {
-      std::memcpy(result, &made, size);
-    }
-  }
-};
+}
 
 struct callback_object {
   PyObject_HEAD

@@ -3,13 +3,11 @@
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 
+#include "../../calling/closure.h"
 #include "values.h"
-
-#include <ffi.h>
 
 #include <memory>
 #include <string_view>
-#include <vector>
 
 namespace typedcall::python {
 
@@ -26,19 +24,8 @@ class tvm_closure {
       return nullptr;
     }
     std::unique_ptr<tvm_closure> made(new tvm_closure(api, flags, parsed));
-    for (int i = 0; i < parsed.nargs; ++i) {
-      const PyNativeType type = parsed.args[i];
-      made->passed_.push_back(internal::ffi_type_of(type));
-      if (PyNativeType_IsBuffer(type)) made->passed_.push_back(&ffi_type_sint64);
-    }
     made->error_ = std::move(error);
-    made->closure_ =
-        static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &made->code_));
-    const auto count = static_cast<unsigned>(made->passed_.size());
-    if (made->closure_ == nullptr ||
-        ffi_prep_cif(&made->cif_, FFI_DEFAULT_ABI, count, internal::ffi_type_of(parsed.result),
-                     made->passed_.data()) != FFI_OK ||
-        ffi_prep_closure_loc(made->closure_, &made->cif_, run, made.get(), made->code_) != FFI_OK) {
+    if (!made->code_.make(parsed, run, made.get())) {
       PyErr_NoMemory();
       return nullptr;
     }
@@ -48,13 +35,12 @@ class tvm_closure {
   }
 
   ~tvm_closure() {
-    if (closure_ != nullptr) ffi_closure_free(closure_);
     if (function_ != nullptr) api_.decref(function_);
   }
   tvm_closure(const tvm_closure &) = delete;
   tvm_closure &operator=(const tvm_closure &) = delete;
 
-  void *address() const { return code_; }
+  void *address() const { return code_.address(); }
 
  private:
   tvm_closure(const tvm_api &api, std::uintptr_t flags, const PyNativeSignature &parsed)
@@ -205,10 +191,7 @@ class tvm_closure {
   const bool falls_back_;
   const bool has_status_;
   object_ref error_;
-  std::vector<ffi_type *> passed_;
-  ffi_cif cif_{};
-  ffi_closure *closure_ = nullptr;
-  void *code_ = nullptr;
+  closure code_;
 };
 
 }  // namespace typedcall::python

@@ -1,0 +1,37 @@
+// C functions that libffi makes at run time, for sinks that need one of a signature of their own.
+#ifndef TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
+#define TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
+
+#include "typedcall/invoker.h"
+
+namespace typedcall::python {
+
+/// A C function, which calls another one with the addresses of its arguments.
+class closure {
+ public:
+  closure() = default;
+  closure(const closure &) = delete;
+  closure &operator=(const closure &) = delete;
+  ~closure() {
+    if (made_ != nullptr) ffi_closure_free(made_);
+  }
+
+  /// Once. False where libffi cannot, or there is no memory that may be executed.
+  bool make(const PyNativeSignature &signature,
+            void (*called)(ffi_cif *, void *result, void **args, void *data), void *data) {
+    made_ = static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &address_));
+    return made_ != nullptr && interface_.prepare(signature, false) &&
+           ffi_prep_closure_loc(made_, &interface_.cif, called, data, address_) == FFI_OK;
+  }
+
+  void *address() const { return address_; }
+
+ private:
+  typedcall::internal::ffi_interface interface_;
+  ffi_closure *made_ = nullptr;
+  void *address_ = nullptr;
+};
+
+}  // namespace typedcall::python
+
+#endif  // TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
