@@ -169,13 +169,7 @@ class callback<R(P...), Result(A...)> {
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
   /// An exception that nobody has asked for goes to sys.unraisablehook. GIL: held.
-  ~callback() {
-    if (!waiting_.is_there()) return;
-    PyObject *kind, *pending, *traceback;
-    PyErr_Fetch(&kind, &pending, &traceback);
-    if (waiting_.raise()) PyErr_WriteUnraisable(function_.callee().get());
-    PyErr_Restore(kind, pending, traceback);
-  }
+  ~callback() { waiting_.tell(function_.callee().get()); }
 
   /// GIL: none, or held, as for all that says nothing else here.
   explicit operator bool() const { return static_cast<bool>(function_); }
@@ -275,24 +269,19 @@ class callback<R(P...), Result(A...)> {
   TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
     if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;
     if constexpr (falls_back) {
-      using with_place = internal::c_function<int, A..., Value *> *;
-      using without = internal::c_function<int, A...> *;
       int status;
       if constexpr (std::is_void_v<Result>) {
-        status = internal::call_in_c(reinterpret_cast<without>(function_.address()), args...);
+        status = function_.back()(args...);
       } else {
-        status =
-            internal::call_in_c(reinterpret_cast<with_place>(function_.address()), args..., result);
+        status = function_.back()(args..., result);
       }
       return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
     } else {
-      const auto called =
-          reinterpret_cast<internal::c_function<Result, A...> *>(function_.address());
       if constexpr (std::is_void_v<Result>) {
-        internal::call_in_c(called, args...);
+        function_.plain()(args...);
         if (!function_.raised()) return true;
       } else {
-        *result = internal::call_in_c(called, args...);
+        *result = function_.plain()(args...);
         if (!function_.raised(*result)) return true;
       }
       waiting_.keep(function_.callee().get());

@@ -122,7 +122,10 @@ class fallback_function<R(A...)> {
   /// PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
-  /// Of the native function, whose C type may_fall_back() tells; null when empty.
+  /// The native function, in the one that may_fall_back() tells; the other one is empty.
+  const function<R(A...)> &plain() const { return plain_; }
+  const function<signature> &back() const { return back_; }
+  /// Of the native function; null when empty.
   void *address() const {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());

@@ -32,11 +32,10 @@ class waiting_exception {
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;
     callee.attached([&](bool) {
-      PyObject *kind, *pending, *traceback;
-      PyErr_Fetch(&kind, &pending, &traceback);
+      const PyTypedcall_SavedError pending = PyTypedcall_SaveError();
       is_done = body();
       if (!is_done) keep(callee.get());
-      PyErr_Restore(kind, pending, traceback);
+      PyTypedcall_RestoreError(pending);
       return true;
     });
     return is_done;
@@ -67,6 +66,14 @@ class waiting_exception {
     Py_INCREF(kind);
     PyErr_Restore(kind, exception, PyException_GetTraceback(exception));
     return true;
+  }
+
+  /// What nobody has asked for goes to sys.unraisablehook; keeps a pending exception. GIL: held.
+  void tell(PyObject *callable) {
+    if (!is_there()) return;
+    const PyTypedcall_SavedError pending = PyTypedcall_SaveError();
+    if (raise()) PyErr_WriteUnraisable(callable);
+    PyTypedcall_RestoreError(pending);
   }
 
  private:

@@ -142,13 +142,13 @@ TYPEDCALL_RARE inline void name_argument(const parameter_list &parameters, std::
   if (is_ours) PyErr_NormalizeException(&type, &value, &traceback);
   PyObject *text = is_ours ? PyObject_Str(value) : nullptr;
   PyObject *cause = is_ours ? PyException_GetCause(value) : nullptr;
-  if (is_ours && text == nullptr && !PyErr_ExceptionMatches(PyExc_Exception)) {
-    // An interrupt; the other exception is lost.
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
-  } else if (text != nullptr && cause == nullptr) {
+  const bool is_renamed = text != nullptr && cause == nullptr;
+  if (is_renamed) {
     PyErr_Format(type, "%s() argument '%s': %U", parameters.function, parameters.names[at], text);
+  }
+  const bool is_interrupted =
+      is_ours && text == nullptr && !PyErr_ExceptionMatches(PyExc_Exception);
+  if (is_renamed || is_interrupted) {  // the other exception is lost
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);

@@ -42,10 +42,9 @@ struct home {
   template <class Body>
   __attribute__((noinline)) bool attached(PyObject *callable, const Body &body) const {
     const auto run = [&](bool) {
-      PyObject *kind, *exception, *traceback;
-      PyErr_Fetch(&kind, &exception, &traceback);
+      const PyTypedcall_SavedError pending = PyTypedcall_SaveError();
       body();
-      PyErr_Restore(kind, exception, traceback);
+      PyTypedcall_RestoreError(pending);
       return true;
     };
     return !has_ended() && internal::run_attached_to(interpreter, callable, run);

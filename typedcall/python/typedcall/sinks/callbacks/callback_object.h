@@ -67,13 +67,9 @@ inline bool set_waiting(callback_object *own) {
   return own->core != nullptr && own->core->exception.raise();
 }
 
-/// An exception that nobody has asked for is not lost.
 inline void finalize_callback(PyObject *object) {
   callback_object *const own = object_of(object);
-  PyObject *kind, *pending, *traceback;
-  PyErr_Fetch(&kind, &pending, &traceback);
-  if (set_waiting(own)) PyErr_WriteUnraisable(own->callable);
-  PyErr_Restore(kind, pending, traceback);
+  if (own->core != nullptr) own->core->exception.tell(own->callable);
 }
 
 inline void free_callback(PyObject *object) {
