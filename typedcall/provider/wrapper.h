@@ -153,11 +153,21 @@ struct named_function {
   }
 
   static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    return dispatch(self, args, static_cast<std::size_t>(nargs), nullptr);
+    return with_keywords(self, args, nargs, nullptr);
   }
-  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t given,
                                  PyObject *keywords) {
-    return dispatch(self, args, static_cast<std::size_t>(nargs), keywords);
+    const auto nargs = static_cast<std::size_t>(given);
+    call_frame<typename Native::type> frame;
+    constexpr std::make_index_sequence<shape::count> all;
+    if (!shape::any_keyword_only && nargs == shape::count && keywords == nullptr) {
+      return convert_given(&frame, args, all) ? frame.call(Native::wrapped(), self) : nullptr;
+    }
+    PyObject *values[shape::count + 1];
+    if (!place_arguments<shape::any_keyword_only>(list, args, nargs, keywords, values)) {
+      return nullptr;
+    }
+    return convert(&frame, values, all) ? frame.call(Native::wrapped(), self) : nullptr;
   }
 
  private:
@@ -188,20 +198,6 @@ struct named_function {
     return nullptr;
   }
   static bool same_name(const char *a, const char *b) { return std::strcmp(a, b) == 0; }
-
-  static PyObject *dispatch(PyObject *self, PyObject *const *args, std::size_t nargs,
-                            PyObject *keywords) {
-    call_frame<typename Native::type> frame;
-    constexpr std::make_index_sequence<shape::count> all;
-    if (!shape::any_keyword_only && nargs == shape::count && keywords == nullptr) {
-      return convert_given(&frame, args, all) ? frame.call(Native::wrapped(), self) : nullptr;
-    }
-    PyObject *values[shape::count + 1];
-    if (!place_arguments<shape::any_keyword_only>(list, args, nargs, keywords, values)) {
-      return nullptr;
-    }
-    return convert(&frame, values, all) ? frame.call(Native::wrapped(), self) : nullptr;
-  }
 
   template <std::size_t... I>
   TYPEDCALL_IN_LINE static bool convert_given(call_frame<typename Native::type> *frame,
