@@ -4,10 +4,9 @@
 #define TYPEDCALL_PROVIDER_DEF_H_
 
 #include "typedcall/namespace.h"
-#include "typedcall/provider/defaults.h"
+#include "typedcall/provider/derived_entries.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/falls_back.h"
-#include "typedcall/provider/widened.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

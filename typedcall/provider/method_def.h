@@ -149,7 +149,7 @@ struct def_shape {
   const char *const *names = nullptr;         ///< of the parameters, then null; null: none
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
   std::size_t count = 1;                      ///< of overloads
-  std::size_t entries = 1;      ///< overloads, and what takes fewer arguments (defaults.h)
+  std::size_t entries = 1;      ///< overloads, and what follows from them (derived_entries.h)
   const void *table = nullptr;  ///< of several entries
   /// What Python passes and gets, for each of several overloads.
   const char *const *overloads = nullptr;

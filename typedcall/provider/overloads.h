@@ -320,6 +320,43 @@ struct TYPEDCALL_HIDDEN overloads {
   }
 };
 
+/// Several functions under one name, whose parameters have names, and perhaps defaults, in common.
+template <class Natives, class... Parameters>
+struct named_overloads;
+template <class... Natives, class... Parameters>
+struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
+  static_assert(((Natives::arity == sizeof...(Parameters)) && ...),
+                "typedcall: overloads have names of parameters in common when each has as many "
+                "parameters as there are typedcall::arg()s and positional()s");
+  using shape = parameter_shape<std::tuple<Parameters...>>;
+  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
+  /// What Python is told of them, and what counts the arguments.
+  using named = named_function<first, Parameters...>;
+
+  /// Null, or why the def cannot be made.
+  static const char *set(const char *function, const Parameters &...parameters) {
+    const char *fault = nullptr;
+    const bool is_good =
+        ((fault = named_function<Natives, Parameters...>::set(function, parameters...),
+          fault == nullptr) &&
+         ...);
+    return is_good ? nullptr : fault;
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+    return with_keywords(self, args, nargs, nullptr);
+  }
+  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *keywords) {
+    PyObject *values[shape::count + 1];
+    if (!place_arguments<shape::any_keyword_only>(
+            named::list, args, static_cast<std::size_t>(nargs), keywords, values)) {
+      return nullptr;
+    }
+    return overload_choice<shared_defaults<Parameters...>, Natives...>::choose(
+        named::list.function, overloads<Natives...>::signatures, self, values, shape::count);
+  }
+};
+
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall

@@ -1,8 +1,8 @@
-// What follows from the defaults of a function's last parameters: entries of fewer arguments, for
-// which the compiler makes functions that pass the very defaults of the Python wrapper; and
-// overloads that have names and defaults in common.
-#ifndef TYPEDCALL_PROVIDER_DEFAULTS_H_
-#define TYPEDCALL_PROVIDER_DEFAULTS_H_
+// Entries beside a function's own, for which the compiler makes functions: of fewer arguments, with
+// the very defaults of the Python wrapper; and of double for float, which round as that wrapper
+// does, for consumers that want a bare pointer to call with doubles.
+#ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
+#define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
 #include "typedcall/namespace.h"
 #include "typedcall/provider/overloads.h"
@@ -10,6 +10,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
+
+// --- Without the last parameters, which have defaults ------------------------------------------
 
 /// Calls `Native`'s entry with `Leading`, the defaults of its last parameters, and `Place`, where
 /// the value of a function goes that returns a status.
@@ -132,40 +134,127 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
   using type = decltype(offer_all(std::make_index_sequence<shape::last_defaults()>()));
 };
 
-/// Several functions under one name, whose parameters have names, and perhaps defaults, in common.
-template <class Natives, class... Parameters>
-struct named_overloads;
-template <class... Natives, class... Parameters>
-struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
-  static_assert(((Natives::arity == sizeof...(Parameters)) && ...),
-                "typedcall: overloads have names of parameters in common when each has as many "
-                "parameters as there are typedcall::arg()s and positional()s");
-  using shape = parameter_shape<std::tuple<Parameters...>>;
-  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  /// What Python is told of them, and what counts the arguments.
-  using named = named_function<first, Parameters...>;
+// --- Functions of float, as functions of double ------------------------------------------------
 
-  /// Null, or why the def cannot be made.
-  static const char *set(const char *function, const Parameters &...parameters) {
-    const char *fault = nullptr;
-    const bool is_good =
-        ((fault = named_function<Natives, Parameters...>::set(function, parameters...),
-          fault == nullptr) &&
-         ...);
-    return is_good ? nullptr : fault;
-  }
-  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    return with_keywords(self, args, nargs, nullptr);
-  }
-  static PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                                 PyObject *keywords) {
-    PyObject *values[shape::count + 1];
-    if (!place_arguments<shape::any_keyword_only>(
-            named::list, args, static_cast<std::size_t>(nargs), keywords, values)) {
-      return nullptr;
+/// The type that Python has instead.
+template <class T>
+using wide = std::conditional_t<std::is_same_v<T, float>, double,
+                                std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
+                                                   PyNativeType_ComplexDouble, T>>;
+/// Of where a value goes.
+template <class T>
+using wide_place = std::add_pointer_t<wide<std::remove_pointer_t<T>>>;
+
+template <class List>
+struct wide_types;
+template <class... A>
+struct wide_types<type_list<A...>> {
+  using values = type_list<wide<A>...>;
+  using places = type_list<wide_place<A>...>;
+};
+
+/// Calls `Native`'s entry with what the doubles are as floats.
+template <class Native, class Leading, class Place>
+struct wide_caller;
+template <class Native, class... Leading, class... Place>
+struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Place...>> {
+  using result = typename function_traits<decltype(Native::address())>::result;
+
+  static wide<result> call(wide<Leading>... leading, wide_place<Place>... place) {
+    if constexpr ((std::is_same_v<Place, wide_place<Place>> && ...)) {
+      return static_cast<wide<result>>(
+          Native::address()(static_cast<Leading>(leading)..., place...));
+    } else {
+      std::tuple<std::remove_pointer_t<Place>...> narrow{};
+      const result status =
+          Native::address()(static_cast<Leading>(leading)..., &std::get<0>(narrow));
+      if (status == 0) ((*place = std::get<0>(narrow)), ...);
+      return status;
     }
-    return overload_choice<shared_defaults<Parameters...>, Natives...>::choose(
-        named::list.function, overloads<Natives...>::signatures, self, values, shape::count);
+  }
+};
+
+/// An entry for double: as native<>, what a table needs of it.
+template <class Native>
+struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
+  using types = entry_types<Native>;
+  using entry = typename types::entry;
+  using shown = typename types::shown;
+  static constexpr std::size_t places = types::places;
+  template <class Of>
+  using leading = elements<typename Of::parameters, 0, Of::count - places>;
+  template <class Of>
+  using place = elements<typename Of::parameters, Of::count - places, places>;
+
+  using shown_leading = typename wide_types<leading<shown>>::values;
+  using shown_type =
+      typename function_of<wide<typename shown::result>,
+                           decltype(shown_leading() +
+                                    typename wide_types<place<shown>>::places())>::type;
+  static constexpr bool is_wider = !std::is_same_v<shown_type, typename Native::shown_type>;
+
+  static constexpr auto address() {
+    return &wide_caller<Native, leading<entry>, place<entry>>::call;
+  }
+};
+
+/// Some entries, and behind them those for double; of those that take the same arguments as one in
+/// front of them none.
+template <class Done, class... Natives>
+struct entries_with_wide {
+  using type = Done;
+};
+template <class... Done, class First, class... Rest>
+struct entries_with_wide<type_list<Done...>, First, Rest...> {
+  using made = widened_entry<First>;
+  template <class Other>
+  static constexpr bool takes_the_same() {
+    using other = widened_entry<Other>;
+    return std::is_same_v<typename other::template leading<typename other::shown>,
+                          typename made::shown_leading>;
+  }
+  static constexpr bool is_new = made::is_wider && !(takes_the_same<Done>() || ...);
+  using done = std::conditional_t<is_new, type_list<Done..., made>, type_list<Done...>>;
+  using type = typename entries_with_wide<done, Rest...>::type;
+};
+template <class List>
+struct with_wide;
+template <class... Natives>
+struct with_wide<type_list<Natives...>> {
+  using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
+};
+
+/// `Entries`, and with `Widens` those for double.
+template <bool Widens, class Entries>
+constexpr auto all_entries(Entries) {
+  if constexpr (Widens) {
+    using type = typename with_wide<Entries>::type;
+    static_assert(!std::is_same_v<type, Entries>,
+                  "typedcall: widened is for functions of float that are not beside the same ones "
+                  "of double");
+    return type();
+  } else {
+    return Entries();
+  }
+}
+
+/// The shape of a def whose parameters have no names.
+template <class... Natives>
+struct TYPEDCALL_HIDDEN widened_def {
+  using first = std::tuple_element_t<0, std::tuple<Natives...>>;
+
+  static constexpr def_shape shape() {
+    using entries = decltype(all_entries<true>(type_list<Natives...>()));
+    def_shape made = [] {
+      if constexpr (sizeof...(Natives) == 1) {
+        return plain_shape<typename first::offer>;
+      } else {
+        return overloads<Natives...>::shape();
+      }
+    }();
+    made.entries = count_of(entries());
+    made.table = table_of(entries());
+    return made;
   }
 };
 
@@ -173,4 +262,4 @@ struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_PROVIDER_DEFAULTS_H_
+#endif  // TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
