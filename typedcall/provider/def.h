@@ -113,7 +113,7 @@ const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
 
 /// How a def's functions join their module; null if none throws.
 template <class Slow, class... Natives>
-constexpr auto joining() -> void (*)(const translation *) {
+constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
     return nullptr;
   } else {
@@ -151,19 +151,18 @@ struct TYPEDCALL_HIDDEN named_def<Widens, type_list<First, Rest...>, Parameters.
     def_shape made = shape_of<typename First::offer>(called);
     made.names = named::names;
     made.spell = &spell;
-    if constexpr (is_overloaded || list::any_default || Widens) {
-      using short_entries =
-          typename entries_with_defaults<type_list<First, Rest...>, Parameters...>::type;
-      using entries = decltype(all_entries<Widens>(short_entries()));
-      made.entries = count_of(entries());
-      made.table = table_of(entries());
-    }
     if constexpr (is_overloaded) {
       made.direct = argument_type::other;
       made.count = 1 + sizeof...(Rest);
       made.overloads = overloads<First, Rest...>::signatures;
     }
-    return made;
+    if constexpr (is_overloaded || list::any_default || Widens) {
+      using short_entries =
+          typename entries_with_defaults<type_list<First, Rest...>, Parameters...>::type;
+      return with_table(made, all_entries<Widens>(short_entries()));
+    } else {
+      return made;
+    }
   }
 };
 
@@ -183,6 +182,24 @@ template <bool Widens, class Natives, std::size_t... At, class... Extras>
 void add_parameters_among(method *made, std::index_sequence<At...>, const Extras &...extras) {
   add_parameters<Widens>(
       made, Natives(), std::tuple_cat(parameters_among<is_by_name_only<Extras...>(At)>(extras)...));
+}
+
+/// Of functions whose parameters have no names.
+template <bool Widens, class First, class... Rest>
+TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest...>) {
+  constexpr bool is_overloaded = sizeof...(Rest) > 0;
+  using wrapper =
+      std::conditional_t<is_overloaded, overloads<First, Rest...>, single_function<First>>;
+  if constexpr (Widens) {
+    made->shape = &own_shape<widened_def<First, Rest...>>;
+  } else if constexpr (is_overloaded) {
+    made->shape = &own_shape<wrapper>;
+  } else {
+    made->shape = &plain_shape<typename First::offer>;
+  }
+  made->function = called_by_python<wrapper, wrapper::called>();
+  if constexpr (!is_overloaded) made->funcptr = reinterpret_cast<void *>(First::address());
+  if constexpr (is_overloaded || First::arity > 1) made->called = &wrapper::name;
 }
 
 }  // namespace internal
@@ -277,39 +294,16 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
                 "typedcall: overloads have no otherwise<> in common");
 
   method made = {name};
-  made.join =
-      internal::joining<slow, typename internal::native_for<Functions, bits, slow>::type...>();
+  using natives =
+      internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>;
+  made.join = internal::joining<slow>(natives());
   made.file = &internal::translation_of_file<File>;
   ((made.doc = internal::doc_among(extras, made.doc)), ...);
   if constexpr (is_named) {
-    internal::add_parameters_among<
-        is_widened,
-        internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>>(
-        &made, std::index_sequence_for<Extras...>(), extras...);
-  } else if constexpr (sizeof...(Functions) == 1) {
-    using native = typename internal::native_for<Functions..., bits, slow>::type;
-    using wrapper = internal::single_function<native>;
-    if constexpr (is_widened) {
-      made.shape = &internal::own_shape<internal::widened_def<native>>;
-    } else {
-      made.shape = &internal::plain_shape<typename native::offer>;
-    }
-    made.function = internal::called_by_python<wrapper, wrapper::called>();
-    made.funcptr = reinterpret_cast<void *>(native::address());
-    if constexpr (native::arity > 1) made.called = &wrapper::name;
+    internal::add_parameters_among<is_widened, natives>(&made, std::index_sequence_for<Extras...>(),
+                                                        extras...);
   } else {
-    using wrapper =
-        internal::overloads<typename internal::native_for<Functions, bits, void>::type...>;
-    static_assert(internal::is_laid_out_as_a_table<internal::static_table<
-                      typename internal::native_for<Functions, bits, void>::type...>>());
-    if constexpr (is_widened) {
-      made.shape = &internal::own_shape<
-          internal::widened_def<typename internal::native_for<Functions, bits, void>::type...>>;
-    } else {
-      made.shape = &internal::own_shape<wrapper>;
-    }
-    made.function = internal::called_by_python<wrapper, wrapper::called>();
-    made.called = &wrapper::name;
+    internal::add_functions<is_widened>(&made, natives());
   }
   return made;
 }

@@ -78,16 +78,6 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   }
 };
 
-template <class... Natives>
-constexpr const void *table_of(type_list<Natives...>) {
-  static_assert(is_laid_out_as_a_table<static_table<Natives...>>());
-  return &static_table_of<Natives...>;
-}
-template <class... Natives>
-constexpr std::size_t count_of(type_list<Natives...>) {
-  return sizeof...(Natives);
-}
-
 /// The entries of functions whose parameters have these names and defaults: first the functions
 /// themselves, then those without the last parameter, without the last two, and so on. Where
 /// several would take the same arguments it is the first one's, as when Python calls.
@@ -245,16 +235,11 @@ struct TYPEDCALL_HIDDEN widened_def {
 
   static constexpr def_shape shape() {
     using entries = decltype(all_entries<true>(type_list<Natives...>()));
-    def_shape made = [] {
-      if constexpr (sizeof...(Natives) == 1) {
-        return plain_shape<typename first::offer>;
-      } else {
-        return overloads<Natives...>::shape();
-      }
-    }();
-    made.entries = count_of(entries());
-    made.table = table_of(entries());
-    return made;
+    if constexpr (sizeof...(Natives) == 1) {
+      return with_table(plain_shape<typename first::offer>, entries());
+    } else {
+      return with_table(overloads<Natives...>::shape(), entries());
+    }
   }
 };
 

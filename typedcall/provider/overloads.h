@@ -94,12 +94,16 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-template <class Table>
-constexpr bool is_laid_out_as_a_table() {
-  static_assert(offsetof(Table, entries) == offsetof(PyNativeCallableTable, entries));
-  static_assert((sizeof(Table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
+/// The shape of a def that has these entries.
+template <class... Natives>
+constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
+  using table = static_table<Natives...>;
+  static_assert(offsetof(table, entries) == offsetof(PyNativeCallableTable, entries));
+  static_assert((sizeof(table) - sizeof(PyNativeCallableTable)) % sizeof(PyNativeCallableEntry) ==
                 0);
-  return true;
+  made.entries = sizeof...(Natives);
+  made.table = &static_table_of<Natives...>;
+  return made;
 }
 
 constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
@@ -298,10 +302,8 @@ struct TYPEDCALL_HIDDEN overloads {
     def_shape made = shape_of<typename first::offer>(called);
     made.direct = argument_type::other;
     made.count = count;
-    made.entries = count;
-    made.table = &static_table_of<Natives...>;
     made.overloads = signatures;
-    return made;
+    return with_table(made, type_list<Natives...>());
   }
   /// The name in messages. The same functions under a second name share it.
   static inline const char *name = nullptr;
