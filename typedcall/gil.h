@@ -39,8 +39,7 @@ namespace internal {
 #endif
 }
 
-#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
-
+#ifndef PYPY_VERSION
 inline bool python_is_ending() {
 #if PY_VERSION_HEX >= 0x030D0000
   return Py_IsFinalizing() || !Py_IsInitialized();
@@ -48,6 +47,9 @@ inline bool python_is_ending() {
   return _Py_IsFinalizing() || !Py_IsInitialized();
 #endif
 }
+#endif
+
+#if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
 /// Has this thread the GIL (its thread state)? Not when its stack is unwound at the end. Before
 /// 3.12 only asked about exactly then: while the interpreter lives it is true without a look.
@@ -74,7 +76,7 @@ inline bool is_attached() { return true; }
 
 #ifndef PYPY_VERSION
 inline bool has_python_ended() {
-  return PyThreadState_GetUnchecked() == nullptr && (!Py_IsInitialized() || Py_IsFinalizing());
+  return PyThreadState_GetUnchecked() == nullptr && python_is_ending();
 }
 #endif
 

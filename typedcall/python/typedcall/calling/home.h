@@ -25,12 +25,7 @@ struct home {
   bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
   /// A thread that waited for it now would wait for ever.
   bool has_ended() const {
-#if PY_VERSION_HEX >= 0x030D0000
-    const bool is_ending = Py_IsFinalizing() != 0 || !Py_IsInitialized();
-#else
-    const bool is_ending = _Py_IsFinalizing() != 0 || !Py_IsInitialized();
-#endif
-    return is_ending || is_closed.load(std::memory_order_acquire);
+    return internal::python_is_ending() || is_closed.load(std::memory_order_acquire);
   }
 
   /// Why there is no thread state.
