@@ -96,21 +96,17 @@ inline PyObject *scalar_functions(PyObject *ufunc) {
     return nullptr;
   }
   const auto *const fields = reinterpret_cast<ufunc_fields *>(ufunc);
-  PyObject *const found = PyList_New(0);
-  for (int i = 0; found != nullptr && fields->data != nullptr && i < fields->ntypes; ++i) {
+  object_ref found = object_ref::steal(PyList_New(0));
+  for (int i = 0; found && fields->data != nullptr && i < fields->ntypes; ++i) {
     for (const auto &generic : kGenericLoops) {
       if (reinterpret_cast<void *>(fields->functions[i]) != table[generic.index]) continue;
       if (fields->data[i] == nullptr) continue;
-      PyObject *row = Py_BuildValue("sN", generic.signature, PyLong_FromVoidPtr(fields->data[i]));
-      const bool failed = row == nullptr || PyList_Append(found, row) < 0;
-      Py_XDECREF(row);
-      if (failed) {
-        Py_DECREF(found);
-        return nullptr;
-      }
+      const object_ref row = object_ref::steal(
+          Py_BuildValue("sN", generic.signature, PyLong_FromVoidPtr(fields->data[i])));
+      if (!row || PyList_Append(found.get(), row.get()) < 0) return nullptr;
     }
   }
-  return found;
+  return found.release();
 }
 
 }  // namespace typedcall::python
