@@ -58,7 +58,7 @@ class Buffers(CommandLine):
         for arguments in ("[3.0, 4.0]", "(1, 2.5)", "[]"):
             verdict, = self.json("verify", "buffers:norm", "--arguments", arguments)["verdicts"]
             self.assertEqual((verdict["calls"], verdict["equal"]), (1, 1), verdict)
-        self.assertIn("no elements of '*kd'",
+        self.assertIn("cannot be the elements of '*kd'",
                       self.error("verify", "buffers:norm", "--in-process", "--arguments", "['a']"))
 
     def test_bench(self):
