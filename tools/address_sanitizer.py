@@ -51,15 +51,11 @@ RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
 
 
 def make_environment(interpreter, libraries, folder):
-    """Makes the Python of a virtual environment that has the libraries, and pip, of another one. Processes that a test
-    starts may leave anything behind: most of them are ended in the middle of something."""
-    subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
-    (packages,) = glob.glob(os.path.join(folder, "lib", "python*", "site-packages"))
-    (others,) = glob.glob(os.path.join(libraries, "lib", "python*", "site-packages"))
-    with open(os.path.join(packages, "libraries.pth"), "w", encoding="utf-8") as file:
-        file.write(f"import site; site.addsitedir({others!r})\n"
-                   "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'\n")
-    return os.path.join(folder, "bin", "python")
+    """Makes the Python of a virtual environment for the tests. Processes that a test starts may leave anything behind:
+    most of them are ended in the middle of something."""
+    return package_tests.make_environment(
+        interpreter, libraries, folder,
+        "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'")
 
 
 def own_leaks(report, folders):

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 import threading
 import time
@@ -121,11 +122,25 @@ def make_editable(interpreter):
         reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
     if reason:
         return reason
-    status, output = pip(".venv/bin/python", "install", "--no-deps", "--no-index", "--no-build-isolation",
-                         # Silent, because tests read what a module prints.
-                         "--config-settings=editable.rebuild=true", "--config-settings=editable.verbose=false",
-                         "--config-settings=cmake.build-type=Debug", "--editable", ".")
+    # Silent, because tests read what a module prints.
+    status, output = install_in_place(".venv/bin/python", "editable.rebuild=true", "editable.verbose=false")
     return output if status else None
+
+
+def install_in_place(python, *settings, **options):
+    """Makes an editable installation of this checkout; `settings` are those of the build."""
+    return pip(python, "install", "--no-deps", "--no-index", "--no-build-isolation",
+               *("--config-settings=" + setting for setting in ("cmake.build-type=Debug", *settings)),
+               "--editable", ".", **options)
+
+
+def make_environment(interpreter, libraries, folder, *lines):
+    """The Python of a virtual environment that has the libraries, and pip, of another one; it runs these `lines`
+    whenever it starts."""
+    subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
+    with open(os.path.join(site_packages(folder), "libraries.pth"), "w", encoding="utf-8") as file:
+        file.write("\n".join([f"import site; site.addsitedir({site_packages(libraries)!r})", *lines, ""]))
+    return os.path.join(folder, "bin", "python")
 
 
 def site_packages(folder):
@@ -212,10 +227,12 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
     with installed(folder, options) as installation:
         if installation.outcome != PASSED:
             return [installation]
-        return [installation] + _run_files(interpreter, folder, left_out, chosen, marks, environment)
+        return [installation] + run_files(interpreter, folder, left_out, chosen, marks, environment)
 
 
-def _run_files(interpreter, folder, left_out, chosen, marks, environment):
+def run_files(interpreter, folder, left_out=(), chosen=(), marks="", environment=()):
+    """The cases of the tests, with the package that is installed in the environment `folder`; the rest as
+    cases_of()."""
     python = os.path.join(folder, "bin", "python")
     files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
                    if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())
