@@ -35,12 +35,15 @@ def main(arguments):
         sys.exit(f"the package could not be installed for {usual.label}")
     pypy = next((i for i in found if i.info["implementation"] == "PyPy" and i.runs_package), None)
     on_pypy = environment(pypy, libraries=()) if pypy is not None else None
+    free_threaded = next((i for i in found if i.info["gil_disabled"] and not i.reason and not i.debug), None)
+    without_gil = environment(free_threaded) if free_threaded is not None else None
     newest = max((i for i in ([usual] if os.environ.get("PYTHON_BIN") else found)
                   if i.ordinary and not i.reason and i.version >= (3, 12)),
                  key=lambda i: i.version, default=None)
     return subprocess.run(
         [cpython, MAIN, *arguments, "--cpython", usual.executable, "--pypy", on_pypy or "",
-         "--programs", programs(usual.executable), "--newest", newest.executable if newest else ""],
+         "--programs", programs(usual.executable), "--newest", newest.executable if newest else "",
+         "--free-threaded", without_gil or ""],
         check=False).returncode
 
 

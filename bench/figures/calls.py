@@ -3,7 +3,7 @@ source is a benchmark that has an owner elsewhere in bench/; here stands what of
 
 from results import Comparison, Group, NotHere, Source
 
-from machine import read_peers
+from machine import read_groups, read_peers
 
 SHAPES = {"l->l": "l->l", "dd->d": "dd->d", "dldl->d": "dldl->d"}
 PEERS = {
@@ -91,6 +91,13 @@ def adopters(bench):
         groups += [Group(name, {"boxed": samples[boxed], "Numba": samples[compiled]})
                    for name, (boxed, compiled) in functions.items()]
     return groups
+
+
+def threads(bench):
+    if bench.free_threaded is None:
+        raise NotHere("there is no free-threaded CPython")
+    return read_groups(bench.script("threads.py", "--rounds", bench.rounds(31, 9), python=bench.free_threaded,
+                                    prefix=("env", "PYTHON_GIL=0")))
 
 
 def by_name(name, usual, quick):
@@ -311,4 +318,18 @@ SOURCES = [
             {name: name for functions in ADOPTERS.values() for name in functions},
             "Each script in `bench/adopters` tags one module, from outside or by a patch.", ours=("Numba",)),
     ]),
+]
+
+THREADS = [
+    Source("threads", "bench/threads.py", threads, [
+        Comparison(
+            "threads", "Two threads without the GIL",
+            "Two threads make {wrapper} times the calls of one through a wrapper, {TypedFunction} times through a "
+            "TypedFunction; math.sqrt {math.sqrt}", "times", "one thread",
+            {"one thread": "one thread", "math.sqrt": "math.sqrt", "Python function": "Python function",
+             "wrapper": "wrapper", "TypedFunction": "TypedFunction", "call site": "call_site",
+             "resolve()": "resolve()", "numpy.sqrt": "numpy.sqrt", "ufunc": "ufunc"}, {"": ""},
+            "Both threads call the same function. The loops are Python's but for the call site, which finds and calls "
+            "the wrapper's function in C++; ufuncs work on 1,000 elements of a thread's own.",
+            ours=("wrapper", "TypedFunction", "call site", "resolve()", "ufunc"))]),
 ]

@@ -31,7 +31,7 @@ SETTINGS = {
 def unit_of(value, unit):
     """(scale, name) of the unit that a value is shown in."""
     names = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")), "ns": ((1e6, "ms"), (1e3, "us")),
-             "bytes": ((1e6, "MB"), (1e3, "kB"))}
+             "bytes": ((1e6, "MB"), (1e3, "kB")), "times": ()}
     return next(((scale, name) for scale, name in names[unit] if value >= scale), (1, unit))
 
 
@@ -136,7 +136,7 @@ def dots(comparison, found, title):
             axes.plot([row["ratio"][0], row["ratio"][2]], [y, y], color=SERIES[place], linewidth=1.3)
             axes.plot(row["ratio"][1], y, MARKERS[place], color=SERIES[place], markersize=4.5,
                       markeredgewidth=0)
-    what = "size" if comparison.unit == "bytes" else "time"
+    what = {"bytes": "size", "times": "calls"}.get(comparison.unit, "time")
     axes.set_xlabel(f"{what}, {comparison.reference} = 1; dot: median, whisker: quartiles")
     y = 0.1 + 0.17 * len(missing)
     if len(series) > 1:

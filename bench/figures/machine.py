@@ -99,10 +99,11 @@ def work_of_others(seconds=1.0):
 class Bench:
     """Runs benchmarks. `python` has the package and the libraries; `pypy` the package, or is None;
     `programs` is the folder of the C++ ones, or None; `cpython` the interpreter that they are built
-    for, `newest` the newest one that is here, or None."""
+    for, `newest` the newest one that is here, or None; `free_threaded` has the package, or is None."""
 
     def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None,
-                 newest=None):
+                 newest=None, free_threaded=None):
+        self.free_threaded = free_threaded
         self.quick, self.pypy, self.cpython, self.newest = quick, pypy, cpython, newest
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
@@ -182,6 +183,8 @@ class Bench:
             said = first_line([self.pypy, "-c", "import sys; print('%d.%d.%d' % "
                                                 "sys.pypy_version_info[:3])"])
             found["PyPy"] = said or ""
+        if self.free_threaded:
+            found["free-threaded CPython"] = (first_line([self.free_threaded, "--version"]) or "").partition(" ")[2]
         if self.newest:
             said = first_line([self.newest, "--version"]) or ""
             found["newest CPython"] = said.partition(" ")[2]

@@ -23,7 +23,7 @@ import results  # noqa: E402
 
 DOCS = machine.ROOT / "docs"
 TOPICS = {"calls": calls.SOURCES + newest.pypy_sources() + engines.SOURCES, "modules": modules.SOURCES,
-          "start_up": modules.START_UP, "growth": growth.SOURCES + modules.GROWTH,
+          "start_up": modules.START_UP, "growth": growth.SOURCES + modules.GROWTH, "threads": calls.THREADS,
           **{python: newest.sources(python) for python in newest.PYTHONS}}
 
 
@@ -84,6 +84,7 @@ def parse(arguments):
     parser.add_argument("--cpython", default=sys.executable, help=argparse.SUPPRESS)
     parser.add_argument("--programs", help=argparse.SUPPRESS)
     parser.add_argument("--newest", help=argparse.SUPPRESS)
+    parser.add_argument("--free-threaded", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     unknown = [topic for topic in options.topics if topic not in TOPICS]
     if unknown:
@@ -111,7 +112,7 @@ def main(arguments):
         shown = [each for each in options.topics]
         command = " ".join(["tools/figures", *shown, *["--quick"] * options.quick])
         bench = machine.Bench(options.quick, options.pypy or None, options.cpython, options.programs,
-                              newest=options.newest or None)
+                              newest=options.newest or None, free_threaded=options.free_threaded or None)
         for topic in options.topics or TOPICS:
             try:
                 file = measure(topic, bench, command, options.only)

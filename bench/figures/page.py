@@ -7,7 +7,7 @@ from draw import number, unit_of
 BEGIN = "<!-- made by tools/figures from docs/figures/*.json: from here -->"
 END = "<!-- made by tools/figures: to here -->"
 TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growth": "As work grows",
-          "python3.15": "CPython 3.15", "python3.14": "CPython 3.14"}
+          "threads": "Threads", "python3.15": "CPython 3.15", "python3.14": "CPython 3.14"}
 
 
 def run_line(file, first):

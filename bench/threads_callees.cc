@@ -1,0 +1,26 @@
+// A loop in C++ for bench/threads.py: each turn finds the function behind a callable by a call site
+// of the thread's own, and calls it.
+#include "typedcall/call_site.h"
+#include "typedcall/provider.h"
+
+namespace {
+
+double absolute(double x) noexcept { return x < 0 ? -x : x; }
+
+double by_call_site(PyObject *callable, long times) {
+  typedcall::call_site<double(double)> site(PyTypedcall_Import());
+  double x = 1.5;
+  for (long i = 0; i < times; ++i) {
+    if (const auto found = site.find(callable)) x = found(x);
+  }
+  return x;
+}
+
+typedcall::method_table methods{
+    typedcall::def<absolute>("absolute", typedcall::pure | typedcall::thread_safe),
+    typedcall::def<by_call_site>("by_call_site", typedcall::may_raise),
+};
+
+}  // namespace
+
+TYPEDCALL_MODULE(threads_callees, "What bench/threads.py calls.", methods);
