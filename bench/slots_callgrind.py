@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # Prints the instructions that one iteration of each slots benchmark takes, including the call.
 # Usage: bench/slots_callgrind.py [PROGRAM]   (default: the slots program that Bazel built)
+import functools
 import os
 import subprocess
 import sys
@@ -17,10 +18,9 @@ def names(program):
     return listed.split()
 
 
-def count(program, name):
-    return instructions_per_iteration(lambda iterations: [
-        program, "--benchmark_filter=^%s/" % name, "--benchmark_repetitions=1",
-        "--iterations=%d" % iterations])
+def command(program, name, iterations):
+    return [program, "--benchmark_filter=^%s/" % name, "--benchmark_repetitions=1",
+            "--iterations=%d" % iterations]
 
 
 def main(program):
@@ -29,7 +29,7 @@ def main(program):
     pointers = {}
     print("%-20s %12s %16s" % ("", "instructions", "beyond pointer"))
     for name in names(program):
-        counted = count(program, name)
+        counted = instructions_per_iteration(functools.partial(command, program, name))
         group, _, kind = name.rpartition("/")
         if kind == "pointer":
             pointers[group] = counted

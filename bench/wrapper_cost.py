@@ -7,6 +7,7 @@
 # interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: for a whole turn
 # of the loop, and for the turn minus an empty loop's turn.
 import argparse
+import functools
 import importlib
 import os
 import platform
@@ -94,11 +95,14 @@ def measure_time(name, rounds, calls):
         quartiles(ratios)), flush=True)
 
 
+def command(wrapper, name, calls):
+    return [sys.executable, "-S", os.path.abspath(__file__), "--loop", "%s.%s" % (wrapper, name),
+            "--calls", str(calls)]
+
+
 def count_instructions(wrapper, name):
     from callgrind import instructions_per_iteration
-    return instructions_per_iteration(lambda calls: [
-        sys.executable, "-S", os.path.abspath(__file__), "--loop", "%s.%s" % (wrapper, name),
-        "--calls", str(calls)])
+    return instructions_per_iteration(functools.partial(command, wrapper, name))
 
 
 def measure_instructions(names):

@@ -20,16 +20,16 @@ def scripts(*texts):
 
 
 def platforms_check():
-    """Reads the output of tools/check_platforms: one `outcome name: reason` per line."""
-    return _reported("platform", [sys.executable, "tools/check_platforms"])
+    return reported("platform", [sys.executable, "tools/check_platforms"])
 
 
 def preflight():
-    """Reads the output of tools/preflight: the same for each check, and more for failures."""
-    return _reported("preflight", ["tools/preflight"], env=dict(os.environ, TYPEDCALL_SET_UP="1"))
+    """Reads the output of tools/preflight, which also has more text for failures."""
+    return reported("preflight", ["tools/preflight"], env=dict(os.environ, TYPEDCALL_SET_UP="1"))
 
 
-def _reported(prefix, command, **options):
+def reported(prefix, command, **options):
+    """Runs a command that prints one `outcome name: reason` per line, and returns its cases."""
     status, output = commands.run(*command, **options)
     cases = []
     for line in output.splitlines():

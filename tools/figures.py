@@ -1,30 +1,57 @@
 # What tools/figures does once the Debian packages are there: an environment with the package and the
-# peers, PyPy's, the C++ benchmarks; then bench/figures/main.py there.
+# peers, PyPy's, the C++ benchmarks; then bench/figures/main.py there. Also a part of tools/test --full, which
+# counts instructions.
 import os
 import subprocess
 import sys
 
+import checks
 import interpreters
 import package_tests
 from bench_package import environment
+from results import FAILED, PASSED, UNAVAILABLE, Case
 
 MAIN = "bench/figures/main.py"
+INSTRUCTIONS = "bench/figures/instructions.py"
 REQUIREMENTS = "bench/figures/requirements.txt"
 PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "slots_sep200", "tag_cost_module", "class_data_designs")
+#: What bench/figures/instructions.py counts.
+COUNTED = ("call", "invoke", "resolve", "slots", "wrapper_cost_module", "wrapper_cost_generated")
 
 
-def programs(python):
+def programs(python, names=PROGRAMS):
     """The folder of the C++ benchmarks, or an empty text where Bazel cannot build them."""
     built = subprocess.run(
         ["bazel", "build", "-c", "opt", "--disk_cache=" + os.environ["TYPEDCALL_DISK_CACHE"],
          "--repo_env=PYTHON_BIN=" + python, "--noshow_progress", "--ui_event_filters=-info",
-         "--show_result=0", *["//bench:" + name for name in PROGRAMS]], check=False)
+         "--show_result=0", *["//bench:" + name for name in names]], check=False)
     return "bazel-bin/bench" if built.returncode == 0 else ""
+
+
+def instructions(interpreter, *options):
+    """Counts instructions beside the package and its libraries: a case for each count."""
+    folder, reason = package_tests.environment_of(interpreter)
+    if folder is None:
+        return [Case("instructions", UNAVAILABLE, reason)]
+    built = programs(interpreter.executable, COUNTED)
+    if not built:
+        return [Case("instructions", FAILED, "the benchmarks did not build", is_final=True)]
+    with package_tests.installed(folder, ()) as installation:
+        if installation.outcome != PASSED:
+            return [installation]
+        python = os.path.join(folder, "bin", "python")
+        return checks.reported("instructions", [python, INSTRUCTIONS, "--programs", built, *options])
 
 
 def main(arguments):
     found = interpreters.find([os.environ["PYTHON_BIN"]] if os.environ.get("PYTHON_BIN") else [])
     usual = next(i for i in found if not i.reason and i.ordinary)
+    if arguments[:1] == ["instructions"]:
+        cases = instructions(usual, *arguments[1:])
+        for case in cases:
+            print(case.outcome, case.name + ":", case.message)
+        print(next((case.log for case in cases if case.outcome == FAILED), ""), end="")
+        return int(any(case.outcome == FAILED for case in cases))
     libraries = package_tests.lines_of("tools/pins/runner.in") + package_tests.lines_of(REQUIREMENTS)
     if arguments[:1] in (["draw"], ["compare"]):
         folder, _ = package_tests.environment_of(usual, wanted=libraries)

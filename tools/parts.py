@@ -4,6 +4,7 @@ import os
 
 import address_sanitizer
 import checks
+import figures
 import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
@@ -199,6 +200,7 @@ def full(machine, seconds, seed, thread_sanitizer):
             name = "python{}.{}".format(*version)
             yield Part(name + " free-threaded", checks.scripts, "tools/free_threaded " + name, lane="package")
     yield from _timing(machine)
+    yield Part("instructions, " + usual.label, figures.instructions, usual, lane="quiet")
     if thread_sanitizer:
         yield Part("thread sanitizer", checks.scripts, "tools/thread_sanitizer", lane="quiet")
 

@@ -16,6 +16,7 @@ for _folder in ("bench/peers", "bench", "bench/figures"):
     sys.path.insert(0, str(ROOT / _folder))
 import compare  # noqa: E402
 import draw  # noqa: E402
+import instructions  # noqa: E402
 import machine  # noqa: E402
 import main  # noqa: E402
 import newest  # noqa: E402
@@ -64,8 +65,15 @@ class Programs(unittest.TestCase):
     def test_what_is_measured_is_built(self):
         measured = re.findall(r'by_program\("(\w+)"', (ROOT / "bench/figures/calls.py").read_text(encoding="utf-8"))
         self.assertIn("slots_sep200", measured)
-        built = (ROOT / "tools/figures.py").read_text(encoding="utf-8").partition("PROGRAMS = (")[2].partition(")")[0]
-        self.assertLessEqual(set(measured), set(re.findall(r'"(\w+)"', built)))
+        self.assertLessEqual(set(measured), self.built("PROGRAMS"))
+
+    def test_what_is_counted_is_built(self):
+        self.assertLessEqual({*instructions.PROGRAMS, *instructions.wrapper_cost.WRAPPERS.values()},
+                             self.built("COUNTED"))
+
+    def built(self, name):
+        text = (ROOT / "tools/figures.py").read_text(encoding="utf-8")
+        return set(re.findall(r'"(\w+)"', text.partition(name + " = (")[2].partition(")")[0]))
 
 
 class Results(unittest.TestCase):
@@ -191,6 +199,41 @@ class Compare(unittest.TestCase):
             with contextlib.redirect_stdout(said):
                 main.main(["compare", one, str(pathlib.Path(two) / "calls.json")])
             self.assertIn("2 changes beyond the spread", said.getvalue())
+
+
+class Instructions(unittest.TestCase):
+    def outcomes(self, counts, baseline):
+        return {name: (outcome, text) for outcome, name, text in instructions.compared(counts, baseline)}
+
+    def test_only_what_is_worse_fails(self):
+        found = self.outcomes({"same": 10.1, "better": 8.0, "worse": 10.3}, dict.fromkeys(("same", "better", "worse"), 10.0))
+        self.assertEqual(found, {
+            "same": ("passed", "10.1 instructions"),
+            "better": ("passed", "8.0 instructions, 10.0 before"),
+            "worse": ("failed", "10.3 instructions, 10.0 before")})
+
+    def test_a_row_that_is_not_counted_fails(self):
+        self.assertEqual(self.outcomes({}, {"gone": 10.0}),
+                         {"gone": ("failed", "not counted, 10.0 instructions before")})
+
+    def test_without_a_baseline_nothing_fails(self):
+        for baseline in (None, {}):
+            self.assertEqual(self.outcomes({"new": 10.0}, baseline),
+                             {"new": ("passed", "10.0 instructions, new")})
+
+    def test_each_key_has_its_baseline(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "instructions.json"
+            self.assertIsNone(instructions.baseline("one", path))
+            instructions.record("one", {"a": 10.0}, path)
+            instructions.record("two", {"a": 11.004}, path)
+            self.assertEqual(instructions.baseline("one", path), {"a": 10.0})
+            self.assertEqual(instructions.baseline("two", path), {"a": 11.0})
+            self.assertIsNone(instructions.baseline("three", path))
+
+    def test_the_key_names_what_counts_depend_on(self):
+        for part in (machine.first_line(["c++", "--version"]), "%d.%d.%d" % sys.version_info[:3]):
+            self.assertIn(part, instructions.key())
 
 
 @unittest.skipUnless(HAS_MATPLOTLIB, "matplotlib is not installed")
