@@ -1,12 +1,12 @@
-// A typed function over arrays whose elements may have other types than its C functions. What the
-// overload takes that suits these types best is converted, and its loop runs; for each other
-// element the engine chooses among all of them, or calls Python.
+// Runs a typed function over arrays whose element types may differ from those of its C functions.
+// Arrays are converted for the loop of the overload that suits their types best; for every element
+// that does not fit, the engine chooses among all overloads, or calls Python.
 #ifndef TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 #define TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 
 #include "typedcall/calling.h"
 #include "typedcall/loop.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// An element as the engine looks at it. A C float is one of its own type, which Python has not.
+/// An element as the engine sees it. A C float is a type of its own here; Python has none.
 inline calling::given look_at(PyNativeType type, const char *place) {
   using calling::given;
   if (internal::is_wide(type)) return given::nothing();
@@ -45,15 +45,15 @@ inline calling::given look_at(PyNativeType type, const char *place) {
 
 }  // namespace elements
 
-/// Types of arrays, as a signature of their elements has them, and how a loop's function comes to
-/// its own. Immutable.
+/// The types of arrays, as in a signature of their elements, and how they become those of a loop's
+/// function. Immutable.
 struct array_plan {
   PyNativeSignature types = {};
-  std::vector<conversion> inputs;  // empty: the array is what the function takes
+  std::vector<conversion> inputs;  // empty: the array already has the function's type
   conversion output;
   std::intptr_t converted = 0;  // inputs
 
-  /// False where the types do not lead to each other. Throws std::bad_alloc.
+  /// Returns false if the types cannot be converted. Throws std::bad_alloc.
   bool make(const PyNativeSignature &arrays, const loop &over) {
     types = arrays;
     const auto &wanted = over.inputs();
@@ -68,7 +68,7 @@ struct array_plan {
     output = conversion::of_result(over.output(), types.result);
     return static_cast<bool>(output);
   }
-  /// The arrays are what the function takes and gives.
+  /// True if the arrays already have the types of the function.
   bool is_direct() const { return converted == 0 && !output; }
 };
 
@@ -87,11 +87,11 @@ class array_pass {
              PyObject *callable, End *end)
       : plan_(plan), over_(over), functions_(functions), callable_(callable), end_(*end) {}
 
-  /// The arrays and the steps are as a loop has them. What is behind an element that stops it is as
-  /// it was.
+  /// Arrays and steps are passed as to a loop. An element that stops the pass leaves all later ones
+  /// unchanged.
   void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
     args_ = args;
-    // What moves must be known for each chunk, also when there is one element.
+    // Steps must be known for each chunk, even if there is only one element.
     std::intptr_t by[kMost + 1] = {};
     if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
     by_ = by;
@@ -106,7 +106,7 @@ class array_pass {
     }
   }
 
-  // One element, as the engine's sink.
+  // Runs one element, as the engine's sink.
   calling::given look(std::size_t i) const {
     return elements::look_at(plan_.types.args[i], place(i));
   }
@@ -143,8 +143,8 @@ class array_pass {
   const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
   char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
 
-  // Would a chunk be converted before an earlier element's result is stored in it, as in NumPy's
-  // accumulate()?
+  // True if a chunk would be converted before an earlier element's result is stored in it, as in
+  // NumPy's accumulate().
   bool must_go_one_by_one(std::intptr_t count) const {
     const std::size_t out = plan_.inputs.size();
     const auto range = [&](std::size_t i, PyNativeType type) {
@@ -175,7 +175,7 @@ class array_pass {
     return false;
   }
 
-  // The first elements that all fit by the loop, those from there on by the engine.
+  // The loop runs the first elements if they all fit, and the engine runs the rest.
   void run_chunk(std::intptr_t at, std::intptr_t count) {
     std::uint64_t buffers[kWords], results[conversion::most];
     std::uint64_t *next = buffers;
@@ -225,8 +225,8 @@ class array_pass {
   std::intptr_t at_ = 0;
 };
 
-/// The thread state that a pass over all of them needs. In a thread's, the engine and the loop let
-/// go of the GIL where one takes it itself.
+/// The thread state that a pass over all of them needs. If it is a thread's, the engine and the
+/// loop release the GIL for functions that take it themselves.
 inline PyNativeHold hold_of(const calling::overloads &functions) {
   PyNativeHold all = PyNativeHold_NOTHING;
   for (const calling::entry &each : functions.all) {

@@ -1,10 +1,10 @@
-// Conversions between arrays of numbers, from what a library has to what a C function takes and
-// back: as Python converts, and an int that does not fit ends them.
+// Conversions between arrays of numbers, from a library's types to a C function's and back. They
+// follow Python's rules and stop at an int that does not fit.
 #ifndef TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 #define TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 
 #include "typedcall/loop.h"
-// It comes first, because of Python.h.
+// First because it includes Python.h.
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -39,7 +39,7 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
   return good;
 }
 
-/// A number of this type as the widest of its kind: an std::int64_t, an std::uint64_t, a double.
+/// A number of this type as the widest of its kind: std::int64_t, std::uint64_t or double.
 constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
   if (kind == PyNativeKind_FLOATING) return {PyNativeType_DOUBLE, 0};
@@ -48,7 +48,7 @@ constexpr PyNativeType widest(PyNativeType type) {
   return {PyNativeType_LONGLONG, 0};
 }
 
-/// What `visit` gives for a number of that type; null: it is no number, or too wide.
+/// What `visit` returns for a number of that type; null if it is not a number, or too wide.
 template <class Visit>
 converter for_number(PyNativeType type, const Visit &visit) {
   const std::size_t size = PyNativeType_Size(type);
@@ -73,7 +73,7 @@ converter for_number(PyNativeType type, const Visit &visit) {
   }
 }
 
-/// Null: it is that already, or no number.
+/// Null if the types are the same, or one is not a number.
 inline converter to_widest(PyNativeType from) {
   return for_number(from, [](auto one) -> converter {
     using narrow = decltype(one);
@@ -100,13 +100,13 @@ converter from_widest(PyNativeType to) {
 
 }  // namespace elements
 
-/// From one type of numbers to another, by way of the widest of the first one's kind.
+/// Converts between types of numbers through the widest type of the source's kind.
 class conversion {
  public:
   static constexpr std::intptr_t most = 256;  ///< elements at a time
 
-  /// As a function takes what Python has of the first: any number for a bool, an int for a float,
-  /// no float for an int.
+  /// As a function accepts Python's values: any number for a bool, an int for a float, but no float
+  /// for an int.
   static conversion between(PyNativeType from, PyNativeType to) {
     conversion made;
     if (from.is_pointer || to.is_pointer) return made;
@@ -129,7 +129,7 @@ class conversion {
     return made.second_ != nullptr ? made : conversion();
   }
 
-  /// The same for what a function gives: a float of a float, an int of an int, a bool of a bool.
+  /// The same for a function's results: float to float, int to int, bool to bool.
   static conversion of_result(PyNativeType from, PyNativeType to) {
     const auto kind = [](PyNativeType type) {
       const PyNativeKind found = PyNativeType_Kind(type);
@@ -140,8 +140,8 @@ class conversion {
 
   explicit operator bool() const { return first_ != nullptr || second_ != nullptr; }
 
-  /// Converts `count` elements, `most` at most. Returns how many before the first that does not
-  /// fit. Undefined where there is none.
+  /// Converts at most `most` of `count` elements. Returns how many come before the first that does
+  /// not fit. Undefined if no conversion exists.
   std::intptr_t run(const char *from, std::intptr_t step, std::intptr_t count, char *to,
                     std::intptr_t to_step) const {
     if (second_ == nullptr) return first_(from, step, count, to, to_step);

@@ -1,21 +1,21 @@
-// Entries as extension modules get them from Python: rows of signature, flags and address.
+// Entries as extension modules receive them from Python: rows of signature, flags and address.
 #ifndef TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 #define TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 
 #include "typedcall/calling.h"
-// It comes first, because of Python.h.
+// First because it includes Python.h.
 #include <cstdint>
 #include <utility>
 
 namespace typedcall::python {
 
-/// What row_of() of typedcall/record/records.py makes.
+/// A row made by row_of() of typedcall/record/records.py.
 struct entry_row {
   const char *signature = nullptr;
   std::uintptr_t flags = 0;
   void *address = nullptr;
 
-  /// False with an exception. The signature lives as long as `row`.
+  /// Returns false with an exception. The signature lives as long as `row`.
   bool read(PyObject *row) {
     unsigned long bits;
     Py_ssize_t at;
@@ -26,7 +26,7 @@ struct entry_row {
   }
 };
 
-/// Reads a tuple of rows. False with an exception.
+/// Reads a tuple of rows. Returns false with an exception.
 inline bool read_entries(PyObject *rows, const char *caller, calling::overloads *made) {
   for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
     entry_row row;

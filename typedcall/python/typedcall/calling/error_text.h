@@ -1,19 +1,18 @@
-// What other runtimes are told of an exception: its type and its text, as they have errors without
-// Python.
+// The type and text of an exception, for runtimes that have errors of their own without Python.
 #ifndef TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 #define TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 
 #include "typedcall/error_value.h"
 #include "typedcall/object_ref.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <cstring>
 #include <string_view>
 
 namespace typedcall::python {
 
-/// Of the pending exception, which the caller clears afterwards: an interrupt that
-/// internal::clear_exception() sends again would be taken by PyObject_Str, which looks for signals.
-/// Made, asked and destroyed with the GIL.
+/// Describes the pending exception, which the caller clears afterwards: PyObject_Str looks for
+/// signals, and would take an interrupt that internal::clear_exception() sends again. Construct,
+/// use and destroy it with the GIL.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {
@@ -34,7 +33,7 @@ class error_text {
 
   bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
   const char *type() const { return reinterpret_cast<PyTypeObject *>(kind_.get())->tp_name; }
-  /// What it says, often nothing. Lives as long as this.
+  /// The exception's text, often empty. Lives as long as this object.
   std::string_view text() const {
     const std::size_t before = std::strlen(type()) + std::strlen(": ");
     const std::size_t size = bytes_ ? static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.get())) : 0;

@@ -1,39 +1,40 @@
-// Python as functions need it that other libraries call: in any thread, also when the interpreter
-// has ended.
+// Python for functions that other libraries call: in any thread, even after the interpreter has
+// ended.
 #ifndef TYPEDCALL_PYTHON_CALLING_HOME_H_
 #define TYPEDCALL_PYTHON_CALLING_HOME_H_
 
 #include "typedcall/attach.h"
 #include "typedcall/provider.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <atomic>
 #include <memory>
 
 namespace typedcall::python {
 
-/// What functions need Python of. Never freed: what has them may outlive the interpreter.
+/// What functions need from Python. Never freed, because functions may outlive the interpreter.
 struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
 
-  /// This thread's. Null with MemoryError. GIL: held.
+  /// Returns this thread's. Returns null with MemoryError. GIL: held.
   static home *make() {
     auto made = std::make_unique<home>();
     return made->interpreter.set_current() ? made.release() : nullptr;
   }
 
   bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
-  /// A thread that waited for it now would wait for ever.
+  /// A thread that waited for it now would never return.
   bool has_ended() const {
     return internal::python_is_ending() || is_closed.load(std::memory_order_acquire);
   }
 
-  /// Why there is no thread state.
+  /// Says why there is no thread state.
   const char *why_detached() const {
     return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
   }
 
-  /// Runs `body` with a thread state; what is pending there stays. False: there is none.
+  /// Runs `body` with a thread state, and keeps a pending exception there. Returns false if there
+  /// is none.
   template <class Body>
   __attribute__((noinline)) bool attached(PyObject *callable, const Body &body) const {
     const auto run = [&](bool) {
@@ -45,21 +46,22 @@ struct home {
     return !has_ended() && internal::run_attached_to(interpreter, callable, run);
   }
 
-  /// Destroys what needs the GIL for that, in any thread. With Python gone it stays.
+  /// Destroys an object that needs the GIL for that, in any thread. Once Python has ended, the
+  /// object is leaked.
   template <class T>
   void destroy(T *made) const {
     attached(nullptr, [made] { delete made; });
   }
 };
 
-/// False with ImportError, which says `where_else`.
+/// Returns false with ImportError, whose text includes `where_else`.
 inline bool is_main_interpreter(const char *where_else) {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
   PyErr_SetString(PyExc_ImportError, where_else);
   return false;
 }
 
-/// False with ImportError.
+/// Returns false with ImportError.
 inline bool is_interpreter_supported() {
 #if PY_VERSION_HEX < 0x030C0000
   return is_main_interpreter("before Python 3.12: in the main interpreter only");
@@ -68,7 +70,7 @@ inline bool is_interpreter_supported() {
 #endif
 }
 
-/// The state of such a module: its functions' home.
+/// The state of such a module: the home of its functions.
 struct state_with_home : module_state {
   static constexpr bool runs_without_gil = true;
   home *where = nullptr;
@@ -77,7 +79,8 @@ struct state_with_home : module_state {
     if (is_interpreter_supported()) where = home::make();
     return where != nullptr ? 0 : -1;
   }
-  /// The main interpreter's end can be seen, and others at exit may still use it.
+  /// The end of the main interpreter can be detected, and functions registered at exit may still
+  /// use it.
   void end() const {
     if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
   }
@@ -86,14 +89,15 @@ struct state_with_home : module_state {
   }
 };
 
-/// The same of a module for a library that is in the main interpreter only, once in the process.
+/// The same for a module of a library that is in the main interpreter only, and once in the
+/// process.
 struct state_with_one_home : module_state {
   static constexpr bool runs_without_gil = true;
   static constexpr bool supports_interpreters = false;
   static inline home *where = nullptr;
 
   int exec(PyObject *) {
-    // Interpreters that share the main one's GIL are asked nothing by CPython.
+    // CPython makes no such check for interpreters that share the main one's GIL.
     if (!is_main_interpreter("in the main interpreter only")) return -1;
     if (where == nullptr) where = home::make();
     return where != nullptr ? 0 : -1;

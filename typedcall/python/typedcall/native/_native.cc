@@ -1,9 +1,9 @@
-// The extension module `typedcall.native._native` of CPython: what the C++ headers know, for
-// Python. Its parts are in the headers beside this file.
+// The extension module `typedcall.native._native` for CPython: gives Python what the C++ headers
+// know. Its parts are in the headers beside this file.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
-// Behind Python.h.
+// After Python.h.
 #include "typedcall/calling.h"
 
 #include "array_call.h"
@@ -41,7 +41,7 @@ PyTypeObject *function_type_of(PyObject *module) {
       typedcall::state_of<native_state>(module).function_type.get());
 }
 
-/// False with TypeError for an object of another type.
+/// Returns false with TypeError for an object of another type.
 bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   if (PyObject_TypeCheck(object, type)) return true;
   PyErr_Format(PyExc_TypeError, "%s must be %.100s, not '%.100s'", name, type->tp_name,
@@ -70,7 +70,7 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   typedcall::for_each_entry(
       interface_of(module), callable,
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
-        // What nobody can use is nothing that is offered.
+        // Entries that no caller can use are not offered.
         if (failed || entry.funcptr == nullptr) return;
         if ((entry.flags & PyNativeCallable_TAKES_SELF) != 0 && has_no_self) return;
         PyNativeSignature parsed;
@@ -83,8 +83,8 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// A question as Python asks it: what the TypedFunction handles is its caller's to say. False with
-/// the exception of a faulty one.
+/// A query as Python makes it; the caller says what the TypedFunction handles. Returns false with
+/// an exception if it is invalid.
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
@@ -106,7 +106,7 @@ PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsi
   if (!read_question(signature, can, allowed, &asked)) return nullptr;
   std::optional<typedcall::resolution> found;
   typedcall::internal::find_held(interface_of(module), callable, asked, &found);
-  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // no memory: it may be offered
+  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // out of memory: it may be offered
   PyErr_Clear();
   if (!found) Py_RETURN_NONE;
   return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
@@ -169,10 +169,10 @@ PyObject *fall_back_plan(PyObject *callable, const char *signature) {
   return PyLong_FromVoidPtr(const_cast<void *>(static_cast<const void *>(made)));
 }
 
-// Seconds for `count` calls of a callable with the same objects, from C.
+// Times `count` calls of a callable with the same objects, from C, in seconds.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
-  // One place more in front lets a bound method put its self there.
+  // A spare place in front lets a bound method put its self there.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
   for (std::size_t i = 0; i < given; ++i) {
@@ -189,7 +189,7 @@ PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) 
   return PyFloat_FromDouble(took.count());
 }
 
-// The same for the native function behind a TypedFunction; the arguments are converted once.
+// The same for the native function of a TypedFunction; the arguments are converted once.
 PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
                        Py_ssize_t count) {
   if (!check_type(function, function_type_of(module), "function") ||
@@ -204,13 +204,13 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
-/// Gives a module the addresses of what others' code calls.
+/// Gives a module the addresses of functions that foreign code calls.
 bool add_addresses(PyObject *module) {
   const struct {
     const char *name;
     void *address;
   } all[] = {
-      // A double (int, double *, void *), whose data is what array_callee() makes.
+      // double (int, double *, void *), whose data array_callee() makes.
       {"CALL_WITH_ARRAY", reinterpret_cast<void *>(typedcall::python::call_with_array)},
       // An int (const fall_back_plan *, const native_value *, void *, int).
       {"FALL_BACK", reinterpret_cast<void *>(typedcall::python::fall_back)},
@@ -236,7 +236,7 @@ int native_state::exec(PyObject *module) {
   if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
   PyObject *const capsule_type = reinterpret_cast<PyObject *>(&PyCapsule_Type);
   Py_INCREF(capsule_type);
-  // Does this interpreter want METH_TYPED bits in the row, or a side table?
+  // True if this interpreter needs METH_TYPED bits in the row, false if a side table.
   const bool is_complete =
       add(module, "Capsule", capsule_type) &&
       add(module, "ROW_FLAGS", PyLong_FromLong(PyTypedMethod_FLAGS)) &&

@@ -1,9 +1,9 @@
-// The extension module `typedcall.native._native` of PyPy: reads the METH_TYPED metadata in front
-// of a builtin function's name, and calls C functions with the GIL, which cffi lets go of.
-#define TYPEDCALL_WITHOUT_FFI  // so that the module is linked with nothing
+// The extension module `typedcall.native._native` for PyPy: reads the METH_TYPED metadata in front
+// of a builtin function's name, and calls C functions with the GIL, which cffi would release.
+#define TYPEDCALL_WITHOUT_FFI  // so that the module needs no library
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include "call.h"
 #include "signatures.h"
 #include "typedcall/tag/native_table.h"
@@ -22,10 +22,9 @@ struct native_state : typedcall::module_state {
   int exec(PyObject *module);
 };
 
-/// The row behind an extension's function or method; null for anything else. PyCFunction_Check is
-/// true for PyPy's own functions, too, but those have no PyMethodDef and looking for it crashes:
-/// the type must be exactly cpyext's. A bound method is of yet another type; its `__func__` is
-/// ours.
+/// The row of an extension's function or method; null for anything else. PyCFunction_Check is also
+/// true for PyPy's own functions, but those have no PyMethodDef and looking for one crashes: the
+/// type must be exactly cpyext's. A bound method has yet another type; its `__func__` is ours.
 PyMethodDef *def_of(PyObject *callable) {
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
@@ -36,15 +35,15 @@ PyMethodDef *def_of(PyObject *callable) {
   return nullptr;
 }
 
-/// Is there nothing that an entry with TAKES_SELF could be given?
+/// True if there is no self for an entry with TAKES_SELF.
 bool has_no_self(PyObject *callable, const PyMethodDef *def) {
   if (def == nullptr || Py_TYPE(callable) != &PyCFunction_Type) return false;
   return (def->ml_flags & METH_STATIC) != 0 ||
          reinterpret_cast<PyCFunctionObject *>(callable)->m_self == nullptr;
 }
 
-/// Appends (signature, flags, address, place, callable). Leaves out what nobody can use, as the C++
-/// resolver does. False with an exception.
+/// Appends (signature, flags, address, place, callable). Leaves out entries that no caller can use,
+/// as the C++ resolver does. Returns false with an exception.
 bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
             PyObject *callable) {
   if (entry.signature == nullptr || entry.funcptr == nullptr) return true;

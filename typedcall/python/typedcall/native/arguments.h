@@ -1,18 +1,19 @@
-// Calls of typedcall.TypedFunction with keywords, or without arguments that have defaults: which
-// argument goes to which parameter, by what the Python callable says of itself.
+// Calls of typedcall.TypedFunction with keywords or omitted defaults: matches arguments to
+// parameters by the Python callable's own signature.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 
 #include "values.h"
-// values.h comes first, because of Python.h.
+// values.h comes first because it includes Python.h.
 #include <cstddef>
 
 #include "typedcall/signature.h"
 
 namespace typedcall::python {
 
-/// Calls a function that typedcall/calling/cpython_backend.py has put into the module of `type`:
-/// the module imports nothing of the package. A new reference, or NULL with an exception.
+/// Calls a function that typedcall/calling/cpython_backend.py has put into the module of `type`;
+/// the module itself imports nothing from the package. Returns a new reference, or NULL with an
+/// exception.
 template <class... Arguments>
 PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
                       Arguments... arguments) {
@@ -20,8 +21,9 @@ PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
   return module != nullptr ? PyObject_CallMethod(module, name, format, arguments...) : nullptr;
 }
 
-/// The names and defaults of the callable, for a C function of `arity` parameters: made at the
-/// first call that needs them, and then kept at `place`. Borrowed, or NULL with an exception.
+/// Returns the names and defaults of the callable, for a C function of `arity` parameters. The
+/// first call that needs them makes them, and they stay at `place`. Borrowed, or NULL with an
+/// exception.
 inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *callable,
                                 std::size_t arity) {
   PyObject *known = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -36,10 +38,11 @@ inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *
   return known;
 }
 
-/// All arguments of one call in order, those that were left out from their defaults. Borrowed.
+/// All arguments of a call in order, with omitted ones taken from the defaults. Borrowed.
 class arranged_arguments {
  public:
-  /// False with the TypeError of a call that does not fit. `keywords` is a tuple of names, or NULL.
+  /// Returns false with TypeError if the call does not fit. `keywords` is a tuple of names, or
+  /// NULL.
   bool place(PyTypeObject *type, PyObject *arrangement, PyObject *const *args, std::size_t nargs,
              PyObject *keywords, std::size_t arity) {
     PyObject *const names = PyTuple_GET_ITEM(arrangement, 0);

@@ -1,25 +1,25 @@
-// A native function of several doubles behind a C function that gets them in an array: the shape in
-// which SciPy calls functions of more than one argument.
+// A native function of several doubles behind a C function that takes them as an array: SciPy calls
+// functions of more than one argument like this.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
 #include "typedcall/invoker.h"
-// Behind Python.h.
+// After Python.h.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
 namespace typedcall::python {
 
-/// What call_with_array() gets as its data: the function. What its address depends on is kept
-/// beside the capsule, where the garbage collector sees it.
+/// The data of call_with_array(): the function. An object beside the capsule, which the garbage
+/// collector sees, keeps its address valid.
 struct array_callee {
   invoker call;
 
   static constexpr char kName[] = "typedcall array_callee";
 
-  /// A capsule of one, whose pointer it is. NULL with ValueError when `signature` is not a number
-  /// of doubles to a double. Throws std::bad_alloc. GIL: held.
+  /// Returns a capsule whose pointer is the data. Returns NULL with ValueError if `signature` does
+  /// not take only doubles and return one. Throws std::bad_alloc. GIL: held.
   static PyObject *make(const char *signature, std::uintptr_t address) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
@@ -46,9 +46,9 @@ struct array_callee {
   }
 };
 
-/// `double (int, double *, void *)`; nan for another number of arguments than the function has, and
-/// without data. GIL: none. Not noexcept: the function may take the GIL, and CPython before 3.14
-/// unwinds a thread that does so when the interpreter has ended.
+/// `double (int, double *, void *)`; returns nan if the number of arguments is wrong or there is no
+/// data. GIL: none. Not noexcept: the function may take the GIL, and before 3.14 CPython unwinds a
+/// thread that does so after the interpreter has ended.
 inline double call_with_array(int count, double *arguments, void *data) {
   if (data == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const invoker &call = static_cast<const array_callee *>(data)->call;

@@ -1,10 +1,11 @@
-// A call from Python that is unboxed inside: arguments to C values once, the native function, its
-// result back. Everything about it but the objects of typedcall.TypedFunction.
+// A call from Python that is unboxed inside: converts the arguments to C values once, calls the
+// native function, and converts the result. Everything about a call except the objects of
+// typedcall.TypedFunction.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_CALL_H_
 
 #include "values.h"
-// values.h comes first, because of Python.h.
+// values.h comes first because it includes Python.h.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -21,19 +22,19 @@
 
 namespace typedcall::python {
 
-#ifdef PYPY_VERSION  // where nothing finds unbound methods
+#ifdef PYPY_VERSION  // nothing finds unbound methods here
 inline bool check_self(PyObject *, PyObject *) { return false; }
 #else
 using typedcall::check_self;
 #endif
 
-/// Worked out once for an entry. Immutable: may be called from several threads at once.
+/// Computed once for an entry. Immutable: several threads may call it at once.
 class native_call {
  public:
-  /// `asked` is the signature that Python's arguments are converted to, and it may be another one
-  /// than the entry's if a safe cast leads from one to the other. `is_unbound`: the first argument
-  /// is self. Null with ValueError or TypeError when the entry cannot be called from Python at all.
-  /// Throws std::bad_alloc.
+  /// `asked` is the signature that Python's arguments are converted to. It may differ from the
+  /// entry's if a safe cast leads from one to the other. `is_unbound`: the first argument is self.
+  /// Returns null with ValueError or TypeError if Python cannot call the entry at all. Throws
+  /// std::bad_alloc.
   static std::unique_ptr<const native_call> make(std::string name, const char *asked,
                                                  const char *signature, std::uintptr_t flags,
                                                  void *funcptr, bool is_unbound) {
@@ -58,20 +59,20 @@ class native_call {
 
   /// The number of arguments that Python passes.
   std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
-  /// Is the self that it takes the callable's own, not the first argument?
+  /// True if self is the callable's own, not the first argument.
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
-  /// `self` as the native function gets it; null where none is taken, and for an unbound method,
-  /// whose self is checked: `callable` is the method. A new reference, or NULL. GIL: held.
+  /// `self` for the native function; null if it takes none, and for an unbound method, whose self
+  /// is checked: `callable` is the method. Returns a new reference, or NULL. GIL: held.
   PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,
                        [this](native_value *values) { return run(values); });
   }
 
-  /// May the entry have no result for some arguments? Then it is called so:
+  /// True if the entry may have no result for some arguments. Such an entry is called as follows:
   bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// As operator(), and where the entry falls back `boxed` calls the callable.
+  /// As operator(), but calls the callable with `boxed` if the entry falls back.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
                               std::size_t nargs, const Boxed &boxed) const {
@@ -81,16 +82,15 @@ class native_call {
       return run(values);
     });
     if (result != nullptr) return result;
-    // An argument has not its types, or is an array of another shape or with gaps, and the callable
-    // knows of others.
+    // An argument has the wrong type, shape or gaps, and the callable accepts others.
     if (is_called ? PyErr_Occurred() != nullptr : !is_refusal()) return nullptr;
     PyErr_Clear();
-    // Only now: buffers of arguments have been given back.
+    // Not before the buffers of the arguments have been released.
     return boxed();
   }
 
-  /// Calls `count` times with arguments that are converted once: the seconds that took, a float, or
-  /// NULL with the first exception. A new reference. GIL: held.
+  /// Calls `count` times with arguments converted once. Returns the seconds as a float, or NULL
+  /// with the first exception. A new reference. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
                  Py_ssize_t count) const {
     return with_values(callable, self, args, nargs,
@@ -113,7 +113,7 @@ class native_call {
     }
   }
 
-  // Is the pending exception one by which conversions refuse an argument?
+  // True if the pending exception is one that conversions raise to refuse an argument.
   static bool is_refusal() {
     return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError) ||
            PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_BufferError);
@@ -125,7 +125,7 @@ class native_call {
     return nullptr;
   }
 
-  // Converts the arguments, which Python passed, and gives `run` the native function's.
+  // Converts the arguments from Python, and passes `run` those of the native function.
   template <class Run>
   PyObject *with_values(PyObject *callable, PyObject *self, PyObject *const *args,
                         std::size_t nargs, const Run &run) const {
@@ -147,7 +147,7 @@ class native_call {
     return run(values);
   }
 
-  // Wide numbers and pointers: what they need lasts until the call is over.
+  // Wide numbers and pointers: their storage lasts until the call returns.
   template <class Run>
   __attribute__((noinline)) PyObject *with_scratch(native_value *values, std::size_t at,
                                                    PyObject *const *args, const Run &run) const {
@@ -201,7 +201,7 @@ class native_call {
         [&](PyThreadState *) { return own_.run(values, cell); });
   }
 
-  // False with an exception, or without one where the function falls back.
+  // Returns false with an exception, or without one if the function falls back.
   bool invoke(native_value *values, calling::result_cell *cell) const {
     const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
                                        ? own_.run(values, cell)
@@ -211,14 +211,14 @@ class native_call {
     return false;
   }
 
-  // As operator(); NULL without an exception where the function falls back.
+  // As operator(); NULL without an exception if the function falls back.
   PyObject *run(native_value *values) const {
     if (cast_) return run_cast(values);
     calling::result_cell cell;
     return invoke(values, &cell) ? to_object(own_.at(cell)) : nullptr;
   }
 
-  // The signature that was asked for is not the entry's.
+  // The requested signature is not the entry's.
   __attribute__((noinline)) PyObject *run_cast(native_value *values) const {
     native_value given[kMost];
     wide_value scratches[kMost], answer;

@@ -1,24 +1,24 @@
-// For compiled code: where a native function falls back, or does not take a value, the call of the
-// Python callable with the same values; and what is around one that needs a thread state or raises.
+// For compiled code: calls the Python callable with the same values if a native function falls back
+// or does not accept a value, and surrounds calls that need a thread state or raise.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
 #include "typedcall/loop.h"
-// It comes first, because of Python.h.
+// First because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
 namespace typedcall::python {
 
-/// What to call, and with which types. For ever, as the code that has its address: whoever makes
-/// one keeps the callable.
+/// What to call, and with which types. Never freed, like the code that has its address; the creator
+/// keeps the callable alive.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;
 
-  /// `signature` is of what Python passes and gets: "d->d". Null with ValueError where the text is
-  /// no signature, or with MemoryError. Throws std::bad_alloc. GIL: held.
+  /// `signature` is the one that Python sees: "d->d". Returns null with ValueError if it is
+  /// invalid, or with MemoryError. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
@@ -30,10 +30,10 @@ struct fall_back_plan {
   }
 };
 
-/// In the dictionary of a thread's state: the exception that compiled code is letting out.
+/// The key in a thread state's dictionary for the exception that is leaving compiled code.
 inline constexpr char kRaised[] = "typedcall.raised";
 
-/// Takes the pending exception away; it waits in the thread's state, if there is memory for that.
+/// Moves the pending exception to the thread's state, if there is memory for that.
 inline void put_exception_aside() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -46,8 +46,8 @@ inline void put_exception_aside() {
   Py_XDECREF(traceback);
 }
 
-/// Sets what put_exception_aside() has left for this thread, as it was: a `raise` would give it
-/// another __context__. Always NULL, with an exception. GIL: held.
+/// Sets the exception that put_exception_aside() left for this thread, unchanged: `raise` would
+/// give it another __context__. Always returns NULL, with an exception. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
@@ -67,9 +67,9 @@ inline PyObject *raise_again() {
   return nullptr;
 }
 
-/// What becomes of the pending exception. With `clears` it is let go, as `except Exception` does;
-/// what ends programs is not lost. Else it is put aside, or of a thread whose state is about to go,
-/// `is_known` false, sys.unraisablehook gets it.
+/// Handles the pending exception. With `clears` it is dropped, as by `except Exception`; exceptions
+/// that end programs are kept. Otherwise it is put aside, or, if the thread's state is about to go
+/// (`is_known` false), passed to sys.unraisablehook.
 __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
                                                            bool is_known) {
   const bool is_let_go = clears && (PyErr_ExceptionMatches(PyExc_Exception) != 0 ||
@@ -83,9 +83,9 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
   }
 }
 
-/// Calls the plan's callable with `values` and puts the result behind `place`. Returns 0, or -1
-/// with the exception taken; see take_exception(). Where there is no interpreter any more there is
-/// no exception: who called the compiled code stops when it asks for the GIL. GIL: none, or held.
+/// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 with
+/// the exception taken; see take_exception(). After the interpreter has ended there is no
+/// exception: the caller of the compiled code stops when it takes the GIL. GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};
@@ -101,14 +101,14 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
 
 // For compiled code around a native function that needs a thread state.
 
-/// Nonzero: this thread is attached. Asked once where code is entered.
+/// Nonzero if this thread is attached. Checked once where code is entered.
 inline int is_attached() { return PyTypedcall_IsAttached(); }
 
-/// What enter() returns: a PyGILState_STATE, and this bit where the thread had a state before.
+/// enter() returns a PyGILState_STATE, with this bit if the thread already had a state.
 inline constexpr int kKnown = 2;
 
-/// Attaches the thread, and stops it for good where Python has ended: so do Numba's own wrappers
-/// around compiled code, when that returns. GIL: none.
+/// Attaches the thread, or stops it for good if Python has ended, as Numba's own wrappers around
+/// compiled code do when it returns. GIL: none.
 inline int enter() {
   typedcall::internal::stop_if_stateless_at_the_end();
   const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;
@@ -120,11 +120,11 @@ inline void leave(int entered) {
   PyGILState_Release(static_cast<PyGILState_STATE>(entered & ~kKnown));
 }
 
-/// How check() is asked.
+/// The modes of check().
 enum : int { kClears = 1, kFailed = 4 };  // kKnown is between
 
-/// Behind a call whose result may say that an exception is set. Nonzero: so it is, and it has been
-/// taken; with kFailed one there must be. GIL: held.
+/// Called after a call whose result may mean that an exception is set. Nonzero if one was, and has
+/// been taken; with kFailed there must be one. GIL: held.
 inline int check(PyObject *callable, int how) {
   if ((how & kFailed) != 0) typedcall::internal::set_missing_error();
   if (PyErr_Occurred() == nullptr) return 0;

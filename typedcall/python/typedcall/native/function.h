@@ -1,11 +1,11 @@
-// typedcall.TypedFunction: an entry as an object. A call of it converts each argument once, calls
-// the native function, and converts its result.
+// typedcall.TypedFunction: an entry as an object. Calling it converts each argument once, calls the
+// native function, and converts its result.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 #define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 
 #include "arguments.h"
 #include "call.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <structmember.h>
 
 #include <cstddef>
@@ -15,20 +15,20 @@
 
 namespace typedcall::python {
 
-/// What make_function() is given.
+/// The arguments of make_function().
 struct function_parts {
   PyObject *callable;    ///< as it was resolved; keeps the address valid
   PyObject *keep_alive;  ///< whatever else does
   PyObject *signature, *asked, *flags, *address, *place, *casting;
-  PyObject *capabilities;  ///< of who asked; None: as Python's call
-  bool has_keyword_only;   ///< each call needs its arrangement
+  PyObject *capabilities;  ///< the caller's; None: as Python's call
+  bool has_keyword_only;   ///< needs an arrangement for each call
 };
 
 struct typed_function {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   const native_call *call;
-  PyObject *self;  ///< what the native function gets first; null: nothing, or unbound
+  PyObject *self;  ///< the native function's first argument; null: none, or unbound
   function_parts parts;
   PyObject *arrangement;  ///< of arguments; null until a call needs it
   PyObject *weak_references;
@@ -51,7 +51,7 @@ inline bool is_cleared(const typed_function *function) {
   return true;
 }
 
-/// As with_arguments(). Apart, because the arguments need some room.
+/// As with_arguments(). A function of its own, because the arguments need some stack.
 template <class Native, class Refused>
 __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
                                                             PyObject *const *args,
@@ -69,8 +69,8 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
   return native(arranged.values(), arity);
 }
 
-/// Calls `native(values, count)` with all arguments in order, and `refused()`, with the exception
-/// set, where they do not fit. `keywords` is a tuple of names, or NULL.
+/// Calls `native(values, count)` with all arguments in order, or `refused()`, with the exception
+/// set, if they do not fit. `keywords` is a tuple of names, or NULL.
 template <class Native, class Refused>
 PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
                          PyObject *keywords, const Native &native, const Refused &refused) {
@@ -94,12 +94,12 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       [] { return static_cast<PyObject *>(nullptr); });
 }
 
-/// The same for an entry that may fall back: apart, so that the others do not ask.
+/// The same for an entry that may fall back; separate, so that others do not check.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
-  // The callable may let go of this object.
+  // The callable may drop the last reference to this object.
   const object_ref callable = object_ref::borrow(function->parts.callable);
   const object_ref kept = object_ref::borrow(object);
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
@@ -111,7 +111,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
                                                  boxed);
       },
       [&]() -> PyObject * {
-        // The callable knows better.
+        // The callable's own error is better.
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
         PyErr_Clear();
         return boxed();
@@ -121,7 +121,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
-  // Texts of a subclass of str may refer to anything, too.
+  // A str subclass may refer to anything, too.
   for (const auto each : kParts) Py_VISIT(function->parts.*each);
   Py_VISIT(function->self);
   Py_VISIT(function->arrangement);
@@ -133,15 +133,15 @@ inline int clear_function(PyObject *object) {
   Py_CLEAR(function->parts.callable);
   Py_CLEAR(function->parts.keep_alive);
   Py_CLEAR(function->self);
-  // Its defaults may lead back here through tuples only, which nobody else clears.
+  // Its defaults can only lead back here through tuples, which do not clear themselves.
   Py_CLEAR(function->arrangement);
   return 0;
 }
 
 #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
-/// Python 3.13 lets 10,000 objects free each other before its trashcan takes one: more than the
-/// stacks of threads may hold. Where this lives 100 times in one thread it is 500. C code that a
-/// finalizer calls there recurses no deeper, too; elsewhere it does as always.
+/// Before its trashcan takes one, Python 3.13 lets 10,000 objects free each other: too many for the
+/// stacks of some threads. After 100 of ours in a thread, the limit is 500. C code that a finalizer
+/// calls there also recurses no deeper; elsewhere nothing changes.
 class shallow_trashcan {
  public:
   shallow_trashcan() {
@@ -171,7 +171,7 @@ inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
-  // Each may be the callable of the next, any number of them.
+  // Each may be the callable of the next, in a chain of any length.
   [[maybe_unused]] const shallow_trashcan shallow;
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
@@ -197,7 +197,7 @@ inline PyObject *show_function(PyObject *object) {
   return shown;
 }
 
-// An address means nothing in another process: there the callable is asked again.
+// An address means nothing in another process, so the callable is resolved again there.
 inline PyObject *reduce_function(PyObject *object, PyObject *) {
   const typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;

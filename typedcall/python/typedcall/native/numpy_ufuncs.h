@@ -1,10 +1,10 @@
 // NumPy's ufuncs as structs, its table of C functions for them, and the scalar functions in its
-// generic loops. Compiled without NumPy, whose capsules have the tables; their order is fixed.
+// generic loops. Compiled without NumPy: its capsules hold the tables, whose order is fixed.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
 #include "typedcall/object_ref.h"
-// Behind Python.h.
+// After Python.h.
 #include <cstdint>
 
 namespace typedcall::python {
@@ -25,27 +25,28 @@ struct ufunc_fields {
   PyObject *obj;
 };
 
-// Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api. Without the
-// loops for complex numbers: what they call writes through a pointer, which is not what the ufunc
-// does.
+// Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api. Excludes
+// the loops for complex numbers: they call functions that write through a pointer, which differ
+// from what the ufunc does.
 inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 inline constexpr struct {
   int index;
-  const char *signature;  // what the loop calls
+  const char *signature;  // the function that the loop calls
 } kGenericLoops[] = {
     {5, "d->d"}, {6, "f->f"}, {7, "g->g"}, {14, "ff->f"}, {15, "dd->d"}, {16, "gg->g"},
 };
 
-// Indices into NumPy's other table, of arrays: multiarray_funcs_api and multiarray_types_api there.
+// Indices into NumPy's other table, for arrays: multiarray_funcs_api and multiarray_types_api
+// there.
 inline constexpr int kGetVersion = 0, kArrayType = 2;
-// What the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
+// The value that the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// The table in NumPy's capsule of this name, whose place `index` has `type`, so that no other
-/// table passes for it; null with an exception. Valid as long as NumPy is.
+/// The table in NumPy's capsule of this name. Its entry at `index` must be `type`, so that no other
+/// table passes for it. Null with an exception. Valid as long as NumPy is.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
-  // NumPy gives its capsules no names.
+  // NumPy's capsules have no names.
   auto *const table =
       static_cast<void **>(capsule ? PyCapsule_GetPointer(capsule.get(), nullptr) : nullptr);
   if (table == nullptr || table[index] == type) return table;
@@ -53,7 +54,7 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   return nullptr;
 }
 
-/// NumPy's module of C functions, if it has been imported; null with an exception.
+/// NumPy's module of C functions if it has been imported; null with an exception.
 inline object_ref imported_numpy() {
   for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
     const object_ref text = object_ref::steal(PyUnicode_FromString(name));
@@ -65,8 +66,8 @@ inline object_ref imported_numpy() {
   return {};
 }
 
-/// NumPy's table of ufuncs, or null with an exception: what import_umath and import_array of
-/// NumPy's own headers check, and that its capsules are no others.
+/// NumPy's table of ufuncs, or null with an exception. Checks what import_umath and import_array in
+/// NumPy's own headers check, and that the capsules are really NumPy's.
 inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
@@ -86,8 +87,8 @@ inline void **ufunc_table() {
   return nullptr;
 }
 
-/// (signature, address) of each C function that one of NumPy's generic loops in `ufunc` calls, as a
-/// list; null with an exception.
+/// Lists (signature, address) for each C function that one of NumPy's generic loops in `ufunc`
+/// calls; null with an exception.
 inline PyObject *scalar_functions(PyObject *ufunc) {
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;

@@ -1,10 +1,10 @@
-// The lists of type codes, flags and kinds of values, the parser of signatures and what follows
-// from them, for typedcall/record: both extension modules of the package export them.
+// The lists of type codes, flags and kinds of values, the signature parser and functions built on
+// it, for typedcall/record. Both extension modules of the package export them.
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 
 #include "typedcall/calling.h"
-// It comes first, because of Python.h.
+// First because it includes Python.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -17,8 +17,8 @@
 
 namespace typedcall::python {
 
-// (letters, C type, kind, size, alignment, has error value) of every type code. A new reference, or
-// null.
+// Returns (letters, C type, kind, size, alignment, has error value) for every type code. A new
+// reference, or null.
 inline PyObject *type_codes() {
   static constexpr const char *rows[][2] = {
 #define ROW(NAME, LETTERS, TYPE, KIND) {#TYPE, #KIND},
@@ -37,7 +37,7 @@ inline PyObject *type_codes() {
   return codes;
 }
 
-// (name, bit, words) of every flag. A new reference, or null.
+// Returns (name, bit, words) for every flag. A new reference, or null.
 inline PyObject *all_flags() {
 #define ROW(NAME, WORDS) #NAME, (unsigned long)PyNativeCallable_##NAME, WORDS,
 #define FORMAT(NAME, WORDS) "(sks)"
@@ -53,7 +53,7 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
-// The names of all kinds of values. A new reference, or null.
+// Returns the names of all kinds of values. A new reference, or null.
 inline PyObject *kinds() {
   PyObject *all = PyTuple_New(PyNativeGiven_COUNT);
   for (int kind = 0; all != nullptr && kind < PyNativeGiven_COUNT; ++kind) {
@@ -63,13 +63,13 @@ inline PyObject *kinds() {
   return all;
 }
 
-/// Gives a module a new reference, or null with an exception. False with an exception.
+/// Adds a new reference, or null with an exception, to a module. Returns false with an exception.
 inline bool add(PyObject *module, const char *name, PyObject *value) {
   const object_ref kept = object_ref::steal(value);
   return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;
 }
 
-/// Gives a module what does not change. False with an exception.
+/// Adds the constants to a module. Returns false with an exception.
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
          add(module, "KINDS", kinds()) &&
@@ -87,7 +87,7 @@ inline PyObject *letters_of(PyNativeType type) {
                               PyNativeCode_Letters(type.code));
 }
 
-/// The letters of the first `count` arguments. A new reference, or null.
+/// Returns the letters of the first `count` arguments. A new reference, or null.
 inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   PyObject *arguments = PyList_New(count);
   for (int i = 0; arguments != nullptr && i < count; ++i) {
@@ -97,7 +97,7 @@ inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   return arguments;
 }
 
-/// Parses a str. False with ValueError, which has the position, or TypeError.
+/// Parses a str. Returns false with ValueError, which has the position, or TypeError.
 inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a signature is a str, not '%.100s'", Py_TYPE(text)->tp_name);
@@ -110,7 +110,7 @@ inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (PyNativeSignature_Parse(utf8, static_cast<std::size_t>(length), parsed, &fault) == 0) {
     return true;
   }
-  // Without what a subclass makes of its repr().
+  // Ignores a repr() that a subclass overrides.
   const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
   if (!exact) return false;
   PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact.get(),
@@ -143,7 +143,7 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
                        check.is_value_if_equal ? Py_True : Py_False);
 }
 
-// ValueError for what is no kind, or no type.
+// Raises ValueError if it is not a kind or a type.
 inline PyObject *rank(const char *kind, const char *letters) {
   const auto given = std::find_if(std::begin(kind_names), std::end(kind_names),
                                   [&](const char *name) { return std::strcmp(name, kind) == 0; });

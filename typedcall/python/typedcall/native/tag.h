@@ -1,10 +1,10 @@
-// Tagging from Python: a table made of (signature, flags, address) rows that lives as long as the
+// Tagging from Python: a table made from (signature, flags, address) rows that lives as long as the
 // side table needs it, and the object that keeps the addresses valid.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
 #include "typedcall/tag.h"
-// tag.h comes first, because of Python.h.
+// tag.h comes first because it includes Python.h.
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,7 +14,7 @@
 
 namespace typedcall::python {
 
-/// The signature lives as long as the row. False with an exception.
+/// The signature lives as long as the row. Returns false with an exception.
 inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   PyObject *text, *address;
   unsigned long flags;
@@ -35,8 +35,8 @@ inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   return entry->funcptr != nullptr || PyErr_Occurred() == nullptr;
 }
 
-/// From a sequence of (signature, flags, address). Null with the exception of a wrong row. The
-/// signatures' text is behind the entries. Throws std::bad_alloc.
+/// Makes a table from a sequence of (signature, flags, address). Null with an exception if a row is
+/// wrong. The signatures' text follows the entries. Throws std::bad_alloc.
 inline PyNativeCallableTable *make_table(PyObject *rows) {
   const object_ref list = object_ref::steal(PySequence_Tuple(rows));
   if (!list) return nullptr;
@@ -65,12 +65,12 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
   return made;
 }
 
-/// Of what make_table() has made, for the side table: nobody reads it any more.
+/// Frees a table of make_table() for the side table; it has no readers any more.
 inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
-/// Publishes the rows for the callable's PyMethodDef, or for the object where it has none;
-/// `keep_alive` may be None. 1 or 2: new, 0: an equal tag is there already, which keeps it, too; -1
-/// with an exception.
+/// Publishes the rows for the callable's PyMethodDef, or for the object if it has none;
+/// `keep_alive` may be None. Returns 1 or 2 if the tag is new, 0 if an equal tag exists, which
+/// keeps the object alive too, or -1 with an exception.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
@@ -84,7 +84,7 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
-/// What the callable itself keeps for its tags, a new reference; None where the interface does.
+/// A new reference to what the callable itself keeps for its tags; None if the interface keeps it.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTypedcall_Internal_HostingDict(callable));
   PyObject *kept = dict ? PyTypedcall_Internal_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
@@ -92,7 +92,7 @@ inline PyObject *kept_by(PyObject *callable) {
   return kept;
 }
 
-/// 1, or 0 when there was no tag.
+/// Returns 1, or 0 if there was no tag.
 inline int untag_callable(const PyTypedcall_Interface *interface, PyObject *callable) {
   const PyMethodDef *def = PyTypedMethod_DefOf(callable);
   const int of_def = def != nullptr ? PyTypedMethod_UntagDef(interface, def) : 0;

@@ -1,10 +1,10 @@
-// One argument or result of a typed function: from a Python object to the C value and back, chosen
-// by type code at run time. The conversions are those of the generated wrappers.
+// Converts one argument or result of a typed function between a Python object and its C value, by
+// type code at run time. The conversions are those of the generated wrappers.
 #ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 #define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 
 #include "typedcall/convert/argument.h"
-// argument.h comes first, because of Python.h.
+// argument.h comes first because it includes Python.h.
 #include <cstring>
 
 #include "typedcall/casting.h"
@@ -12,17 +12,17 @@
 
 namespace typedcall::python {
 
-/// What must last as long as the call: a number that fits no register, or a pointer's buffer.
+/// Storage that lasts for the call: a number too wide for a register, or a pointer's buffer.
 struct scratch {
   wide_value wide;
   Py_buffer view;
 };
 
-/// A C type, for what is done with its values. One for each code; see code_of().
+/// A C type and the operations on its values. One for each code; see code_of().
 struct value_code {
-  /// False with the exception of the conversion. `where` may be null unless needs_scratch.
+  /// Returns false with the conversion's exception. `where` may be null unless needs_scratch.
   bool (*convert)(PyObject *object, native_value *value, scratch *where);
-  /// A new reference from where the value stands, or NULL with an exception.
+  /// Returns a new reference made from the value at this address, or NULL with an exception.
   PyObject *(*box)(const void *place);
   /// From a `C type *`.
   PyObject *(*box_pointer)(const void *place);
@@ -41,7 +41,7 @@ using typedcall::internal::wanted_pointer;
 template <class T>
 bool convert(PyObject *object, native_value *value, scratch *where) {
   if constexpr (std::is_same_v<T, const char *>) {
-    // The object keeps the text.
+    // The object keeps the text alive.
     argument<const char *> text;
     if (!text.convert(object)) return false;
     *value = native_value::of(text.value);
@@ -70,7 +70,7 @@ bool convert(PyObject *object, native_value *value, scratch *where) {
 template <class T>
 PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
-    // Other bytes than 0 and 1 are no value of a bool.
+    // Bytes other than 0 and 1 are not values of a bool.
     return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;
@@ -111,9 +111,9 @@ inline const value_code &code_of(int code) {
   return codes[code];
 }
 
-/// `values` become what C gets for a buffer of that type: the pointer and the count. If `view->obj`
-/// is not NULL afterwards, the buffer is to be released behind the call. False with an exception,
-/// as in the generated wrappers. GIL: held.
+/// `values` become the C arguments for a buffer of that type: the pointer and the count. If
+/// `view->obj` is not NULL afterwards, release the buffer after the call. Returns false with an
+/// exception, as in the generated wrappers. GIL: held.
 inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
                              Py_buffer *view) {
   void *data = nullptr;
@@ -132,7 +132,7 @@ inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *
   return true;
 }
 
-/// A parameter that Python passes. The scratch is emptied by release().
+/// A parameter that Python passes. release() empties the scratch.
 class parameter {
  public:
   explicit parameter(PyNativeType type)
@@ -143,7 +143,7 @@ class parameter {
         type_(type),
         is_buffer_(PyNativeType_IsBuffer(type)) {}
 
-  /// How many C arguments it is.
+  /// The number of C arguments.
   std::size_t width() const { return is_buffer_ ? 2 : 1; }
   bool needs_scratch() const { return pointer_ != nullptr || code_->needs_scratch; }
 
@@ -161,12 +161,12 @@ class parameter {
 
  private:
   const value_code *code_;
-  const typedcall::internal::pointer_wanted *pointer_;  // null: no pointer
+  const typedcall::internal::pointer_wanted *pointer_;  // null: not a pointer
   PyNativeType type_;
   bool is_buffer_;
 };
 
-/// How a value of this type becomes an object.
+/// Converts a value of this type to an object.
 inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
   const value_code &code = code_of(type.code);
   if (!type.is_pointer) return code.box;

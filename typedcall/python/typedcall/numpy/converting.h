@@ -1,22 +1,23 @@
-// An inner loop over arrays whose numbers are others than the function takes and gives, or among
-// which each value chooses an overload.
+// An inner loop over arrays whose number types differ from the function's, or in which each value
+// chooses an overload.
 #ifndef TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 #define TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 
 #include "../calling/arrays.h"
 #include "../calling/entry_row.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <memory>
 #include <utility>
 
 namespace typedcall::python {
 
-/// Immutable, and may run where the functions may.
+/// Immutable; may run wherever the functions may.
 class converting_loop {
  public:
-  /// `asked` is of the elements of the arrays: "ll->i". `rows` are all that the callable chooses
-  /// among; what the values of these types choose first is `inner`'s. Null with ValueError where
-  /// the types do not lead to each other, or with MemoryError. Throws std::bad_alloc. GIL: held.
+  /// `asked` is the signature of the arrays' elements: "ll->i". The callable chooses among all
+  /// `rows`; `inner` holds the one that values of these types choose first. Returns null with
+  /// ValueError if the types cannot be converted, or with MemoryError. Throws std::bad_alloc. GIL:
+  /// held.
   static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
                                                PyObject *rows) {
     PyNativeSignature arrays;
@@ -36,7 +37,7 @@ class converting_loop {
   PyObject *callable() const { return callable_.get(); }
   PyNativeHold hold() const { return hold_of(functions_); }
 
-  /// As loop::run_attached(). In the thread state that hold() says.
+  /// As loop::run_attached(). Call it in the thread state that hold() names.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
     array_pass<pass_end>(plan_, inner_, functions_, callable_.get(), &end)
@@ -44,14 +45,14 @@ class converting_loop {
   }
 
  private:
-  // NumPy looks for the exception: it stays in this thread's state.
+  // NumPy looks for the exception, so it stays in this thread's state.
   struct pass_end {
     const converting_loop *self;
     bool is_over = false;
 
     bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
     const pass_end &where() const { return *this; }
-    // False where an exception waits already: NumPy calls again with one.
+    // Returns false if an exception is already pending: NumPy calls again after one.
     template <class Body>
     bool attached(PyObject *callable, const Body &body) const {
       return typedcall::internal::run_attached_to(self->home_, callable, [&](bool) {

@@ -1,11 +1,12 @@
-// An inner loop of a generalised ufunc: for each row of NumPy's arrays a native function that takes
-// the row as a buffer, a pointer and a count. Rows with gaps are copied to memory without.
+// An inner loop of a generalised ufunc: for each row of NumPy's arrays it calls a native function
+// that takes the row as a buffer, a pointer and a count. Rows with gaps are copied to contiguous
+// memory.
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 
 #include "../calling/conversions.h"
 #include "gufunc_kernels.h"
-// These come first, because of Python.h.
+// These come first because they include Python.h.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,26 +21,25 @@
 
 namespace typedcall::python {
 
-/// One argument as Python passes it, and the arrays that it is in.
+/// One argument as Python passes it, and the arrays that hold it.
 struct gufunc_argument {
   PyNativeType type;   ///< of the number, or of an element
-  PyNativeType given;  ///< of the array's numbers; another than `type` where there is a `convert`
+  PyNativeType given;  ///< of the array's numbers; differs from `type` if there is a `convert`
   conversion convert;
-  int input = -1, output = -1;            ///< indices of arrays; -1: it is not in such a one
-  int dimension = -1;                     ///< of a buffer: which of the lengths is its own
-  int input_step = -1, output_step = -1;  ///< of a buffer: where the step inside a row is
-  object_ref make_array;                  ///< of a buffer: from its bytes to what Python gets
+  int input = -1, output = -1;            ///< indices of arrays; -1: not in such an array
+  int dimension = -1;                     ///< of a buffer: the index of its length
+  int input_step = -1, output_step = -1;  ///< of a buffer: the index of the step inside a row
+  object_ref make_array;                  ///< of a buffer: from its bytes to Python's argument
 
   bool is_buffer() const { return dimension >= 0; }
 };
 
-/// Immutable, and may run where the function may.
+/// Immutable; may run wherever the function may.
 class gufunc_loop {
  public:
-  /// `signature` and `flags` as in an entry. `operands` is a tuple with
-  /// (given letters, input, output, dimension, make_array) for each of Python's arguments, `arrays`
-  /// the number of arrays, the result's last. Nothing with an exception. GIL: held. Throws
-  /// std::bad_alloc.
+  /// `signature` and `flags` as in an entry. `operands` is a tuple with (given letters, input,
+  /// output, dimension, make_array) for each of Python's arguments, `arrays` the number of arrays,
+  /// the result's last. Returns an empty value with an exception. GIL: held. Throws std::bad_alloc.
   static std::optional<gufunc_loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                          PyObject *operands, int arrays, object_ref keep_alive,
                                          object_ref callable) {
@@ -69,7 +69,8 @@ class gufunc_loop {
     return 0;
   }
 
-  /// As a PyUFuncGenericFunction. Leaves an exception set. In the thread state that hold() says.
+  /// As a PyUFuncGenericFunction. Leaves an exception set. Call it in the thread state that hold()
+  /// names.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;
@@ -104,7 +105,7 @@ class gufunc_loop {
     return std::nullopt;
   }
 
-  // False, perhaps without an exception, where the arrays do not suit the signature.
+  // Returns false, perhaps without an exception, if the arrays do not suit the signature.
   bool read(PyObject *operands) {
     if (!PyTuple_Check(operands) || arrays_ < 1) return false;
     const std::vector<calling::value_type> &parameters = entry_.parameters;
@@ -139,7 +140,8 @@ class gufunc_loop {
       }
       arguments_.push_back(std::move(made));
     }
-    // Behind the steps between rows are those inside, of each array that has rows, in order.
+    // The steps between rows come first, then those inside rows, for each array that has rows, in
+    // order.
     int next = arrays_;
     for (int array = 0; array < arrays_; ++array) {
       if (!has_rows[static_cast<std::size_t>(array)]) continue;
@@ -153,7 +155,7 @@ class gufunc_loop {
     return true;
   }
 
-  // Where every row may be passed as it is, and nothing is looked for behind the call.
+  // Used if every row can be passed as it is, and nothing is checked after the call.
   void choose_kernel() {
     if (entry_.view.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
@@ -184,8 +186,8 @@ class gufunc_loop {
            alignof(std::max_align_t);
   }
 
-  // Is the row copied? What is written goes to the output's row, and is copied if that has gaps. An
-  // array of bools may have any bytes, which are not the loop's to change.
+  // True if the row is copied. Written values go to the output's row, and are copied if that has
+  // gaps. An array of bools may have any bytes, which the loop must not change.
   bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
                  const std::intptr_t *steps) const {
     const int step = each.output >= 0 ? each.output_step : each.input_step;
@@ -193,7 +195,7 @@ class gufunc_loop {
            (each.type.code == PyNativeType_BOOL || has_gaps(each, step, lengths, steps));
   }
 
-  // More than there is where no number says how much: the rows of broadcast arrays have any length.
+  // Larger than any row if no number gives its length: rows of broadcast arrays have any length.
   std::size_t scratch_size(const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     constexpr auto most = static_cast<std::size_t>(PTRDIFF_MAX);
     std::size_t room = 0;
@@ -206,7 +208,7 @@ class gufunc_loop {
     return room;
   }
 
-  // False with an exception.
+  // Returns false with an exception.
   bool run_row(char *const *args, const std::intptr_t *lengths, const std::intptr_t *steps,
                std::intptr_t i, char *scratch) const {
     native_value values[kMost];
@@ -259,7 +261,7 @@ class gufunc_loop {
     return true;
   }
 
-  // What was written, and the result, into their arrays.
+  // Copies written rows and the result into their arrays.
   void put(const native_value *values, char *const *args, const std::intptr_t *lengths,
            const std::intptr_t *steps, std::intptr_t i, const void *result) const {
     std::size_t at = 0;
@@ -275,7 +277,7 @@ class gufunc_loop {
     if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], result, size);
   }
 
-  // The Python callable with the same: numbers as the arrays have them, rows as arrays of its own.
+  // Calls Python with the same arguments: numbers with the arrays' types, rows as new arrays.
   __attribute__((noinline, cold)) bool call_boxed(const native_value *values, char *const *args,
                                                   const std::intptr_t *lengths,
                                                   const std::intptr_t *steps, std::intptr_t i,
@@ -316,7 +318,7 @@ class gufunc_loop {
       at = count = 0;
       for (const gufunc_argument &each : arguments_) {
         if (each.output >= 0) {
-          // Who has released the array may have made it shorter, or longer.
+          // The array may have been resized by the code that released it.
           const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
           const Py_ssize_t all = size * lengths[each.dimension];
           if (PyByteArray_GET_SIZE(bytes[count].get()) == all) {

@@ -1,10 +1,10 @@
-// What a generalised ufunc's loop is made of: copies of rows, and compiled loops over rows without
-// gaps for the signatures that most such functions have.
+// The parts of a generalised ufunc's loop: copies of rows, and compiled loops over contiguous rows
+// for the most common signatures.
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 
 #include "typedcall/loop.h"
-// kernels.h comes first, because of Python.h.
+// kernels.h comes first because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -42,7 +42,7 @@ inline void copy_row(char *to, std::intptr_t to_step, const char *from, std::int
   }
 }
 
-/// Which arrays and lengths the arguments of a kernel are.
+/// The arrays and lengths that a kernel's arguments use.
 struct row_order {
   int first, second, result;
   int first_length, second_length;

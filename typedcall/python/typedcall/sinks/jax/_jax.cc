@@ -6,7 +6,7 @@
 #include "../../calling/home.h"
 #include "abi.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -20,14 +20,14 @@ namespace calling = typedcall::calling;
 using typedcall::loop;
 using typedcall::object_ref;
 
-/// One overload of a typed function, with all among which Python chooses where a value does not fit
-/// it. XLA's programs last as long as they like, so these last for ever.
+/// One overload of a typed function, with all those that Python chooses among if a value does not
+/// fit it. Never freed: XLA's programs may live until the process ends.
 struct element_function {
   std::string name;
   loop over;
   calling::overloads functions;
   object_ref callable;
-  bool is_free;  ///< all may be called as they are, in any thread
+  bool is_free;  ///< any thread may call them all without preparation
 };
 
 using state = state_with_one_home;
@@ -40,7 +40,7 @@ void *fail(const xla_call &call, int code, const std::string &message) {
   return call.api->make_error(&request);
 }
 
-/// The type of an array's elements; VOID: functions take none of that.
+/// The type of an array's elements; VOID if functions do not take it.
 PyNativeType type_of(int type) {
   static_assert(kXlaS64 == kXlaS8 + 3 && kXlaU8 == kXlaS64 + 1 && kXlaU64 == kXlaU8 + 3);
   constexpr unsigned char integers[] = {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT,
@@ -90,7 +90,7 @@ struct arrays {
   static constexpr char kOtherType[] = "an array of another type than the function has";
 };
 
-/// What becomes of a pass: an error's text.
+/// The outcome of a pass: an error's text.
 struct xla_end {
   const element_function &function;
   std::string error;
@@ -114,7 +114,7 @@ struct xla_end {
     is_over = true;
     try {
       error = why;
-    } catch (const std::bad_alloc &) {  // thrown further it would leave the GIL held
+    } catch (const std::bad_alloc &) {  // an exception that got further would leave the GIL held
     }
   }
 };
@@ -137,7 +137,7 @@ void *call_function(const xla_call &call, const element_function &function) {
               function.name + ": " + (end.error.empty() ? "no memory" : end.error));
 }
 
-/// What XLA calls for every typed function, in any thread.
+/// XLA calls this for every typed function, in any thread.
 void *run_xla(xla_call *call) noexcept {
   if (call->extension != nullptr && call->extension->type == kXlaMetadata) {
     auto &asked = *reinterpret_cast<xla_metadata_extension *>(call->extension)->metadata;
@@ -163,7 +163,7 @@ void *run_xla(xla_call *call) noexcept {
     const element_function *const found = at < 0 || static_cast<std::size_t>(at) >= kMost
                                               ? nullptr
                                               : all[at].load(std::memory_order_acquire);
-    // A program that another process has made may have another function there.
+    // In a program that another process made, this may be the address of another function.
     if (found == nullptr || found->name != std::string(name.data, name.size)) {
       return fail(*call, kXlaInvalid,
                   "typedcall: the program was compiled in another process, which had " +

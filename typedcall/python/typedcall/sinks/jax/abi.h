@@ -1,5 +1,5 @@
-// XLA's C interface for functions that it calls, as far as it is used here. Source: version 0 of
-// xla/ffi/api/c_api.h, where structs grow at their end only and tell their size.
+// The part of XLA's C interface for custom functions that is used here. Source: version 0 of
+// xla/ffi/api/c_api.h, whose structs grow only at their end and carry their size.
 #ifndef TYPEDCALL_PYTHON_JAX_ABI_H_
 #define TYPEDCALL_PYTHON_JAX_ABI_H_
 
@@ -20,9 +20,9 @@ struct xla_version {
   xla_extension *extension;
   int major, minor;
 };
-/// The minor version that was read: what is newer is not used.
+/// The minor version that this follows; nothing newer is used.
 constexpr int kXlaMajor = 0, kXlaMinor = 3;
-/// Of those that do not say which they are when they ask for it, as JAX 0.6.
+/// The version of callers that give none when they ask for it, such as JAX 0.6.
 constexpr int kXlaMinorUnasked = 1;
 
 struct xla_metadata {
@@ -79,7 +79,7 @@ struct xla_buffers {
   void **items;
 };
 
-/// In the order of their names.
+/// Sorted by name.
 struct xla_attributes {
   std::size_t size;
   xla_extension *extension;

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._duckdb`, a copy of which is an extension of DuckDB's,
-// too: loaded into a database it adds the functions that install() has made ready.
+// The extension module `typedcall.sinks.sql._duckdb`. A copy of it is also an extension of DuckDB:
+// loaded into a database, it adds the functions that install() has prepared.
 #include "duckdb_call.h"
 
 #include <pthread.h>
@@ -17,10 +17,10 @@ using duckdb::overloads;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
-// The extension is loaded in whichever thread; one at a time, as to_duckdb.py sees to.
+// The extension is loaded in any thread, but one at a time; to_duckdb.py ensures that.
 using order = order_of<function>;
 std::atomic<order *> current{nullptr};
-// In the child of a fork nobody is loading it.
+// In a forked child, no load is under way.
 const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
 
 std::atomic<function *> unneeded{nullptr};
@@ -32,8 +32,8 @@ int release_unneeded(void *) {
   return 0;
 }
 
-/// DuckDB does not need the function any more, and may hold locks of its own, which a destructor in
-/// Python that uses the database would wait for: it is destroyed when Python runs next.
+/// DuckDB does not need the function any more, and may hold its own locks, for which a Python
+/// destructor that uses the database would wait: the function is destroyed when Python runs next.
 void destroy_later(void *data) {
   auto *const self = static_cast<function *>(data);
   if (self->where->has_ended()) return;
@@ -41,7 +41,7 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // Where there is no room for it, the next one does it, or the next install().
+  // Without room for it, the next one does it, or the next install().
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -62,7 +62,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
   api.destroy_scalar_function(&made);
 }
 
-/// Null, or why not.
+/// Null, or the reason for a failure.
 TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
   if (api.connect(database, &connection) != 0) return "typedcall: no connection to the database";
@@ -76,7 +76,7 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
              : "typedcall: DuckDB does not take it; has it an aggregate or a macro of that name?";
 }
 
-/// Adds the function of one list of types to `wanted`. False with an exception.
+/// Adds the function of one list of types to `wanted`. Returns false with an exception.
 TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
                                  const overloads &all, PyObject *rows) {
   const auto suiting = duckdb::suiting(all, made->types);
@@ -114,11 +114,11 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
     }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
-  order *const outer = current.exchange(&wanted);  // whose load() runs this one
+  order *const outer = current.exchange(&wanted);  // the one whose load() runs this
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {
-    // An interrupt is nobody's to clear.
+    // Only Python may clear an interrupt.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;
@@ -131,8 +131,8 @@ typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 
-/// DuckDB loads an extension once into a database, but one that fails as often as it is asked. So
-/// this one always fails: there may be another function to add.
+/// DuckDB loads an extension into a database once, but retries a failed one whenever asked. So this
+/// one always fails: there may be another function to add.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._sqlite`, which is a loadable extension of SQLite, too:
-// loaded into a connection it adds the functions that install() has made ready in the same thread.
+// The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite:
+// loaded into a connection, it adds the functions that install() has prepared in the same thread.
 #include "sqlite_values.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ using namespace typedcall::python;
 namespace calling = typedcall::calling;
 using typedcall::object_ref;
 
-/// One SQL function of one number of arguments. Made and destroyed with the GIL.
+/// One SQL function with one number of arguments. Created and destroyed with the GIL.
 struct function {
   object_ref callable, kept;
   home *where;
@@ -20,7 +20,7 @@ struct function {
   calling::overloads functions;
 };
 
-/// One call of one, as the engine's sink.
+/// One call of such a function, as the engine's sink.
 struct sqlite_call {
   api_table &api;
   sqlite3_context *context;
@@ -37,7 +37,7 @@ struct sqlite_call {
   }
   void raised() const { set_error(api, context); }
   void detached(const char *why) const { api.result_error(context, why, -1); }
-  /// The result is NULL, as it is already, if an argument is.
+  /// The result is already NULL, which is right if an argument is.
   bool settles(std::size_t count) const {
     return std::any_of(argv, argv + count,
                        [this](sqlite3_value *each) { return api.value_type(each) == SQLITE_NULL; });
@@ -51,8 +51,9 @@ struct sqlite_call {
   }
 };
 
-// SQLite hands a function nothing by which the SQLite could be known whose it is: Python's own and
-// APSW's may be in one process. So each has callbacks of its own, as many as anybody will load.
+// SQLite passes a function nothing that identifies its SQLite library, and Python's own and APSW's
+// may be in one process. So each library has its own callbacks; there are enough of them in
+// practice.
 constexpr std::size_t kLibraries = 8;
 std::atomic<api_table *> libraries[kLibraries];
 
@@ -71,7 +72,7 @@ constexpr std::array<callback, sizeof...(at)> make_callbacks(std::index_sequence
   return {&run_sql<at>...};
 }
 
-/// The callback for an SQLite. Null: there are too many of them.
+/// The callback for an SQLite library. Null if there are too many of them.
 callback callback_of(api_table *api) {
   static constexpr auto all = make_callbacks(std::make_index_sequence<kLibraries>());
   for (std::size_t i = 0; i < kLibraries; ++i) {
@@ -81,7 +82,7 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// Does a function of that name take so many arguments? Another one cannot take its place while
+/// True if a function of that name takes this many arguments. It cannot be replaced while
 /// statements run.
 bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
   char marks[2 * kMost + 1] = "";
@@ -95,7 +96,7 @@ bool has_function(api_table &api, sqlite3 *connection, const char *name, int ari
   return is_there;
 }
 
-/// Adds all functions, or none: those first that may be refused. The last one's status.
+/// Adds all functions, or none: the ones that may be refused come first. Returns the last status.
 TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted,
                            callback run) {
   auto &functions = wanted->functions;
@@ -106,7 +107,7 @@ TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<functio
   added.reserve(functions.size());
   for (auto &each : functions) {
     const int arity = each->arity, flags = each->flags;
-    // SQLite destroys it in all cases, also where it does not take it.
+    // SQLite always destroys it, even if it refuses it.
     const int failed =
         api.create_function_v2(connection, wanted->name, arity, flags, each.release(), run, nullptr,
                                nullptr, destroy<function>);
@@ -172,7 +173,7 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
     *error = api->mprintf("%s", api->errmsg(connection));
     return failed;
   }
-  return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again is the same functions
+  return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again provides the same functions
 }
 
 TYPEDCALL_MODULE_STATE(_sqlite, "Typed functions as functions of SQLite.", methods, state);

@@ -1,5 +1,5 @@
-// The call of a C function for a vector of DuckDB's: in whole runs of rows where all are numbers,
-// else row by row, with Python's function where that has to say something.
+// Calls a C function for a DuckDB vector: in whole runs of rows if all are numbers, otherwise row
+// by row, or through Python's function if it must decide.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
@@ -11,7 +11,7 @@
 
 namespace typedcall::python::duckdb {
 
-/// One SQL function of one list of types. Made and destroyed with the GIL.
+/// One SQL function with one list of types. Created and destroyed with the GIL.
 struct function {
   object_ref callable, kept;
   home *where = nullptr;
@@ -22,12 +22,12 @@ struct function {
   bool is_result = true;                                  // of all functions
   bool is_attached = false, is_detached = false;
   bool is_own = false;  // there is one function, and `types` are or become its own
-  /// Where those are numbers, and each call has a result: whole runs of rows.
+  /// With numbers only, and a result for each call, whole runs of rows.
   std::optional<loop> numbers;
-  function *next = nullptr;  // of those that DuckDB needs no more
+  function *next = nullptr;  // of those that DuckDB no longer needs
 
-  /// `chosen`: those of `functions` that values can choose. With none of them Python is asked, for
-  /// what the others of `all` give.
+  /// `chosen`: those of `functions` that values can choose. If there are none, Python is called,
+  /// and `all` give the result's type.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
@@ -44,7 +44,7 @@ struct function {
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// `from`: the row of the only one that can be chosen. False with an exception.
+  /// `from`: the row of the only one that can be chosen. Returns false with an exception.
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
@@ -66,7 +66,7 @@ struct function {
   }
 };
 
-/// Python for a row: the thread may have been attached for all of them.
+/// Python for a row: the thread may already be attached for all of them.
 struct row_home {
   const home &where;
   bool is_attached;
@@ -80,15 +80,15 @@ struct row_home {
   const char *why_detached() const { return where.why_detached(); }
 };
 
-/// Calls `run(first, end)` for rows one behind the other that have values, until it is false.
-/// `valid` says which, bit by bit; null: all.
+/// Calls `run(first, end)` for each run of consecutive rows that have values, until it returns
+/// false. `valid` is a bit mask of them; null: all.
 template <class Run>
 void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &run) {
   if (valid == nullptr) return static_cast<void>(run(std::uint64_t{0}, rows));
   const auto end_of = [&](std::uint64_t at, bool is_valid) {
     while (at < rows) {
       const std::uint64_t word = valid[at / 64];
-      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // 1: the run is over
+      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // 1: the run ends here
       if (bits != 0) return std::min(rows, at + static_cast<unsigned>(__builtin_ctzll(bits)));
       at = (at / 64 + 1) * 64;
     }
@@ -101,7 +101,7 @@ void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &r
   }
 }
 
-/// The call for a vector's rows, and of one row as the engine's sink.
+/// The call for a vector's rows; for one row, the engine's sink.
 struct vector_call {
   const function &self;
   handle info;
@@ -138,7 +138,7 @@ struct vector_call {
     }
   }
 
-  // NULL among the arguments is NULL as the result.
+  // A NULL argument makes the result NULL.
   void add_nulls(const std::uint64_t *argument) {
     if (argument == nullptr) return;
     const std::uint64_t words = (rows + 63) / 64;
@@ -153,7 +153,7 @@ struct vector_call {
     }
   }
 
-  // What the engine does, where there is nothing to choose.
+  // The engine's work, without a choice to make.
   void run_own(std::uint64_t first, std::uint64_t end) {
     for (; first < end && !has_failed; ++first) {
       std::uint64_t fit = end - first;
@@ -216,7 +216,7 @@ struct vector_call {
     has_failed = true;
     const error_text said;
     PyErr_Clear();
-    // Not at once: DuckDB's module would take the signal, and raise this error all the same.
+    // Not at once: DuckDB's module would take the signal, and raise this error anyway.
     const auto later = [](void *) {
       PyErr_SetInterrupt();
       return 0;
@@ -224,7 +224,7 @@ struct vector_call {
     if (said.is(PyExc_KeyboardInterrupt) && Py_AddPendingCall(later, nullptr) < 0) later(nullptr);
     library.set_error(info, said.get());
   }
-  /// An error that is no exception.
+  /// An error that is not an exception.
   void detached(const char *why) {
     has_failed = true;
     library.set_error(info, why);
@@ -238,7 +238,7 @@ struct vector_call {
   bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
 };
 
-/// DuckDB calls it for up to 2,048 rows at once, in threads of its own.
+/// DuckDB calls it for up to 2,048 rows at once, in its own threads.
 inline void run_sql(handle info, handle chunk, handle output) {
   const auto &self = *static_cast<const function *>(library.get_extra_info(info));
   try {

@@ -1,5 +1,5 @@
-// DuckDB's C interface for extensions, as far as it is used: nothing of DuckDB is needed to
-// compile. Source: duckdb_extension.h, API version v1.2.0, which later versions only append to.
+// The part of DuckDB's C interface for extensions that is used here; compiling needs nothing of
+// DuckDB. Source: duckdb_extension.h, API version v1.2.0; later versions only append to it.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 
@@ -15,14 +15,14 @@ using handle = opaque *;
 using run_function = void (*)(handle info, handle chunk, handle output);
 using destroy_function = void (*)(void *);
 
-/// What an extension is handed when it is loaded.
+/// The arguments of an extension that is being loaded.
 struct access {
   void (*set_error)(handle info, const char *text);
   handle *(*get_database)(handle info);
   const void *(*get_api)(handle info, const char *version);
 };
 
-/// A text or a blob in a vector: short ones stand in place.
+/// A text or a blob in a vector; short ones are stored inline.
 struct text {
   std::uint32_t length;
   char data[12];
@@ -36,7 +36,7 @@ struct text {
 };
 static_assert(sizeof(text) == 16);
 
-/// The functions, by their place in DuckDB's table of them; 0 is success.
+/// The functions, by their index in DuckDB's table of them; 0 is success.
 struct api {
   int (*connect)(handle database, handle *connection);
   void (*disconnect)(handle *connection);
@@ -63,7 +63,7 @@ struct api {
   int (*add_to_set)(handle set, handle function);
   int (*register_set)(handle connection, handle set);
 
-  /// DuckDB's table lasts until the extension is loaded only.
+  /// DuckDB's table lasts only until the extension is loaded.
   static api of(const void *table) {
     constexpr int places[] = {3,   6,   156, 184, 190, 191, 194, 195, 196, 198, 209, 210,
                               211, 214, 215, 216, 217, 218, 220, 221, 222, 223, 224, 225};
@@ -80,7 +80,7 @@ struct api {
   }
 };
 
-/// DuckDB's own functions. Written once, before there is anything that could be called.
+/// DuckDB's own functions. Written once, before anything can be called.
 inline api library;
 
 }  // namespace typedcall::python::duckdb

@@ -1,5 +1,5 @@
-// DuckDB's types for those of a signature: under which types of arguments a typed function is
-// registered, which of its entries the values of those can choose, and what they give.
+// DuckDB's types for a signature: which argument types a typed function is registered under, which
+// of its entries their values can choose, and which types these return.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 
@@ -36,7 +36,7 @@ enum sql_type : int {
 };
 using sql_types = std::vector<sql_type>;
 
-/// The type that has the C type's values, and no others.
+/// The type that has exactly the C type's values.
 inline sql_type type_of(const value_type &type) {
   if (type.is_text) return VARCHAR;
   if (type.is_bytes) return BLOB;
@@ -59,7 +59,7 @@ inline bool is_integer(sql_type type) {
   return (type >= TINYINT && type <= UBIGINT) || type == HUGEINT || type == UHUGEINT;
 }
 
-/// True if each value of one integer type is one of the other.
+/// True if the integer type `all` holds every value of `some`.
 constexpr bool includes(sql_type all, sql_type some) {
   const bool is_signed = all <= BIGINT;
   const int size = all - (is_signed ? TINYINT : UTINYINT);
@@ -68,9 +68,9 @@ constexpr bool includes(sql_type all, sql_type some) {
   return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
 }
 
-/// True if a column of the one type is converted for a parameter of the other. DuckDB would make a
-/// BIGINT or DOUBLE of a type that no function has, though it is closer to the parameter's, and a
-/// FLOAT of an int at once, where Python makes a double first.
+/// True if a column of the first type is converted for a parameter of the other. DuckDB would make
+/// a BIGINT or DOUBLE of a type that no function has, although it is closer to the parameter's, and
+/// convert an int to FLOAT directly, where Python makes a double first.
 constexpr bool is_converted(sql_type from, sql_type to) {
   if (from == BOOLEAN || from == to) return false;
   if (to == FLOAT) return from == DOUBLE || includes(INTEGER, from);
@@ -78,7 +78,8 @@ constexpr bool is_converted(sql_type from, sql_type to) {
   return from == BIGINT || (to != BIGINT && includes(to, from));
 }
 
-/// True if a C function that takes some values of the type takes all: a NUL in a text is Python's.
+/// True if a C function that takes some values of the type takes all; Python handles a text with a
+/// NUL.
 inline bool holds_all(const value_type &wanted, sql_type type) {
   if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
   return type != HUGEINT && type != UHUGEINT;
@@ -92,8 +93,8 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// The entries that suit values of these types, the best first, up to one that takes all of them or
-/// is not here. Where none takes a value Python's function is called.
+/// The entries that suit values of these types, best first, up to one that is not here or takes all
+/// of them. Python's function is called if none takes a value.
 TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
                                                          const sql_types &types) {
   std::vector<const entry *> found;
@@ -104,7 +105,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
     found.push_back(&one);
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!holds_all(one.parameters[i], types[i])) return true;
-      // An int that was too large for one before is not made a float.
+      // An int that was too large for an earlier one does not become a float.
       const bool may_be_skipped =
           one.parameters[i].loses_digits &&
           std::any_of(found.begin(), found.end(), [&](const entry *before) {
@@ -117,7 +118,8 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
   return found;
 }
 
-/// Those of suiting() that a value may choose: it takes an int that none before takes.
+/// The entries of suiting() that a value may choose: those that take an int that no earlier one
+/// takes.
 TYPEDCALL_RARE inline std::vector<const entry *> reachable(
     const std::vector<const entry *> &in_order) {
   const auto takes_more = [](const entry &one, const entry &before) {
@@ -138,7 +140,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> reachable(
   return found;
 }
 
-/// The type of a column for results of both: where there is none that of the first.
+/// The column type for results of both; if there is none, the first one's.
 inline value_type common(const value_type &one, const value_type &other) {
   const bool are_floating =
       one.kind == PyNativeKind_FLOATING && other.kind == PyNativeKind_FLOATING;
@@ -153,17 +155,17 @@ inline value_type common(const value_type &one, const value_type &other) {
 class argument_types {
  public:
   static constexpr int kLevels = 5;
-  /// Of each type. 0: a query needs it. The others give way where there would be too many lists of
-  /// types, the highest first; kLevels is in none.
+  /// The level of each type. 0: a query needs it. The others are dropped, highest first, if there
+  /// would be too many lists of types; kLevels is in no list.
   std::array<int, UHUGEINT + 1> levels;
 
   argument_types() { levels.fill(kLevels); }
 
-  /// An entry takes this type. `is_chosen`: there are others of so many arguments. `is_alone`:
+  /// An entry takes this type. `is_chosen`: there are others with this many arguments. `is_alone`:
   /// there are no others at all, and nothing is ranked.
   TYPEDCALL_RARE void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
     const sql_type own = type_of(type);
-    // DuckDB would make a number or a BLOB of it.
+    // DuckDB would convert it to a number or a BLOB.
     add(VARCHAR, own == VARCHAR || own == BLOB ? 0 : 3);
     if (own == VARCHAR) return;
     add(own, own == BLOB || own == BOOLEAN || (own == UBIGINT && is_chosen) ? 0 : 1);
@@ -171,7 +173,7 @@ class argument_types {
     add(BOOLEAN, 1);
     const bool is_bool = own == BOOLEAN, is_floating = type.kind == PyNativeKind_FLOATING;
     if (is_bool && !is_alone) return;
-    // An int would choose another entry than the DOUBLE that DuckDB makes of it.
+    // An int would choose another entry than the DOUBLE that DuckDB converts it to.
     if (!is_floating || is_chosen) {
       add(BIGINT, is_bool ? 1 : 0);
       add(HUGEINT, 2);
@@ -192,10 +194,10 @@ class argument_types {
   }
 };
 
-// DuckDB tries each in turn, and names them all where none fits.
+// DuckDB tries each in turn, and names them all if none fits.
 constexpr std::size_t kMostLists = 128;
 
-/// All combinations of the arguments' types up to a level. Empty: there are too many.
+/// All combinations of the arguments' types up to a level. Empty if there are too many.
 TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments,
                                                       int level) {
   std::vector<sql_types> lists = {{}};
@@ -214,8 +216,8 @@ TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument
   return lists;
 }
 
-/// The lists of types for which a function of so many arguments is registered. Functions of many
-/// arguments have those of the last levels in no list.
+/// The lists of types for which a function with this many arguments is registered. For functions of
+/// many arguments, types of the last levels are in no list.
 TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions,
                                                       std::size_t count) {
   std::size_t ranked = 0;

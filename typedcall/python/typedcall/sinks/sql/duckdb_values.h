@@ -1,5 +1,5 @@
-// DuckDB's vectors as C functions get their values and as Python's functions do, and the way back.
-// Used by duckdb_call.h.
+// DuckDB's vectors as values for C functions and for Python's, and the way back. Used by
+// duckdb_call.h.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 
@@ -17,13 +17,13 @@
 
 namespace typedcall::python::duckdb {
 
-/// Converts `count` elements, from the one at `first` on. Returns how many before the first that is
+/// Converts `count` elements, starting at `first`. Returns how many come before the first that is
 /// out of range.
 using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
                                     char *to);
 
-/// Not 0 where the element is out of range. Apart from typedcall/convert/int_range.h, whose
-/// comparison is a branch: without one compilers convert several at once.
+/// Nonzero if the element is out of range. Separate from typedcall/convert/int_range.h, whose
+/// comparison is a branch: without one, compilers convert several elements at once.
 template <class From, class To>
 std::uint64_t convert_one(const char *from, char *to) {
   From value;
@@ -57,7 +57,8 @@ std::uint64_t convert(const char *from, std::uint64_t first, std::uint64_t count
   return at - first;
 }
 
-/// All that is_converted() is true of, from each of TINYINT to DOUBLE to each.
+/// All conversions for which is_converted() is true, from and to each type between TINYINT and
+/// DOUBLE.
 constexpr std::size_t kNumbers = DOUBLE - TINYINT + 1;
 
 template <std::size_t from, std::size_t to>
@@ -77,13 +78,13 @@ constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequen
 }
 constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
-/// An argument's vector. DuckDB has made it flat: row after row.
+/// An argument's vector. DuckDB has flattened it to one value per row.
 struct column {
   sql_type type;
-  /// A C function wants a NUL behind its text, and DuckDB has none.
+  /// A C function expects a NUL after its text, and DuckDB stores none.
   bool needs_nul = false;
   const char *data = nullptr;
-  const char *own = nullptr;  ///< the parameter's values: `data`, or what convert() makes of it
+  const char *own = nullptr;  ///< the parameter's values: `data`, or the output of convert()
   converter as = nullptr;
   std::unique_ptr<char[]> converted;
   std::string copy;
@@ -96,7 +97,7 @@ struct column {
   }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
 
-  /// For a parameter to whose type the column's is_converted(), or is the same. Throws
+  /// For a parameter whose type is the column's, or one that the column is_converted() to. Throws
   /// std::bad_alloc.
   void prepare(const value_type &wanted, std::uint64_t rows) {
     own = data;
@@ -112,8 +113,8 @@ struct column {
     return as != nullptr ? as(data, first, count, converted.get()) : count;
   }
 
-  /// A value that the parameter has in `own`, in one or two of `out`. False: it takes no such text.
-  /// Throws std::bad_alloc.
+  /// Stores a value of the parameter's `own` in one or two places of `out`. Returns false if it
+  /// does not take this text. Throws std::bad_alloc.
   bool load(std::uint64_t row, const value_type &wanted, native_value *out) {
     if (wanted.is_double) {  // nearly always
       std::memcpy(&out[0].bits, own + row * sizeof(double), sizeof(double));
@@ -130,19 +131,19 @@ struct column {
       return true;
     }
     if (std::memchr(value.begin(), 0, value.length) != nullptr) return false;
-    copy.assign(value.begin(), value.length);  // DuckDB has no NUL behind it
+    copy.assign(value.begin(), value.length);  // DuckDB has no NUL after it
     out[0] = native_value::of(copy.c_str());
     return true;
   }
 
-  /// The value as the engine looks at it; what is too large for that is Python's.
-  /// Throws std::bad_alloc.
+  /// The value as the engine sees it; Python handles one that is too large for that. Throws
+  /// std::bad_alloc.
   given look(std::uint64_t row) {
     return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
   }
 
-  /// The value as a new reference, or null with an exception. GIL: held. Throws nothing, with which
-  /// the GIL would stay held: Python needs no NUL behind a text, so none is copied.
+  /// Returns the value as a new reference, or null with an exception. GIL: held. Throws nothing,
+  /// because the GIL would stay held: Python needs no NUL after a text, so no copy is made.
   object_ref box(std::uint64_t row) {
     const given value =
         type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);
@@ -216,7 +217,8 @@ struct results {
   }
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
 
-  /// Stores a C function's result of another type than the column's. Null, or why it cannot be.
+  /// Stores a C function's result of another type than the column's. Returns null, or the reason
+  /// for a failure.
   __attribute__((noinline, cold)) const char *give_other(std::uint64_t row, const value_type &type,
                                                          const value_type &given_type,
                                                          const void *place) const {
@@ -238,7 +240,7 @@ struct results {
            "cast the argument to a narrower type";
   }
 
-  /// Stores a C function's result, which is at `place`. Null, or why it cannot be.
+  /// Stores a C function's result, which is at `place`. Returns null, or the reason for a failure.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
@@ -259,7 +261,7 @@ struct results {
     return nullptr;
   }
 
-  /// Stores what Python's function gives. False with an exception. GIL: held.
+  /// Stores the result of Python's function. Returns false with an exception. GIL: held.
   bool give_object(std::uint64_t row, const value_type &type, PyObject *object) const {
     if (object == Py_None) {
       set_null(row);

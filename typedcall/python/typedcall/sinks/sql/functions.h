@@ -1,10 +1,10 @@
-// What the extension modules of typedcall.sinks.sql share: an order of functions, which the
+// Shared by the extension modules of typedcall.sinks.sql: an order of functions, which the
 // extension that an engine loads adds.
 #ifndef TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 #define TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include "typedcall/calling.h"
 
 #include "../../calling/entry_row.h"
@@ -19,7 +19,7 @@ namespace typedcall::python {
 using calling::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
 
-/// What install() wants of the extension that is being loaded.
+/// What install() wants from the extension that is being loaded.
 template <class Function>
 struct order_of {
   const char *name;
@@ -27,14 +27,14 @@ struct order_of {
   bool is_done = false;
 };
 
-/// The entries of one number of arguments, as typedcall/sinks/sql/__init__.py groups them; beside
-/// them are those of others.
+/// The entries with one number of arguments, as typedcall/sinks/sql/__init__.py groups them, and
+/// those with other numbers.
 struct group {
   int arity = 0, is_pure = 0;
   PyObject *rows = nullptr;
   calling::overloads functions;
 
-  /// False with an exception.
+  /// Returns false with an exception.
   bool read(PyObject *from) {
     if (!PyArg_ParseTuple(from, "ipO!", &arity, &is_pure, &PyTuple_Type, &rows) ||
         !read_entries(rows, "SQL", &functions)) {
@@ -48,7 +48,7 @@ struct group {
   }
 };
 
-/// An engine does not need the Function any more; in any thread.
+/// An engine no longer needs the Function; in any thread.
 template <class Function>
 void destroy(void *data) {
   auto *const self = static_cast<Function *>(data);

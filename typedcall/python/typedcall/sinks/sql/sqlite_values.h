@@ -1,11 +1,10 @@
-// SQLite's values as C functions get them and as Python's functions do, and the way back. Used by
-// _sqlite.cc.
+// SQLite's values for C functions and for Python's, and the way back. Used by _sqlite.cc.
 #ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
 #include "functions.h"
-// Behind Python.h. Its macros are not used: they would go through one table for the process, in
-// which may be several SQLites.
+// After Python.h. Its macros are not used: they would go through one table for the process, which
+// may hold several SQLite libraries.
 #include <sqlite3ext.h>
 
 #include <cstring>
@@ -15,7 +14,7 @@ namespace typedcall::python {
 using api_table = const sqlite3_api_routines;
 using calling::given;
 
-/// The pending exception becomes the function's error. GIL: held.
+/// Turns the pending exception into the function's error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
   if (internal::clear_exception()) return api.result_error_code(context, SQLITE_INTERRUPT);
@@ -38,14 +37,14 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
     case PyNativeGiven_STR:
       return api.result_text64(context, value.utf8(), static_cast<sqlite3_uint64>(value.size),
                                SQLITE_TRANSIENT, SQLITE_UTF8);
-    default:  // NULL, as the result is already
+    default:  // NULL, which the result already is
       if (value.is_no_text()) {
         api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
       }
   }
 }
 
-/// A C function's result, where it stands.
+/// Stores a C function's result, which is at this address.
 inline void give(api_table &api, sqlite3_context *context, const value_type &type,
                  const void *place) {
   if (!type.is_double) return give_other(api, context, type, place);
@@ -54,7 +53,7 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
   api.result_double(context, real);
 }
 
-/// What Python's function gives. False with an exception. GIL: held.
+/// Stores the result of Python's function. Returns false with an exception. GIL: held.
 inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
   if (object == Py_None) return true;
   if (PyFloat_Check(object)) {
@@ -82,7 +81,7 @@ inline bool give_object(api_table &api, sqlite3_context *context, PyObject *obje
   return true;
 }
 
-/// A value, as the engine looks at it. NULL is none.
+/// A value as the engine sees it. An SQL NULL has none.
 __attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_value *value,
                                                      int kind) {
   switch (kind) {

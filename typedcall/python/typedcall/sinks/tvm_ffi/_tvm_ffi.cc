@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`: what a function of tvm-ffi calls to run
-// a typed function, and C functions that call a function of tvm-ffi. Compiled and linked without
+// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`: the function that tvm-ffi calls to run a
+// typed function, and C functions that call a tvm-ffi function. Compiled and linked without
 // tvm-ffi.
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/provider.h"
@@ -18,16 +18,16 @@ using namespace typedcall::python;
 namespace calling = typedcall::calling;
 using typedcall::object_ref;
 
-// There is one tvm-ffi in a process: its objects are of one library.
+// A process has one tvm-ffi: all its objects belong to one library.
 tvm_api api;
 using state = state_with_one_home;
 
-/// The pending exception becomes the thread's error of tvm-ffi. GIL: held.
+/// Makes the pending exception the thread's tvm-ffi error. GIL: held.
 __attribute__((noinline, cold)) int set_error() {
   const error_text said;
   typedcall::internal::clear_exception();
   const char *name = said.type();
-  // Those that tvm-ffi has a name for, which Python gets as such.
+  // Exceptions that tvm-ffi has a name for, which Python gets unchanged.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,
                              PyExc_KeyError,   PyExc_IndexError, PyExc_AssertionError,
                              PyExc_MemoryError};
@@ -38,13 +38,13 @@ __attribute__((noinline, cold)) int set_error() {
 }
 
 /// A typed function as tvm-ffi's. `fallback` is the Python function as tvm-ffi's own, which takes
-/// everything that these do not, and keeps what their addresses depend on.
+/// everything that these do not, and keeps their addresses valid.
 struct bridge {
   calling::overloads functions;
   void *fallback;
 };
 
-/// One call of one, as the engine's sink.
+/// One call of such a function, as the engine's sink.
 struct bridge_call {
   bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
       : self(called), args(from), result(to) {}
@@ -53,7 +53,7 @@ struct bridge_call {
   const tvm_any *args;
   tvm_any *result;
   int status = 0;
-  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for those that are looked at
+  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for those that are examined
 
   given look(std::size_t i) { return look_at(args[i], scratches[i]); }
   void give(const value_type &type, const void *at) {
@@ -77,7 +77,7 @@ int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *res
   return sink.status;
 }
 
-/// In any thread; tvm-ffi lets go of the Python function by itself.
+/// In any thread; tvm-ffi releases the Python function itself.
 void destroy_bridge(void *data) {
   auto *const self = static_cast<bridge *>(data);
   api.decref(self->fallback);
@@ -110,7 +110,7 @@ PyObject *make_closure(const char *signature, unsigned long flags, Py_ssize_t fu
   return capsule;
 }
 
-/// What a buffer of Python's takes of a tensor.
+/// The parts of a tensor that a Python buffer needs.
 PyObject *elements(Py_ssize_t tensor) {
   const given found =
       look_at_tensor(behind_header<tvm_tensor>(reinterpret_cast<const void *>(tensor)));

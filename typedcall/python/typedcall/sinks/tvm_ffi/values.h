@@ -1,11 +1,10 @@
-// tvm-ffi's values as C functions get them, and the way back. Source of the layouts:
-// tvm/ffi/c_api.h of version 0.1, of which only what stands here is used; nothing of tvm-ffi is
-// needed to compile.
+// tvm-ffi's values for C functions, and the way back. Source of the layouts: tvm/ffi/c_api.h of
+// version 0.1, of which only the parts here are used; compiling needs nothing of tvm-ffi.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
 #include "typedcall/calling.h"
-// It comes first, because of Python.h.
+// First because it includes Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +15,7 @@ namespace typedcall::python {
 using calling::given;
 using calling::value_type;
 
-/// TVMFFITypeIndex: what is in a value.
+/// TVMFFITypeIndex: the type of a value.
 enum tvm_type : std::int32_t {
   kTvmNone = 0,
   kTvmInt = 1,
@@ -27,7 +26,7 @@ enum tvm_type : std::int32_t {
   kTvmRawBytes = 9,
   kTvmSmallText = 11,
   kTvmSmallBytes = 12,
-  kTvmObject = 64,  // from here on reference-counted
+  kTvmObject = 64,  // reference-counted from here on
   kTvmText = 65,
   kTvmBytes = 66,
   kTvmTensor = 70,
@@ -59,20 +58,20 @@ struct tvm_tensor {
   std::int32_t device, device_number, dimensions;
   std::uint8_t type_class, type_bits;
   std::uint16_t type_lanes;
-  const std::int64_t *shape, *strides;  // no strides: without gaps
+  const std::int64_t *shape, *strides;  // null strides: contiguous
   std::uint64_t offset;
 };
 static_assert(sizeof(tvm_tensor) == 48);
 constexpr std::int32_t kTvmCpu = 1;
 
-/// What is behind the header of an object: TVMFFIObject.
+/// The part of an object after its header: TVMFFIObject.
 constexpr std::size_t kTvmHeader = 24;
 template <class T>
 const T *behind_header(const void *object) {
   return reinterpret_cast<const T *>(static_cast<const char *>(object) + kTvmHeader);
 }
 
-/// The functions of tvm-ffi's library, in the order in which they are handed over.
+/// The functions of tvm-ffi's library, in the order in which they are passed.
 struct tvm_api {
   int (*call)(void *function, const tvm_any *args, std::int32_t count, tvm_any *result);
   int (*incref)(void *object);
@@ -83,7 +82,7 @@ struct tvm_api {
                     void **error);
   void (*set_error)(void *error);
 
-  /// The thread's error, which whoever called finds. Returns what a function returns with it.
+  /// Sets the thread's error for the caller. Returns the status that a function returns with it.
   int fail(tvm_bytes kind, tvm_bytes message) const {
     const tvm_bytes none = {"", 0};
     void *error = nullptr;
@@ -98,12 +97,12 @@ struct tvm_api {
   }
 };
 
-/// A small text has its bytes in the value, which nobody ends with a NUL.
+/// A small text has its bytes in the value, without a NUL at the end.
 using tvm_scratch = char[8];
 
 inline given look_at_bytes(const tvm_bytes &bytes) { return given::bytes(bytes.data, bytes.size); }
 
-/// A tensor's elements: of one dimension, on the CPU, in memory without gaps.
+/// A tensor's elements: one dimension, on the CPU, in contiguous memory.
 inline given look_at_tensor(const tvm_tensor *tensor) {
   if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1)
     return given::nothing();
@@ -130,7 +129,7 @@ inline given look_at_tensor(const tvm_tensor *tensor) {
           tensor->shape[0]};
 }
 
-/// A value, as the engine looks at it; `scratch` has a small one's bytes until the call is over.
+/// A value as the engine sees it; `scratch` holds a small one's bytes until the call returns.
 inline given look_at(const tvm_any &value, char *scratch) {
   switch (value.type) {
     case kTvmFloat:
@@ -167,7 +166,7 @@ inline given look_at(const tvm_any &value, char *scratch) {
   }
 }
 
-/// A number, or None for nothing. False: an int that tvm-ffi has as an object only.
+/// A number, or None for nothing. Returns false for an int that tvm-ffi has only as an object.
 inline bool put_number(const given &value, tvm_any *to) {
   switch (value.kind) {
     case PyNativeGiven_BOOL:
@@ -187,7 +186,7 @@ inline bool put_number(const given &value, tvm_any *to) {
   }
 }
 
-/// A C function's result, where it stands, as the value that is given back.
+/// Returns a C function's result, which is at this address.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
