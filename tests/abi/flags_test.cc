@@ -1,7 +1,7 @@
 // The list of flags against the table in docs/ABI.md, section 3: the same bits and names in the
-// same order, on the same side of what must be understood.
+// same order, and the same split between mandatory flags and hints.
 #include "typedcall/native_callable.h"
-// native_callable.h comes first, because of Python.h.
+// native_callable.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -34,7 +34,7 @@ std::vector<Flag> Listed() {
   };
 }
 
-// The cells of a table's line, without the spaces around them; none of another line.
+// Returns the cells of a table's line, stripped; none for any other line.
 std::vector<std::string> Cells(const std::string &line) {
   std::vector<std::string> cells;
   for (size_t begin = line.find('|'); begin != std::string::npos;) {

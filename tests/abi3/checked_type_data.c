@@ -1,5 +1,5 @@
-// Loaded ahead of libpython, this checks what CPython's debug builds assert: whoever asks for a
-// metaclass's data in a type must have a type that is an instance of the metaclass.
+// Loaded ahead of libpython, this makes the check that CPython's debug builds assert: a metaclass's
+// data may only be requested for a type that is an instance of the metaclass.
 #include <Python.h>
 
 void *PyObject_GetTypeData(PyObject *object, PyTypeObject *cls) {

@@ -1,5 +1,5 @@
-// What the limited-API half of a test program offers to the full-API half, which cannot be compiled
-// with the same options.
+// The functions that the limited-API half of a test program offers to the full-API half, which
+// cannot be compiled with the same options.
 #ifndef TYPEDCALL_TESTS_ABI3_INSTALLER_H_
 #define TYPEDCALL_TESTS_ABI3_INSTALLER_H_
 
@@ -10,14 +10,14 @@
 extern "C" {
 #endif
 
-/// 1: the interpreter's interface is one that code compiled for the limited API has installed.
-/// 0: another one is there. -1: an exception is set. GIL: held.
+/// Returns 1 if code compiled for the limited API installed the interpreter's interface, 0 if other
+/// code did, or -1 with an exception. GIL: held.
 int LimitedInstall(void);
 
-/// The flags of a slot as the limited tier finds it, -1 for none. GIL: held.
+/// Returns the flags of a slot as the limited tier finds it, or -1. GIL: held.
 long LimitedValue(PyObject *object, uintptr_t id);
 
-/// The same by the look-up that needs no GIL, for which it is let go.
+/// The same by the look-up that needs no GIL, which is released for it.
 long LimitedValueDetached(PyObject *object, uintptr_t id);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // A provider and consumer compiled for the limited API: types with slots, look-ups of both tiers,
-// foreign types. State per module; works in interpreters with a GIL of their own. For abi3t it is
-// another module, abi3t_slots.
+// foreign types. State per module; works in interpreters with a GIL of their own. Compiled for
+// abi3t, it is a separate module, abi3t_slots.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
@@ -9,7 +9,7 @@ static const PyCustomSlots_Limited *Api(PyObject *module) {
   return (const PyCustomSlots_Limited *)PyModule_GetState(module);
 }
 
-// Reads {id: flags} into `slots`. The number of slots, or -1 with an exception.
+// Reads {id: flags} into `slots`. Returns the number of slots, or -1 with an exception.
 static Py_ssize_t ReadSlots(PyObject *given, PyCustomSlot slots[16]) {
   PyObject *id, *flags;
   Py_ssize_t count = 0;
@@ -66,7 +66,7 @@ static PyObject *FindDetached(PyObject *module, PyObject *args) {
   return Result(slot);
 }
 
-// table(object) -> [(id, flags)], or None when it is not extensible
+// table(object) -> [(id, flags)], or None if it is not extensible
 static PyObject *Table(PyObject *module, PyObject *object) {
   const PyCustomSlots_Limited *api = Api(module);
   if (!PyCustomSlots_LimitedCheck(api, object)) return Result(NULL);
@@ -101,7 +101,7 @@ static PyObject *FindForeign(PyObject *module, PyObject *args) {
   return Result(PyForeignSlots_Find(Api(module)->interface, object, (uintptr_t)id, 0));
 }
 
-// find_under_error(object, id): find() with an exception pending, which must be the same
+// find_under_error(object, id): find() with an exception pending, which must be unchanged
 // afterwards.
 static PyObject *FindUnderError(PyObject *module, PyObject *args) {
   PyObject *object;
@@ -148,7 +148,7 @@ static PyObject *Offset(PyObject *module, PyObject *unused) {
   return PyLong_FromSsize_t(Api(module)->offset);
 }
 
-// installed() -> has this module installed the interface?
+// installed() -> True if this module installed the interface
 static PyObject *Installed(PyObject *module, PyObject *unused) {
   (void)unused;
   return PyBool_FromLong(Api(module)->interface->resolve == PyTypedcall_Internal_Resolve);

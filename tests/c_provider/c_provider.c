@@ -1,2 +1,2 @@
-// The module of c_provider.h, as C compiles it.
+// The module of c_provider.h, compiled as C.
 #include "tests/c_provider/c_provider.h"

@@ -1,5 +1,6 @@
 // A module of hand-written wrappers in the common subset of C99 and C++11: every calling
-// convention, functions of the module and methods of types. Its includer defines PROVIDER_NAME.
+// convention, functions of the module and methods of types. The including file defines
+// PROVIDER_NAME.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 
@@ -19,7 +20,7 @@ static long twice_of(long x) { return (long)(2 * (unsigned long)x); }
 static double twice_double_of(double x) { return 2 * x; }
 static long plus_of(long x, long y) { return (long)((unsigned long)x + (unsigned long)y); }
 
-// -1 without an exception is a result like any other.
+// -1 without an exception is an ordinary result.
 static long positive_of(long x) {
   if (x < -1) PyErr_SetString(PyExc_ValueError, "neither positive nor -1");
   return x < -1 ? -1 : x;
@@ -94,7 +95,7 @@ static PyObject *boxed_plus_fast(PyObject *self, PyObject *const *args, Py_ssize
 
 static PyObject *boxed_plus_fast_named(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                        PyObject *names) {
-  // The names do not matter to this one.
+  // This one ignores the names.
   return boxed_plus_fast(self, args, nargs + (names != NULL ? PyTuple_GET_SIZE(names) : 0));
 }
 
@@ -183,7 +184,7 @@ static PyType_Slot counter_slots[] = {{Py_tp_methods, methods}, {0, NULL}};
 static PyType_Spec counter_spec = {NAME_TEXT(PROVIDER_NAME) ".Counter", sizeof(Counter), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, counter_slots};
 
-// A type with the methods above. New reference, or NULL with an exception.
+// Creates a type with the methods above. Returns a new reference, or NULL with an exception.
 static PyObject *make_type(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *type = PyType_FromSpec(&counter_spec);

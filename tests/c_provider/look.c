@@ -1,5 +1,5 @@
-// A consumer in plain C that knows nothing of the providers: in which places a callable's tables
-// stand, what they offer, and calls of some signatures.
+// A consumer in plain C that knows nothing about the providers: finds a callable's tables in each
+// place, lists their entries, and calls some signatures.
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag.h"
 
@@ -10,7 +10,7 @@ static const PyMethodDef *def_of(PyObject *callable) {
   return PyTypedMethod_DefOf(callable);
 }
 
-// The callable's table in each place, or NULL. -1 with an exception.
+// Finds the callable's table in each place, or NULL. Returns -1 with an exception.
 static int tables_of(PyObject *callable, const PyNativeCallableTable *tables[3]) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
@@ -48,7 +48,7 @@ static PyObject *places(PyObject *module, PyObject *callable) {
   return found;
 }
 
-// Calls `entry` with the numbers, and with `self` in front where it takes it.
+// Calls `entry` with the numbers, preceded by `self` if it takes it.
 static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, const long *l,
                             const double *d) {
   const int bound = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
@@ -74,7 +74,7 @@ static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, 
   return PyErr_Format(PyExc_NotImplementedError, "%s", entry->signature);
 }
 
-// call(callable, self, signature, *numbers): by the C function of the first place that has one.
+// call(callable, self, signature, *numbers): calls the C function of the first place that has one.
 static PyObject *call(PyObject *module, PyObject *args) {
   PyObject *callable, *self, *numbers[3] = {NULL, NULL, NULL};
   const char *signature;

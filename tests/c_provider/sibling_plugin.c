@@ -1,4 +1,4 @@
-// Defs with sibling symbols that are right, and with every kind that is wrong. A shared object that
+// Defs with sibling symbols that are right, and with every kind of wrong one. A shared object that
 // calls no Python function: the test loads it without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
@@ -12,7 +12,7 @@
 #define TOO_LONG /* 100 bytes */ \
   b_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_12345678
 
-// Each is a def. Those that have no symbol here: `without`, `in_decoy`, `pointed_at`.
+// Each is a def. These have no symbol here: `without`, `in_decoy`, `pointed_at`.
 #define ROWS(DEF)                                                                                 \
   DEF(good) DEF(future) DEF(without) DEF(other_def) DEF(in_decoy) DEF(in_both)      \
   DEF(pointed_at) DEF(no_table) DEF(no_entries) DEF(negative) DEF(huge) DEF(unaligned)            \
@@ -61,7 +61,7 @@ PyTypedMethod_SIBLING(1st, defs[DEF_1st], good_typed);
 SIBLING(LONGEST, defs[DEF_LONGEST]);
 SIBLING(TOO_LONG, defs[DEF_TOO_LONG]);
 
-// --- As nobody should write them -----------------------------------------------------------------
+// --- As they should not be written ---------------------------------------------------------------
 
 static PyNativeCallableTable no_entries = {0, {{"l->l", 0, (void *)twice}}};
 static PyNativeCallableTable negative = {-1, {{"l->l", 0, (void *)twice}}};
@@ -92,7 +92,7 @@ EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outsid
                                                    const char *outside_name,
                                                    const char *outside_signature) {
   const PyNativeCallableTable *good = _PyPyTyped_good.table;
-  // Each would be a good one if it were not for the one thing that its name says.
+  // Each would be valid except for the one fault in its name.
   memcpy((char *)copies + 1, _PyPyTyped_future.table, sizeof(*good));
   _PyPyTyped_unaligned.table = (const PyNativeCallableTable *)(const void *)((char *)copies + 1);
   *outside = *_PyPyTyped_future.table;

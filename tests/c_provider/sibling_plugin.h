@@ -1,4 +1,4 @@
-// What sibling_test.cc, the plugin and the decoy know of each other.
+// Declarations shared by sibling_test.cc, the plugin and the decoy.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_SIBLING_PLUGIN_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_SIBLING_PLUGIN_H_
 
@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/// In the plugin: its defs, which end with a NULL name, after it has let some of its symbols point
-/// to what its caller has. `outside` becomes a table that is faultless except for where it is.
+/// In the plugin: points some of its symbols to the caller's data, and returns its defs, which end
+/// with a NULL name. `outside` becomes a table whose only fault is its location.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
 
 /// In the decoy, a library that the plugin was linked with: makes its symbol
-/// `_PyPyTyped_pointed_at` name a def and a table that are not its own.
+/// `_PyPyTyped_pointed_at` refer to a def and a table that are not its own.
 void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
 
 /// The decoy's own defs, `in_decoy` and `in_both`.

@@ -1,5 +1,4 @@
-// Sibling symbols, as C compiles them under each standard. The checks are in
-// sibling_standards.h.
+// Sibling symbols compiled as C under each standard. The checks are in sibling_standards.h.
 #include "tests/c_provider/sibling_standards.h"
 
 int main(void) { return sibling_standards_check(); }

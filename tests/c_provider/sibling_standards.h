@@ -1,5 +1,5 @@
-// A sibling symbol written and read, compiled under every language standard; linked without
-// libpython. Used by sibling_standards.c and sibling_standards.cc.
+// Writes and reads a sibling symbol, under every language standard; linked without libpython. Used
+// by sibling_standards.c and sibling_standards.cc.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_SIBLING_STANDARDS_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_SIBLING_STANDARDS_H_
 
@@ -13,7 +13,7 @@ static PyMethodDef defs[] = {{"found", NULL, METH_O, NULL}, {"missing", NULL, ME
 
 PyTypedMethod_SIBLING(found, defs[0], found_typed);
 
-// 0, or the number of the first check that failed.
+// Returns 0, or the number of the first check that failed.
 static int sibling_standards_check(void) {
   const PyNativeCallableTable *table = PyTypedMethod_SiblingTable(&defs[0]);
   if (table == NULL || table != found_typed.table) return 1;

@@ -1,5 +1,5 @@
-// Sibling symbols: which are used, and that no def, no address and no symbol of any kind leads
-// astray. Linked without libpython: a call of a Python function is a link error.
+// Sibling symbols: which ones are used, and that no def, address or symbol of any kind misleads the
+// reader. Linked without libpython: a call of a Python function is a link error.
 #include "typedcall/sibling_symbol.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ PyMethodDef program_defs[] = {{"in_program", nullptr, METH_O, nullptr},
 PyNativeCallableTable outside;
 const char outside_signature[] = "l->l";
 
-// The name of a def that is on the heap.
+// The name of a def on the heap.
 std::string &NameOutside() {
   static std::string name = "name_outside";
   return name;
@@ -79,7 +79,7 @@ TEST(Sibling, TheOnesThatAreUsed) {
 #ifdef __GLIBC__
   const std::set<std::string> used = {"good", "future", "in_both"};
 #else
-  // musl does not say how large a symbol is.
+  // musl does not report the size of a symbol.
   const std::set<std::string> used = {"good", "future", "in_both", "large"};
 #endif
   for (const PyMethodDef *def = plugin.defs(); def->ml_name != nullptr; ++def) {
@@ -90,7 +90,8 @@ TEST(Sibling, TheOnesThatAreUsed) {
     EXPECT_EQ(dlerror(), nullptr) << name;
   }
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("good"))), "l->l n->n ");
-  // Flags that this version does not know are for whoever picks an entry, as everywhere.
+  // Readers pass on flags that this version does not know; the code that picks an entry checks
+  // them, as everywhere.
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("future"))), "l->l ");
 }
 
@@ -100,7 +101,7 @@ TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[0])), "d->d ");
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&decoy[1])), "d->d ");
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("in_both"))), "l->l n->n ");
-  // The linker does find the decoy's symbols when asked by the plugin's handle.
+  // The linker does find the decoy's symbols through the plugin's handle.
   EXPECT_NE(plugin.Function<void *>("_PyPyTyped_in_decoy"), nullptr);
   EXPECT_EQ(PyTypedMethod_SiblingTable(plugin.Def("in_decoy")), nullptr);
   const auto *pointed_at = plugin.Function<const PyTypedMethod_Sibling *>("_PyPyTyped_pointed_at");
@@ -120,7 +121,7 @@ TEST(Sibling, NotOfDefsThatAreCopied) {
   EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
   const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Def("good"));
   EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
-  // A copy in another object, too: it is not the one that the symbol names.
+  // The same for a copy in another object: it is not the one that the symbol names.
   static PyMethodDef in_program;
   in_program = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
@@ -135,7 +136,7 @@ TEST(Sibling, AnyAddressMayBeAskedFor) {
   }
 }
 
-// The sanitizer reports reading between two variables, which does no harm.
+// The sanitizer reports a read between two variables, which is harmless.
 #ifndef __SANITIZE_ADDRESS__
 TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
   const Plugin plugin;
@@ -151,7 +152,7 @@ TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
 }
 #endif
 
-// musl unloads no library.
+// musl never unloads a library.
 #ifdef __GLIBC__
 TEST(Sibling, OfALibraryThatIsGone) {
   Plugin plugin;
@@ -159,7 +160,7 @@ TEST(Sibling, OfALibraryThatIsGone) {
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
   plugin.Close();
   Dl_info info;
-  // Asking has kept no reference to the library.
+  // The look-up has kept no reference to the library.
   ASSERT_EQ(dladdr(good, &info), 0);
   EXPECT_EQ(PyTypedMethod_SiblingTable(good), nullptr);
   EXPECT_EQ(dlerror(), nullptr);

@@ -24,7 +24,7 @@ static void OtherDealloc(PyObject *self) {
   PyType_Type.tp_dealloc(self);
 }
 
-// That of a base is called, as C code does it.
+// Calls its base's, as C code does.
 static void DerivedDealloc(PyObject *self) {
   ++freed_by_other;
   Dealloc(self);

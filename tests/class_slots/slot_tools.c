@@ -1,5 +1,5 @@
 // Extensible types made to order with raw IDs, and every answer of the consumer's functions as
-// Python numbers; slots of foreign types; capsules that tell when they die.
+// Python numbers; slots of foreign types; capsules that record when they die.
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
 
@@ -43,12 +43,12 @@ static PyObject *Count(PyObject *self, PyObject *object) {
   return PyLong_FromSsize_t(PyCustomSlots_Count(object));
 }
 
-// address(object) -> that of the table, to tell a shared one.
+// address(object) -> the address of the table, to recognise a shared one.
 static PyObject *Address(PyObject *self, PyObject *object) {
   return PyLong_FromVoidPtr((void *)PyCustomSlots_Table(object));
 }
 
-// table(object) -> [(id, data)], None for an object whose type is not extensible.
+// table(object) -> [(id, data)], or None if the object's type is not extensible.
 static PyObject *Table(PyObject *self, PyObject *object) {
   if (!PyCustomSlots_Check(object)) Py_RETURN_NONE;
   PyObject *list = PyList_New(0);
@@ -73,8 +73,8 @@ static PyObject *Find(PyObject *self, PyObject *args) {
   return PyLong_FromUnsignedLongLong(slot->data.flags);
 }
 
-// touch(object) -> the first byte behind a slot's pointer: under AddressSanitizer a dangling one
-// ends the test.
+// touch(object) -> the first byte that a slot's pointer refers to: under AddressSanitizer a
+// dangling one ends the test.
 static PyObject *Touch(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -84,8 +84,8 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// Reads {id: flags} or [(id, flags)]. There is room for `count` slots and no more, so that
-// AddressSanitizer sees who reads behind them.
+// Reads {id: flags} or [(id, flags)]. There is room for exactly `count` slots, so that
+// AddressSanitizer detects reads beyond them.
 static PyCustomSlot *ReadSlots(PyObject *wanted, Py_ssize_t *count) {
   PyObject *items = PyDict_Check(wanted) ? PyDict_Items(wanted) : PySequence_List(wanted);
   if (items == NULL) return NULL;
@@ -113,7 +113,7 @@ static int Traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// make(slots, bases=None) -> a new extensible type with these own slots.
+// make(slots, bases=None) -> a new extensible type with these slots of its own.
 static PyObject *Make(PyObject *module, PyObject *args) {
   PyObject *wanted, *bases = Py_None;
   Py_ssize_t count;
@@ -129,8 +129,8 @@ static PyObject *Make(PyObject *module, PyObject *args) {
   return type;
 }
 
-// allocate(type) -> an instance even of a type that is still being made, as C code can get one. Not
-// for types whose instances have a dict.
+// allocate(type) -> an instance, even of a type that is still being made, as C code can get one.
+// Not for types whose instances have a dict.
 static PyObject *Allocate(PyObject *self, PyObject *type) {
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }
@@ -150,7 +150,7 @@ static PyObject *Register(PyObject *self, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// find_any(object, id) -> flags or None, also where the slot was registered.
+// find_any(object, id) -> flags or None, also if the slot was registered.
 static PyObject *FindAny(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;

@@ -1,10 +1,9 @@
-// The C functions that records offer, by name. What Python gives instead is another value:
-// record_module.h.
+// The C functions that records offer, by name. Python returns other values: see record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 
 #include <Python.h>
-// Behind Python.h.
+// After Python.h.
 #include <string.h>
 
 static double half(double x) { return x / 2; }
@@ -34,7 +33,7 @@ static Py_ssize_t length(const char *text, Py_ssize_t size) {
 }
 static double square_there(double *place) { return *place *= *place; }
 
-// May raise: their results are the error value, an exception or not.
+// May raise: they return the error value, with or without an exception.
 static int Refuses(double x) {
   if (x < 100) return 0;
   PyErr_SetString(PyExc_ValueError, "too large");
@@ -77,7 +76,7 @@ static const char *a_text(double x) {
   return "a text";
 }
 
-// Take self: what they are given has to be what CPython would pass.
+// Take self: the caller must pass what CPython would.
 static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x : -1; }
 static double self_is_module(PyObject *self, double x) { return PyModule_Check(self) ? 4 * x : -1; }
 static double self_is_bound(PyObject *self, double x) {

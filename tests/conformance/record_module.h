@@ -1,11 +1,11 @@
-// What the generated module of records is made of: guarded memory, and callables that have a table
-// in one of the places. The structs are written from docs/ABI.md, not our headers: a mistake in
-// these must not hide here.
+// The building blocks of the generated module of records: guarded memory, and callables that have a
+// table in one of the places. The structs are written from docs/ABI.md, not our headers, so that a
+// mistake in these cannot hide here.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 
 #include <Python.h>
-// Behind Python.h.
+// After Python.h.
 #include <structmember.h>
 
 #include <limits.h>
@@ -27,37 +27,37 @@ typedef struct Table {
   Entry entries[1];
 } Table;
 
-// What stands in front of a name, field by field. `kind`: which struct is behind the header, or
+// The data in front of a name, field by field. `kind`: which struct follows the header, or stands
 // alone.
 enum { ALONE_NOTHING, PYPY, ONE_ARG };
 typedef struct Name {
   int flags;     // of the PyMethodDef
-  int readable;  // bytes in front of the name; nothing before them is mapped
-  int shift;     // from the alignment that the struct has
+  int readable;  // bytes in front of the name; no memory before them is mapped
+  int shift;     // from the struct's alignment
   uintptr_t details;
   int has_table;
   uint32_t size;
   uint16_t major, minor;
   uint64_t magic;
   int kind;
-  const int *codes;  // of PyPy's struct; nothing behind the last is mapped
+  const int *codes;  // of PyPy's struct; no memory after the last is mapped
   int code_count, result, padding, argument;
   void *function;
 } Name;
 
 typedef struct Record {
   const char *id;
-  Py_ssize_t count;  // as the table says it
-  int length;        // as it is
+  Py_ssize_t count;  // as given by the table
+  int length;        // unchanged
   const Entry *entries;
   const Name *name;     // NULL: a well-formed header with the table
-  const char *binding;  // "function", or of a method: "bound", "unbound", "static"
+  const char *binding;  // "function", or for a method: "bound", "unbound", "static"
 } Record;
 
 // --- Guarded memory ---
 
-// `size` bytes, with a page in front and one behind them that nobody can read: at the beginning of
-// what can be read, or at its end. Never freed.
+// `size` bytes between two unreadable pages: at the beginning of the readable memory, or at its
+// end. Never freed.
 static char *Guarded(size_t size, int is_at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
   char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +85,7 @@ static const Table *GuardedTable(const Record *record) {
   return table;
 }
 
-// The name, behind what the record says is in front of it.
+// The name, after the data that the record puts in front of it.
 static const char *GuardedName(const Name *name, const Table *table) {
   char made[56 + 100] = "";
   const uintptr_t offered = name->has_table ? (uintptr_t)table : 0;
@@ -116,7 +116,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
 
 // --- Callables ---
 
-// What Python gives: the first argument and 1000. No native function gives that.
+// What Python returns: the first argument plus 1000. No native function returns that.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
   if (count < 1) return PyLong_FromLong(1000);
   PyObject *thousand = PyLong_FromLong(1000);
@@ -177,8 +177,8 @@ static PyCFunction BoxedFor(int flags) {
   }
 }
 
-// A def on the heap, for good, and the callable that CPython makes of it: as a function of the
-// module, or as a method of a type of its own.
+// A def on the heap that is never freed, and the callable that CPython makes of it: a function of
+// the module, or a method of a type of its own.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
   const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
@@ -248,7 +248,7 @@ typedef struct Interface {
 
 static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
 
-// The one that is there at first. NULL with an exception where no module has installed it.
+// The initial one. NULL with an exception if no module has installed it.
 static const Interface *FindInterface(void) {
   static const Interface *found;
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -319,7 +319,7 @@ static PyTypeObject *PlainClass(void) {
   return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
-// A class below the plain one with slots of its own, by rule 1.11.
+// A class derived from the plain one, with slots of its own, by rule 1.11.
 static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Slot *slots,
                                     Py_ssize_t count) {
   const Interface *interface = FindInterface();
@@ -333,7 +333,7 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-// Where consumers expect it, or elsewhere: at position 1, for another field.
+// At the position that consumers expect, or elsewhere: at position 1, for another field.
 static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
 static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 
@@ -345,7 +345,7 @@ static PyObject *InstanceOf(PyTypeObject *type, const Table *table, int is_elsew
   return (PyObject *)made;
 }
 
-// The class that brings the slot, with what is in `body`; NULL: nothing.
+// The class that brings the slot, with `body` in it; NULL: nothing.
 static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere) {
   PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
   PyTypeObject *plain = PlainClass();

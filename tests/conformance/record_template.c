@@ -1,13 +1,13 @@
-// The module that is made of records: records.py puts their functions, rows and symbols where this
-// says so. It makes a callable of each, in the place that it is asked for.
+// The template of the module of records: records.py inserts their functions, rows and symbols where
+// marked. It makes a callable of each record, in the requested place.
 #include "record_module.h"
 #include "record_types.h"
-// Behind these.
+// After these.
 #include "record_functions.h"
 
 // FUNCTIONS
 
-// The record, and the static def of what has a sibling symbol.
+// The record, and the static def if it has a sibling symbol.
 static const struct {
   Record record;
   PyMethodDef *def;
@@ -60,8 +60,7 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// The class that brings SEP 201's slot: what is in its body, and whether the slot is where nobody
-// expects it.
+// The class that brings SEP 201's slot: its body, and whether the slot is in an unexpected place.
 static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   PyObject *body;
   int is_elsewhere;
@@ -70,7 +69,7 @@ static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   return (PyObject *)InstanceClass(body, is_elsewhere);
 }
 
-// An instance of a class that derives from SlotClass(), with the record's table; with none for
+// An instance of a class that derives from SlotClass(), with the record's table, or without one for
 // None.
 static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
   const char *id;

@@ -1,5 +1,5 @@
-// Types that are extensible or only look so, and interfaces that are none or newer: what records of
-// these need. Included behind record_module.h.
+// Types that are extensible or only look so, and interfaces that are invalid or newer, for records
+// of these. Include after record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 
@@ -14,7 +14,7 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// A metaclass that is no typedcall's and has as much room; its types have `magic` where ours have
+// A metaclass that is not typedcall's but has as much room; its types have `magic` where ours have
 // theirs, and a table with `slot`.
 static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyType_Slot slots[] = {{0, NULL}};
@@ -80,8 +80,8 @@ static PyTypeObject *StaticDerived(void) {
   return is_ready ? &type.type.ht_type : NULL;
 }
 
-// A static type below an extensible one, whose metaclass CPython gives it, and behind which nothing
-// is mapped.
+// A static type derived from an extensible one: CPython gives it the metaclass, and no memory after
+// it is mapped.
 static PyTypeObject *StaticTypeBelow(void) {
   PyTypeObject *base = StaticBase();
   if (base == NULL) return NULL;
@@ -95,7 +95,7 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
-// A static type whose metaclass is `type`, with what would be our data behind it.
+// A static type whose metaclass is `type`, followed by data that would be ours.
 static PyTypeObject *StaticTypeWithMagic(void) {
   static StaticType type;
   static Slot table[] = {{0x01000101, 77}};
@@ -122,10 +122,10 @@ static PyTypeObject *ClassWithASkip(void) {
   return made;
 }
 
-// --- Interfaces that are none, or newer ---
+// --- Interfaces that are invalid, or newer ---
 
-// Puts a copy of the installed interface, of `size` bytes, in its place: under another capsule's
-// name, with other numbers, or in the module only.
+// Replaces the installed interface by a copy of `size` bytes: under another capsule's name, with
+// other numbers, or in the module only.
 enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
 static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();
@@ -137,7 +137,7 @@ static int ForgeInterface(const char *name, int major, int minor, int size, enum
   copy->major = (uint16_t)major;
   copy->minor = (uint16_t)minor;
   copy->size = (uint32_t)size;
-  // Kept: where its last reference goes, it comes back.
+  // Kept: it would come back when its last reference goes.
   Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
   PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
   int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0;

@@ -1,4 +1,4 @@
-// Making extensible types and looking into them, for the tests of core/.
+// Makes extensible types and inspects them, for the tests of core/.
 #ifndef TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
 #define TYPEDCALL_TESTS_CORE_EXTENSIBLE_H_
 
@@ -27,9 +27,9 @@ inline int VisitType(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/// A type with these custom slots and nothing else. Empty, with the exception set, when FromSpec
-/// refuses it. Its instances are seen by the garbage collector, as those of Python classes are:
-/// `__bases__` can be assigned only if base and subclass agree in that.
+/// A type with only these custom slots. Empty, with the exception set, if FromSpec refuses it. The
+/// garbage collector sees its instances, as those of Python classes: `__bases__` can be assigned
+/// only if base and subclass agree in that.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
   static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
@@ -48,7 +48,7 @@ inline Ref Metaclass() {
 /// A new instance of a type without constructor arguments.
 inline Ref New(const Ref &type) { return Ref::Steal(PyObject_CallObject(type.get(), nullptr)); }
 
-/// The flags of the slot that `Find` gives, or -1.
+/// The flags of the slot that `Find` returns, or -1.
 inline long Value(PyObject *object, uintptr_t id, Py_ssize_t expected_pos = 0) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, id, expected_pos);
   return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;

@@ -1,5 +1,5 @@
-// Compiled as users compile, whatever the rest of the build has. What `object` and `function` are,
-// the compiler does not know in any iteration.
+// Compiled with users' options, whatever the rest of the build has. The compiler does not know
+// `object` and `function` in any iteration.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

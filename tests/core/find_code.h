@@ -11,7 +11,7 @@ using Function = void (*)();
 constexpr uintptr_t kCountedId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 1, 0);
 
 /// Each calls a function `count` times: the one at hand; the one in the slot of `object` at its
-/// expected position 0, or `function` when there is none; the same for position 1.
+/// expected position 0, or `function` if there is none; the same for position 1.
 void LoopPointer(long count, PyObject *object, Function function);
 void LoopExpected(long count, PyObject *object, Function function);
 void LoopSecond(long count, PyObject *object, Function function);

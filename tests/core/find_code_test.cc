@@ -1,5 +1,5 @@
-// How many instructions a look-up takes, step by step: unlike nanoseconds, these are the same on a
-// busy machine. The figures are those of bench/slots_callgrind.py.
+// Counts the instructions of a look-up by single-stepping: unlike nanoseconds, these are the same
+// on a busy machine. The figures are those of bench/slots_callgrind.py.
 #include "tests/core/find_code.h"
 
 #include <sys/ptrace.h>
@@ -23,16 +23,16 @@ void Nothing() {}
 
 constexpr int kCannotTrace = 77;
 
-// What a look-up may take beyond the call, at the expected position 0, at another one, and where
-// there is nothing. Clang loads the key to compare it, and has one tail for all ways out.
+// The most that a look-up may take beyond the call, at the expected position 0, at another one, and
+// without a slot. Clang loads the key to compare it, and has one tail for all exits.
 #ifdef __clang__
 constexpr double kFirst = 12, kSecond = 17, kMiss = 8;
 #else
 constexpr double kFirst = 8, kSecond = 18, kMiss = 9;
 #endif
 
-// Instructions from before a call of `loop` to behind it, or -1 where no process can be traced. The
-// child is this process as it is now.
+// Returns the instructions from just before a call of `loop` to just after it, or -1 if no process
+// can be traced. The child is a fork of this process.
 long Steps(Loop loop, long count, PyObject *object) {
   const pid_t child = fork();
   if (child == 0) {
@@ -56,7 +56,7 @@ long Steps(Loop loop, long count, PyObject *object) {
   return has_ended ? steps : -1;
 }
 
-// Of one iteration, call and callee included; below 0 where that cannot be counted.
+// The instructions of one iteration, including call and callee; negative if they cannot be counted.
 double PerIteration(Loop loop, PyObject *object) {
   const long few = Steps(loop, 10, object), many = Steps(loop, 110, object);
   return few < 0 || many < 0 ? -1 : static_cast<double>(many - few) / 100;
@@ -82,7 +82,7 @@ class FindCode : public testing::Test {
 };
 
 TEST_F(FindCode, AtItsExpectedPosition) {
-  // Type; where its members stand (3); key (2); table; function.
+  // Type; its members' position (3); key (2); table; function.
   const double beyond = Beyond(LoopExpected, New(type_));
   RecordProperty("beyond", static_cast<int>(beyond));
   EXPECT_GE(beyond, 5) << "this counts something else";

@@ -1,5 +1,6 @@
-// The consumer's functions on objects of every kind: what has no slots offers none, and nothing
-// crashes, is imported or installed on the way. tests/inheritance has positions and special IDs.
+// The consumer's functions on objects of every kind: an object without slots offers none, and
+// nothing crashes, is imported or installed on the way. Positions and special IDs are in
+// tests/inheritance.
 #include <cstring>
 #include <utility>
 
@@ -91,7 +92,7 @@ T = typing.TypeVar('T')
 class Generic_(typing.Generic[T]): pass
 )";
 
-// First in this program, so before anything has installed the interface.
+// First in this program, before the interface is installed.
 TEST(Find, OrdinaryObjectsOfferNothingAndNothingIsInstalled) {
   Scope scope;
   ASSERT_TRUE(scope.Run(kClasses));
@@ -111,7 +112,7 @@ TEST(Find, OrdinaryObjectsOfferNothingWhenTheInterfaceIsThere) {
   }
 }
 
-// The bytes where the magic would be are zero here, as in a type of ours that is not resolved.
+// The bytes where the magic would be are zero here, as in an unresolved type of ours.
 TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Large", static_cast<int>(PyType_Type.tp_basicsize + 256), 0,
@@ -126,7 +127,7 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
-// Behind most types lies foreign memory, whatever it says: the metaclass's size decides.
+// Foreign memory follows most types, with any content: the metaclass's size decides.
 TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   static PyCustomSlot slot = Slot(Id(1), 11);
   static PyHeapExtensibleTypeObject type = {};
@@ -152,8 +153,8 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ExpectNoSlots(Metaclass().get(), "the metaclass");
 }
 
-// Who is first in its table is found by one key. The rest of the look-up would find it, too, so
-// this asks for the way.
+// The first slot of a table is found by one key. The rest of the look-up would find it, too, so
+// this tests the path.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();
   PyTypeObject *type = Py_TYPE(object.get());
@@ -194,7 +195,7 @@ TEST(First, EveryWayToMakeAType) {
   for (const auto &[name, value] : classes) {
     ExpectFirst(scope.Eval(std::string(name) + "()"), value, true, name);
   }
-  // CPython goes through the members of a class with __slots__ when it looks for garbage.
+  // CPython goes through the members of a class with __slots__ during garbage collection.
   ASSERT_TRUE(
       scope.Run("class Witness: pass\n"
                 "import weakref\n"
@@ -211,7 +212,7 @@ TEST(First, NoSlotsNoKey) {
   }
 }
 
-// A metaclass that adds C fields to ours: the members of its types stand further behind.
+// A metaclass that adds C fields to ours: the members of its types come further back.
 TEST(First, ALargerMetaclass) {
   Ref ours = Metaclass();
   Ref base = MakeType({Slot(Id(1), 11)});
@@ -228,8 +229,9 @@ TEST(First, ALargerMetaclass) {
   ExpectFirst(scope.Eval("C()"), 11, false, "a larger metaclass");
 }
 
-// A foreign metaclass as large as ours, whose types have anything where ours have their key: words
-// of all kinds, the key of an ID that nobody can ask for, and pointers that nobody may follow.
+// A foreign metaclass as large as ours, whose types have arbitrary words in place of our key: all
+// kinds, including the key of an ID that cannot be requested, and pointers that must not be
+// followed.
 TEST(First, AForeignMetaclassOfTheSameSize) {
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Same", static_cast<int>(Metaclass().type()->tp_basicsize), 0,
@@ -257,7 +259,7 @@ TEST(First, AForeignMetaclassOfTheSameSize) {
   memset(data, 0, sizeof(*data));
 }
 
-// Members of a static type stand where its author has put them, even there.
+// Members of a static type are where its author has put them, even there.
 TEST(First, AStaticTypeWithMembersWhereOursEnd) {
   struct Layout {
     PyTypeObject type;

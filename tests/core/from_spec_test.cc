@@ -1,5 +1,5 @@
 // PyExtensibleType_FromSpec: tables as given, refusals, and C types that derive from C types.
-// What Python subclasses inherit is in tests/inheritance.
+// Inheritance by Python subclasses is in tests/inheritance.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
@@ -76,7 +76,7 @@ TEST(FromSpec, NoTableOrANegativeCount) {
   EXPECT_TRUE(type) << TakeError();
 }
 
-// Inherited positions come first, so that consumers' expected positions hold for the child, too.
+// Inherited positions come first, so that consumers' expected positions hold for the subclass, too.
 TEST(FromSpec, ChildKeepsItsBasesPositions) {
   const PyCustomSlot skip = Slot(PyCustomSlot_ID_SKIP, 0);
   Ref base = MakeType({skip, Slot(Id(1), 11), Slot(Id(2), 22)});
@@ -116,7 +116,7 @@ TEST(FromSpec, SeveralBases) {
   EXPECT_EQ(PyCustomSlots_Count(object.get()), 3);
 }
 
-// With a square in the time that it takes, this would not end.
+// In quadratic time this would not end.
 TEST(FromSpec, ManySlots) {
   constexpr uintptr_t kMany = 200000;
   std::vector<PyCustomSlot> slots, others;

@@ -1,4 +1,4 @@
-// References to rows: what they keep, what the garbage collector sees of it, and what publish
+// References to rows: what they keep alive, how the garbage collector sees it, and what publish
 // keeps beside a row.
 #include <utility>
 #include <vector>
@@ -185,7 +185,7 @@ TEST_F(Holding, WhatAnEqualTagBringsIsKept) {
   EXPECT_EQ(Destroyed()[equal], 0);
 }
 
-// Who asks twice gets two references, which keep the same.
+// Two requests give two references, which keep the same object.
 TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   Ref owner = Owner(), other = Owner(), callables[] = {Owner(), Owner()};
   const void *key = Address(), *value = Address(), *other_key = Address(), *found;
@@ -201,7 +201,7 @@ TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   for (int turn = 0; turn < 100; ++turn) tag(callables[0]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
-  // One that keeps something else is another one.
+  // A reference that keeps something else is a separate one.
   for (int turn = 0; turn < 100; ++turn) tag(callables[1]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner + 1);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
@@ -238,8 +238,9 @@ TEST_F(Holding, PublishKeptRefuses) {
   EXPECT_EQ(Py_REFCNT(kept.get()), 1);
 }
 
-// CPython clears all weak references to an object that dies before it runs their callbacks, the
-// newest first: other people's run while the row is in the table and none of its owners is alive.
+// When an object dies, CPython clears all its weak references before it runs their callbacks,
+// newest first: foreign callbacks run while the row is in the table and none of its owners is
+// alive.
 TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   static struct {
     const PyTypedcall_Interface *interface;
@@ -276,7 +277,7 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";
 }
 
-// Letting go of what a row kept runs Python code, which may ask for anything.
+// Releasing what a row kept runs Python code, which may make any call.
 TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   static const PyTypedcall_Interface *interface;
   static std::vector<const void *> keys;
@@ -331,7 +332,7 @@ TEST_F(Holding, TheInterfaceComesBack) {
     EXPECT_EQ(PyTypedcall_Peek(), interface_);
     EXPECT_EQ(PyTypedcall_Import(), interface_) << TakeError();
   }
-  // Something else in its place: then those who have it keep it.
+  // Something else replaces it: then the holders keep it alive.
   const Ref capsule = Ref::Borrow(PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME));
   ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v2"));
   ASSERT_EQ(PyDict_SetItemString(dict, PyTypedcall_CAPSULE_NAME, Py_None), 0);

@@ -51,7 +51,7 @@ TEST(Subinterpreters, LookUpsThere) {
 #if PY_VERSION_HEX >= 0x030C0000
     EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), 11);
 #else
-    // Before 3.12 nobody can tell for sure that a thread's second thread state is attached.
+    // Before 3.12 there is no reliable way to tell that a thread's second thread state is attached.
     EXPECT_EQ(Value(scope.Eval("U()").get(), Id(1)), -1);
 #endif
   }
@@ -75,7 +75,8 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
-// Values of every fate: still there, retracted, owned by what dies before the end, kept.
+// Values with every fate: still there, retracted, owned by an object that dies before the end,
+// kept.
 struct Values {
   long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 
@@ -101,7 +102,7 @@ struct Values {
     Collect();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
-    // Where classes live for ever, modules do.
+    // Builds that never free classes never free modules either.
     EXPECT_EQ(Destroyed()[&retracted_too], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&dead], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&kept], 0);
@@ -123,7 +124,7 @@ TEST(Ends, OfASubinterpreter) {
   values.ExpectDestroyedOnce();
 }
 
-// While kept objects are let go their code runs; what it publishes then would never go.
+// Releasing kept objects runs their code; rows that it published then would never go.
 const PyTypedcall_Interface *ending;
 std::string refusal;
 void PublishWhenFreed(PyObject *self) {
@@ -213,7 +214,7 @@ TEST(Ends, OfTheProcessInterpreterThreeTimes) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Interpreters with a GIL each work at the same time in their own tables.
+// Interpreters with their own GILs work at the same time in their own tables.
 TEST(Subinterpreters, WithTheirOwnGil) {
   ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
   std::atomic<int> done{0};

@@ -1,5 +1,5 @@
-// What keeps what a row keeps: what the garbage collector sees of it, whose it is, and what Python
-// code can do to it.
+// What keeps a row's objects alive: how the garbage collector sees them, who owns them, and what
+// Python code can do to them.
 #include "tests/core/rows.h"
 #include "tests/core/subinterpreter.h"
 
@@ -29,8 +29,8 @@ class Keeping : public Rows {
   }
 };
 
-// Where the row has no object that could have the reference, the collector sees what is kept behind
-// references to the row as soon as the table has let the row go.
+// If no object of the row could hold the reference, the collector sees the kept object through
+// references to the row once the table has dropped the row.
 TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   Ref owner = Owner(), kept = Owner();
   const Ref watched = WeakReference(kept);
@@ -41,7 +41,7 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
-  // As at the end of the interpreter, where the rows go while their owners live.
+  // As at the end of the interpreter, where the rows go before their owners.
   auto *state = static_cast<PyTypedcall_Internal_State *>(interface_->state);
   PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[kDef], key);
   PyTypedcall_Internal_DisownRow(row);
@@ -96,7 +96,7 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_EQ(Counted().rows_removed, 1u);
   EXPECT_EQ(PublishKept(object, second, Owner()), 1);
   EXPECT_EQ(Find(kObject, object.get()), second);
-  // Who tags again has it there again, whatever kept it meanwhile.
+  // Tagging again brings it back, even if something else kept it meanwhile.
   held = Hold(kObject, object.get());
   PyDict_Clear(dict.get());
   EXPECT_EQ(Retract(kObject, object.get()), 1);
@@ -127,8 +127,8 @@ TEST_F(Keeping, AnObjectHasOne) {
   EXPECT_TRUE(Destroyed().empty());
 }
 
-// Without the fixture, whose scope would outlive the interpreter. What cannot be weakly referenced
-// is kept by the table, and goes with its dictionary before the rows.
+// Without the fixture, whose scope would outlive the interpreter. The table keeps objects that
+// cannot be weakly referenced; they go with its dictionary before the rows.
 TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
   Destroyed().clear();
   static const int value = 0;
@@ -186,7 +186,7 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(references(1), 1);
 }
 
-// What has no dictionary, or one that is code's.
+// Has no dictionary, or one that belongs to code.
 TEST_F(Keeping, InTheTable) {
   ASSERT_TRUE(
       scope_.Run("class Slots: __slots__ = ('__weakref__',)\n"
@@ -230,7 +230,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   }
   const void *const key = object.get();
   object.reset();
-  // They have what is kept, which harms nobody, and are tagged themselves without it.
+  // They hold the kept object, which does no harm, and are tagged themselves without it.
   EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Find(kObject, key), nullptr);
   EXPECT_EQ(Py_REFCNT(kept.get()), 2);

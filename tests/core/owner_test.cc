@@ -1,4 +1,4 @@
-// Owners of rows: rows go with the last of them, and what cannot be watched by a weak reference is
+// Owners of rows: rows go with the last of them, and an owner that a weak reference cannot watch is
 // kept alive until its row is retracted.
 #include <array>
 #include <utility>
@@ -44,7 +44,7 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
   constexpr size_t kOwners = 40, kRows = 7;
   std::array<const void *, kRows> keys, values;
   for (size_t i = 0; i < kRows; ++i) keys[i] = Address(), values[i] = Address();
-  for (size_t step : {1u, 3u, 7u, 39u}) {  // none has a factor of 40
+  for (size_t step : {1u, 3u, 7u, 39u}) {  // no other has a factor of 40
     std::array<Ref, kOwners> owners;
     for (Ref &owner : owners) owner = Owner();
     const auto owns = [](size_t owner, size_t row) { return (owner * 5 + row) % 3 != 0; };
@@ -55,7 +55,7 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
         EXPECT_EQ(Publish(kDef, keys[row], owners[owner], values[row]), values[row]) << TakeError();
       }
     }
-    // In the middle, from its owners' lists.
+    // Removed from the middle of its owners' lists.
     EXPECT_EQ(Retract(kDef, keys[3]), 1);
     for (size_t gone = 0, at = 0; gone < kOwners; ++gone, at = (at + step) % kOwners) {
       owners[at].reset();
@@ -111,7 +111,7 @@ TEST_F(Owners, InAGarbageCycle) {
 TEST_F(Owners, AddressesAreUsedAgain) {
   const void *key = Address();
   for (int i = 0; i < 1000; ++i) {
-    Ref owner = Owner();  // at the last one's address, most of the time
+    Ref owner = Owner();  // usually at the last one's address
     const void *value = Address();
     ASSERT_EQ(Publish(kDef, key, owner, value), value) << i;
     ASSERT_EQ(Find(kDef, key), value);
@@ -122,7 +122,7 @@ TEST_F(Owners, AddressesAreUsedAgain) {
   EXPECT_EQ(Counted().rows_added, 1000u);
   EXPECT_EQ(Counted().rows_removed, 1000u);
   EXPECT_EQ(Counted().conflicts, 0u);
-  // The key's cell is used again: no generation is needed for that.
+  // The key's cell is reused: no new generation is needed.
   EXPECT_LE(Counted().generations, 1u);
 }
 
@@ -156,7 +156,7 @@ TEST_F(Owners, KeptObjectIsReallyKept) {
   EXPECT_EQ(Retract(kObject, borrowed), 1);
 }
 
-// A row that nobody takes must not keep the object either.
+// A refused row must not keep the object either.
 TEST_F(Owners, ConflictKeepsNothing) {
   Ref number = Ref::Steal(PyLong_FromLong(55555)), owner = Owner();
   const Py_ssize_t references = Py_REFCNT(number.get());
@@ -172,7 +172,7 @@ TEST_F(Owners, ConflictKeepsNothing) {
   EXPECT_EQ(Py_REFCNT(number.get()), references);
 }
 
-// Its death will not be seen, so it cannot own rows that would have to go with it.
+// Its death cannot be observed, so it cannot own rows that would have to go with it.
 TEST_F(Owners, KeptObjectOwnsNoOtherRow) {
   Ref number = Ref::Steal(PyLong_FromLong(777777));
   const void *key = Address(), *value = Address();
@@ -242,8 +242,8 @@ TEST_F(Owners, DestroyCallsTheCallback) {
   }
 }
 
-// `destroy` is foreign code: it may use the interface, even for the owner that dies. All
-// rows of that owner are out of the table by then.
+// `destroy` is foreign code: it may use the interface, even for the dying owner. All rows of that
+// owner are out of the table by then.
 const PyTypedcall_Interface *reentered;
 const void *other_key, *new_key;
 PyObject *other_owner;
@@ -272,7 +272,7 @@ TEST_F(Owners, DestroyUsesTheInterface) {
   EXPECT_EQ(Destroyed()[second], 1);
 }
 
-// Any allocation can collect garbage, and collecting can publish.
+// Any allocation can trigger garbage collection, and that can publish.
 TEST_F(Owners, CollectionsAtEveryAllocation) {
   ASSERT_TRUE(scope_.Run("threshold = gc.get_threshold()\ngc.set_threshold(1, 1, 1)"));
   for (int i = 0; i < 200; ++i) {

@@ -20,7 +20,7 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   return (PyObject *)PyExtensibleType_Import();
 }
 
-/* The interface's address, as it was when the module was executed. */
+/* The interface's address when the module was executed. */
 static PyObject *Interface(PyObject *module, PyObject *unused) {
   State *state = (State *)PyModule_GetState(module);
   return PyLong_FromVoidPtr((void *)(uintptr_t)state->interface);

@@ -1,5 +1,5 @@
-/* One of two providers that are compiled separately: provider.h says what they do.
- * Its own copy of every static in core/ is the point. */
+/* One of two providers that are compiled separately; provider.h describes them. The point is
+ * that each has its own copy of every static in core/. */
 #define PROVIDER_NAME "provider_a"
 #define PROVIDER_IDEA 1
 

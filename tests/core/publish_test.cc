@@ -103,7 +103,7 @@ TEST_F(Publishing, ADifferentValueIsAConflict) {
   EXPECT_EQ(Find(kDef, key), value);
   EXPECT_EQ(Counted().conflicts, 2u);
   EXPECT_EQ(Counted().rows_added, 1u);
-  // The one who was turned away is no owner.
+  // A refused publisher is not an owner.
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Destroyed()[value], 1);
@@ -117,10 +117,10 @@ TEST_F(Publishing, RetractedValuesAreKeptByTheirOwners) {
   EXPECT_EQ(Retract(kDef, key), 1);
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Retract(kDef, key), 0);
-  // Another value may follow, at once.
+  // Another value may follow at once.
   EXPECT_EQ(Publish(kDef, key, owner, second), second);
   EXPECT_EQ(Find(kDef, key), second);
-  // Someone may still be calling through the retracted one.
+  // A thread may still be calling through the retracted one.
   EXPECT_EQ(Destroyed()[value], 0);
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
@@ -135,7 +135,7 @@ TEST_F(Publishing, WhatWasRetractedComesBack) {
   const void *key = Address(), *value = Address(), *second = Address(), *equal = Address();
   const auto always = [](const void *, const void *) { return 1; };
   for (int i = 0; i < 100; ++i) {
-    // One after the other, and the first one each time.
+    // One at a time, and the first one each time.
     EXPECT_EQ(Publish(kDef, key, owner, value), value);
     EXPECT_EQ(Retract(kDef, key), 1);
     EXPECT_EQ(Publish(kDef, key, other, second), second);
@@ -193,7 +193,7 @@ TEST_F(Publishing, ThousandsOfRows) {
     ASSERT_EQ(Publish(kDef, keys.back(), owner, values.back()), values.back());
   }
   for (size_t i = 0; i < count; ++i) ASSERT_EQ(Find(kDef, keys[i]), values[i]) << i;
-  // 16, 32, ... 32768: each generation is twice its predecessor, not one per row.
+  // 16, 32, ... 32768: each generation is twice the size of its predecessor, not one entry larger.
   EXPECT_GE(Counted().generations, 10u);
   EXPECT_LE(Counted().generations, 16u);
   EXPECT_EQ(Counted().rows_added, uint64_t{count});

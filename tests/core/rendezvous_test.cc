@@ -1,5 +1,5 @@
-// PyTypedcall_Import and Peek: who is first, what else may be under our names, and what becomes
-// of the interface when someone empties sys.modules.
+// PyTypedcall_Import and Peek: who is first, what else may be under our names, and what happens to
+// the interface when sys.modules is emptied.
 #include <cstring>
 #include <optional>
 
@@ -38,7 +38,7 @@ class Rendezvous : public testing::Test {
     EXPECT_EQ(PyTypedcall_Peek(), interface);
   }
 
-  // Puts a capsule with a made-up interface where ours would be.
+  // Puts a capsule with a made-up interface in place of ours.
   void PutCapsule(void *pointer, const char *name = PyTypedcall_CAPSULE_NAME) {
     Ref capsule = Ref::Steal(PyCapsule_New(pointer, name, nullptr));
     scope_->Set("capsule", capsule.get());
@@ -53,7 +53,7 @@ class Rendezvous : public testing::Test {
 
 PyTypeObject *SomeMetaclass(void *) { return &PyType_Type; }
 
-// What someone else installs.
+// Installed by another library.
 struct Newer {
   PyTypedcall_Interface interface;
   void (*added)(void);
@@ -97,7 +97,7 @@ TEST_F(Rendezvous, PeekInstallsNothing) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// SEP 200's first version, or whoever else uses the module for something of their own.
+// SEP 200's first version, or another library that uses the module for something else.
 TEST_F(Rendezvous, AModuleThatIsThereAlreadyIsUsed) {
   ASSERT_TRUE(
       scope_->Run("m = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
@@ -189,7 +189,7 @@ TEST_F(Rendezvous, SquatterAfterwards) {
   ExpectRefused("is a 'int' instead of typedcall's interface");
   ASSERT_TRUE(scope_->Run("m.typedcall_v2 = ours"));
   EXPECT_EQ(PyTypedcall_Import(), interface);
-  // One interpreter, one metaclass: not even a usable interface may follow another one.
+  // One interpreter, one metaclass: not even a usable interface may replace another one.
   static Newer newer = Made(1, 7, sizeof(Newer));
   PutCapsule(&newer);
   ExpectRefused("_extensibletype.typedcall_v2 has been replaced");

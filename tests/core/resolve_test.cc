@@ -1,5 +1,5 @@
-// When a type's slots are settled: types that came past the metaclass's tp_init, look-ups before
-// it, and a second one. tests/inheritance has what Python code sees of that.
+// When a type's slots are settled: types that bypassed the metaclass's tp_init, look-ups before it,
+// and a second one. tests/inheritance covers what Python code sees of that.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
@@ -15,7 +15,7 @@ class Resolution : public testing::Test {
     scope_.Set("find", FindFunction().get());
   }
 
-  // Is the type's magic set? Asks nobody who would set it.
+  // True if the type's magic is set. Calls nothing that would set it.
   static bool IsResolved(const Ref &type) {
     return PyExtensibleType_Internal_DataOf(nullptr, type.type())->shared.magic ==
            PyExtensibleType_MAGIC;
@@ -49,7 +49,8 @@ TEST_F(Resolution, EveryFunctionResolves) {
   }
 }
 
-// Nobody can know the bases while the metaclass still works them out; afterwards everybody does.
+// The bases are unknown while the metaclass still works them out; afterwards every reader knows
+// them.
 TEST_F(Resolution, InsideMro) {
   static PyMethodDef def = {
       "resolve",
@@ -141,7 +142,7 @@ TEST_F(Resolution, ResolveWithoutMemory) {
   EXPECT_EQ(Value(New(type).get(), Id(2)), 22);
 }
 
-#if PY_VERSION_HEX >= 0x030A0000  // with which immutable types came
+#if PY_VERSION_HEX >= 0x030A0000  // the release that added immutable types
 TEST_F(Resolution, MetaclassCannotBeChanged) {
   for (const char *statement :
        {"M.attribute = 1", "M.__init__ = None", "del M.__init__", "M.__bases__ = (type,)"}) {

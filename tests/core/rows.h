@@ -1,4 +1,5 @@
-// Rows of the side table for tests: owners that die on demand, and values that count their ends.
+// Rows of the side table for tests: owners that die on demand, and values that count how often they
+// are destroyed.
 #ifndef TYPEDCALL_TESTS_CORE_ROWS_H_
 #define TYPEDCALL_TESTS_CORE_ROWS_H_
 
@@ -27,15 +28,15 @@ class Rows : public testing::Test {
   }
   void SetUp() override { ASSERT_NE(interface_, nullptr) << TakeError(); }
 
-  /// An address that is nobody else's, as a key or as a value.
+  /// A unique address, for use as a key or as a value.
   const void *Address() {
     addresses_.push_back(0);
     return &addresses_.back();
   }
-  /// A new object that can be weakly referenced.
+  /// A new object that supports weak references.
   Ref Owner() { return scope_.Eval("Owner()"); }
 
-  /// What is there afterwards, or null with an exception.
+  /// Returns the row's value afterwards, or null with an exception.
   const void *Publish(int space, const void *key, const Ref &owner, const void *value,
                       void (*destroy)(const void *) = Destroy) {
     const int result = interface_->publish(interface_->state, space, key, owner.get(), value,
@@ -48,7 +49,7 @@ class Rows : public testing::Test {
   int Retract(int space, const void *key) {
     return interface_->retract(interface_->state, space, key);
   }
-  /// What was counted since the test began.
+  /// The counts since the test began.
   PyTypedcall_Counters Counted() {
     PyTypedcall_Counters now;
     interface_->counters(interface_->state, &now, sizeof(now));

@@ -1,5 +1,5 @@
 // The side table's own functions without an interpreter, so that ThreadSanitizer can watch readers
-// and a writer. libpython is linked for its raw allocator only; nothing initialises it.
+// and a writer. libpython is linked only for its raw allocator, and never initialised.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -18,7 +18,7 @@ class SideTable : public testing::Test {
  protected:
   ~SideTable() override { PyTypedcall_Internal_TableFree(&table_); }
 
-  // 1 when that took a new generation.
+  // Returns 1 if that took a new generation.
   int Insert(const void *key, const void *value) {
     auto row = std::make_unique<Row>();
     row->key = key;
@@ -125,7 +125,7 @@ TEST_F(SideTable, ARetractedRowComesBack) {
     EXPECT_EQ(Find(&key), nullptr);
   }
   for (int i = 0; i < 100; ++i) {
-    Insert(&i, &i);  // the next generations have the retracted ones, too
+    Insert(&i, &i);  // later generations have the retracted ones, too
     const int wanted = 1 + i % 2;
     EXPECT_EQ(revive(&other), nullptr);
     Row *const row = revive(&wanted);

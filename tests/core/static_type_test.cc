@@ -1,5 +1,5 @@
-// Static extensible types: their struct ends with the data that readers know, so nothing may look
-// for more behind it, neither on them nor when their subclasses inherit.
+// Static extensible types: their struct ends with the data that readers know, so readers must not
+// look for more after it, neither on them nor when their subclasses inherit.
 #include "core/extensible_type.h"
 
 #include <cstdlib>
@@ -16,8 +16,8 @@ constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVAT
 int first, second;
 PyCustomSlot slots[] = {{kFirst, {&first}}, {kSecond, {&second}}};
 
-/// A static type that did not come by PyExtensibleType_Ready: only the struct. For the length of
-/// the process, as static types are; made on the heap so that ASan sees a read behind it.
+/// A static type that bypassed PyExtensibleType_Ready: only the struct. Never freed, like static
+/// types; on the heap so that ASan detects a read beyond it.
 PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic) {
   auto *made = static_cast<PyHeapExtensibleTypeObject *>(
       std::aligned_alloc(alignof(PyHeapExtensibleTypeObject), sizeof(PyHeapExtensibleTypeObject)));

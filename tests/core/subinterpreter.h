@@ -1,5 +1,5 @@
-// Subinterpreters for the length of a scope, so that a test finds an interpreter where nobody has
-// imported anything of ours.
+// Subinterpreters with the lifetime of a scope, for tests that need an interpreter in which nothing
+// of ours has been imported.
 #ifndef TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 #define TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 
@@ -14,7 +14,7 @@ class Subinterpreter {
   Subinterpreter(const Subinterpreter &) = delete;
   Subinterpreter &operator=(const Subinterpreter &) = delete;
 
-  /// Is it there, and the calling thread in it?
+  /// True if it exists and the calling thread is in it.
   bool Entered() const { return inner_ != nullptr; }
   void Leave() { PyThreadState_Swap(outer_); }
   void Enter() { PyThreadState_Swap(inner_); }
@@ -31,7 +31,7 @@ class Subinterpreter {
 };
 
 #if PY_VERSION_HEX >= 0x030C0000
-/// One with a GIL of its own for a thread that has no thread state.
+/// One with a GIL of its own, for a thread that has no thread state.
 class OwnGilInterpreter {
  public:
   OwnGilInterpreter() {
@@ -47,7 +47,7 @@ class OwnGilInterpreter {
   OwnGilInterpreter &operator=(const OwnGilInterpreter &) = delete;
 
   bool Entered() const { return state_ != nullptr; }
-  /// Why not.
+  /// Says why not.
   const char *Error() const { return status_.err_msg; }
 
  private:

@@ -1,6 +1,6 @@
-// Functions of made-up signatures: signature number n is drawn from the list of types by a
-// generator that the compiler runs. Each hands its arguments, as they came, to one function that
-// knows them by their codes, and returns what that says.
+// Functions with generated signatures: signature number n is drawn from the list of types at
+// compile time. Each passes its arguments, unchanged, to one function that knows them by their
+// codes, and returns its answer.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 #define TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 
@@ -17,7 +17,7 @@ namespace exactness {
 /// How a function reports errors.
 enum class Kind { none, by_value, by_status };
 
-/// Signature number n, for those who look at it at run time.
+/// Signature number n, at run time.
 struct Facts {
   std::uint64_t n;
   Kind kind;
@@ -25,21 +25,21 @@ struct Facts {
   const char *text;          ///< what consumers see
 };
 
-/// A long double is not all that Python passes, so its entries say DIFFERS.
+/// Python cannot pass every long double, so entries with one are marked DIFFERS.
 inline constexpr typedcall::capabilities kCapabilities =
     typedcall::checks_errors | typedcall::accepts_differences | PyNativeCallable_RETURNS_STATUS;
 
-/// What a call has come to.
+/// The outcome of a call.
 struct Outcome {
   Value result;
   bool raised = false;
 };
 
-/// What every function does: mixes the bits of its arguments into a result, or, one time in eight,
-/// if it can, into a ValueError. An object is a new reference.
+/// The body of every function: mixes the bits of its arguments into a result, or, one time in
+/// eight, if it can, into a ValueError. An object is a new reference.
 Outcome Compute(const Facts &facts, const Value *arguments);
 
-/// The scalars that travel in registers, and behind them everything else.
+/// The scalars that travel in registers come first, then everything else.
 using Types =
     std::tuple<bool, signed char, unsigned char, short, unsigned short, int, unsigned, long,
                unsigned long, long long, unsigned long long, float, double, void *, double *,
@@ -49,7 +49,7 @@ using Types =
 inline constexpr std::size_t kTypes = std::tuple_size_v<Types>, kScalars = kTypes - 4;
 
 /// Every type in turn is a result, and `void`. Arguments are scalars only two times in three, so
-/// that the ways without libffi get long signatures, too; else the first is each type in turn.
+/// that the ways without libffi get long signatures, too; otherwise the first is each type in turn.
 constexpr std::size_t DrawnType(std::uint64_t n, std::uint64_t i) {
   if (n % 3 == 0 && i == 0) return kTypes - 1 - n / 3 % kTypes;
   return Scramble(n * 131 + i + 1) % (n % 3 == 0 ? kTypes : kScalars);
@@ -105,7 +105,7 @@ struct Function {
     if constexpr (!std::is_void_v<R>) return outcome.result.As<R>();
   }
 
-  /// By typedcall::function; false with an exception when it is not found.
+  /// By typedcall::function; false with an exception if it is not found.
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
     return call_direct(callable, arguments, outcome, std::index_sequence_for<A...>());
   }

@@ -18,7 +18,7 @@ const char *const kTexts[] = {"", "a", "\xc3\xa9t\xc3\xa9 \xf0\x9f\x90\x8d", "no
 
 constexpr std::size_t kObjects = 6;
 PyObject *Object(std::size_t i) {
-  // Never let go: the interpreter's end is the program's.
+  // Never freed: the interpreter ends with the program.
   static PyObject *const list = PyList_New(0);
   static PyObject *const big = PyLong_FromString("1000000000000000000000000000000", nullptr, 10);
   static PyObject *const text = PyUnicode_FromString("text");
@@ -26,7 +26,7 @@ PyObject *Object(std::size_t i) {
   return objects[i];
 }
 
-/// Bytes that hold the number: of x87's long double ten.
+/// The bytes that hold the number: ten for x87's long double.
 constexpr std::size_t kLongDouble = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 template <class T>
@@ -59,7 +59,7 @@ T Integer(std::uint64_t bits, std::uint64_t choice) {
   return static_cast<T>(bits >> (choice % 3 == 0 ? 40 : 0));
 }
 
-/// With these bits set in the word that its bytes begin with.
+/// With these bits set in the first word of its bytes.
 template <class T, class Word>
 T WithBits(T value, Word bits) {
   Word word;
@@ -80,7 +80,7 @@ T Real(std::uint64_t bits, Range range) {
       return static_cast<T>(drawn);
     }
     if (choice < kEdges) return Edge<T>(choice);
-    // A NaN with a payload one time in twelve, else any mantissa.
+    // A NaN with a payload one time in twelve, otherwise any mantissa.
     if (choice % 12 == 0) {
       return WithBits<T, std::uint64_t>(std::numeric_limits<T>::quiet_NaN(), bits & 0xffffffff);
     }
@@ -98,7 +98,7 @@ T Real(std::uint64_t bits, Range range) {
   }
 }
 
-/// Bytes of a value that count; parts of a complex number have padding of their own.
+/// The significant bytes of a value; parts of a complex number have padding of their own.
 struct Parts {
   std::size_t count, size, apart;
 };

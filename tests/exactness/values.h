@@ -1,5 +1,5 @@
-// Values of every type code, at run time: drawn from random bits with edges among them, compared
-// bit by bit, put into Python objects and taken out again.
+// Values of every type code, at run time: drawn from random bits including edge cases, compared bit
+// by bit, put into Python objects and taken out again.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 #define TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 
@@ -22,7 +22,7 @@ constexpr std::uint64_t Scramble(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
-/// Any C value, padding cleared.
+/// Any C value, with its padding cleared.
 struct alignas(16) Value {
   unsigned char bytes[32] = {};
 
@@ -40,36 +40,36 @@ struct alignas(16) Value {
   }
 };
 
-/// What a box keeps, and what it does not: a `g` and the parts of a `Zg` are doubles in Python, so
-/// digits beyond those are lost, and a signalling NaN of a type other than double becomes a quiet
-/// one with the same payload where it is converted.
+/// What boxing preserves: a `g` and the parts of a `Zg` are doubles in Python, so digits beyond
+/// those are lost, and a signalling NaN of a type other than double becomes a quiet one with the
+/// same payload when it is converted.
 enum class Range { boxable, any };
 
-/// The value of that type that these bits make: any one, an edge one time in four. A string and an
-/// object are never NULL, a pointer may be.
+/// The value of that type that these bits make: any one, or an edge case one time in four. A string
+/// or an object is never NULL; a pointer may be.
 Value Draw(PyNativeType type, std::uint64_t bits, Range range);
 
-/// All bits of a value, as one word: of a string its text, of a pointer the address and what is
-/// there, of an object the address, of everything else the bytes, but for padding.
+/// All bits of a value, as one word: a string's text, a pointer's address and target, an object's
+/// address, and for everything else the bytes without padding.
 std::uint64_t Hash(PyNativeType type, const Value &value);
 
-/// Are all bits the same, NaNs' payloads included? Of strings, the text.
+/// True if all bits are the same, including NaN payloads. Strings are compared by text.
 bool AreSame(PyNativeType type, const Value &a, const Value &b);
 std::string Show(PyNativeType type, const Value &value);
 
-/// As an invoker gets it; `value` lasts until the call is over.
+/// As an argument of an invoker; `value` must live until the call returns.
 typedcall::native_value AsArgument(PyNativeType type, const Value &value);
-/// An invoker's result; `wide` is where it put one that does not fit.
+/// The result of an invoker; `wide` is where it stored one that does not fit.
 Value FromResult(PyNativeType type, typedcall::native_value result, const Value &wide);
 
-/// A new reference: a buffer of items for a pointer where there is one, else a capsule; a number, a
-/// str, the object itself. NULL with an exception.
+/// Returns a new reference: for a pointer a buffer of items if there is one, otherwise a capsule; a
+/// number, a str, or the object itself. NULL with an exception.
 PyObject *Box(PyNativeType type, const Value &value);
-/// Back again. Takes the reference; a string and an object live on in `*keep`. False when the
-/// object is not of the very type that a function with that result gives.
+/// The reverse. Steals the reference; a string and an object live on in `*keep`. Returns false if
+/// the object does not have exactly the type that a function with that result returns.
 bool Unbox(PyNativeType type, PyObject *object, Value *value, PyObject **keep);
 
-/// The object among those that are drawn whose references nobody else counts.
+/// The object among the drawn ones whose references only the test counts.
 PyObject *CountedObject();
 
 }  // namespace exactness

@@ -2,7 +2,7 @@
 // exception: by the Python callable, by typedcall::function, by trampoline, register image and
 // libffi. For generated signatures of every type code.
 #include "tests/exactness/generated.h"
-// generated.h comes first, because of Python.h.
+// generated.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace exactness {
 namespace {
 
-// What the latest call of any function has seen and what it may return.
+// What the last call of any function received and what it may return.
 std::uint64_t latest_mixed = 0;
 std::uint64_t calls = 0;
 Range results_drawn_from = Range::any;
@@ -55,7 +55,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-// Which signatures: each test program has sixty of its own.
+// Selects signatures: each test program has sixty of its own.
 constexpr std::uint64_t kFirst = FIRST_SIGNATURE;
 constexpr std::size_t kSignatures = 60;
 constexpr std::uint64_t kTurns = 200;
@@ -71,7 +71,7 @@ auto &Methods(std::index_sequence<i...>) {
 /// A module with all of them.
 Ref NewModule() { return typedcall_test::ModuleOf(Methods(Indices())); }
 
-/// One function and all that is known of it.
+/// One function and everything known about it.
 struct Subject {
   const char *name;
   const Facts *facts;
@@ -116,7 +116,7 @@ class Checker {
     EXPECT_EQ(Py_REFCNT(CountedObject()), references);
   }
 
-  /// The ways there are for this signature.
+  /// The ways that exist for this signature.
   std::vector<way> ways() const {
     std::vector<way> all;
     for (const invoker &invoke : invokers_) all.push_back(invoke.how());
@@ -177,7 +177,7 @@ class Checker {
     for (int i = 0; i < facts_.python.nargs; ++i) {
       values.push_back(AsArgument(facts_.python.args[i], arguments_[static_cast<std::size_t>(i)]));
     }
-    values.push_back(native_value::at(&outcome.result));  // where there is no place, nobody looks
+    values.push_back(native_value::at(&outcome.result));  // without a place, it is not used
     const native_value got = invoke(values.data(), &wide);
     outcome.raised = invoke.raised(got);
     if (is_status()) {
@@ -253,7 +253,7 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
     EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
     EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
-  // All but 'n' and 'N', which are other names of 'l' and 'L', are drawn, and five pointers.
+  // All except 'n' and 'N', which are aliases of 'l' and 'L', are drawn, and five pointers.
   std::set<std::string> all{"&d", "&h", "&g", "&Zd"};
   for (int code = 1; code < PyNativeType_COUNT; ++code) all.insert(PyNativeCode_Letters(code));
   all.erase("n");

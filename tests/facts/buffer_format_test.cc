@@ -1,7 +1,7 @@
-// Formats of buffers, among them such as no exporter of the standard library makes.
+// Formats of buffers, including some that no exporter of the standard library makes.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include "gtest/gtest.h"
 
 namespace {

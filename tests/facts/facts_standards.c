@@ -1,5 +1,5 @@
-// Compiles the two headers of facts under every C standard we promise, and uses all they declare.
-// main returns the number of the first check that failed.
+// Compiles the two headers of facts under every C standard we support, and uses all their
+// declarations. main returns the number of the first check that failed.
 
 #include "typedcall/entry_view.h"
 #include "typedcall/overload_choice.h"

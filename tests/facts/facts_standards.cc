@@ -1,5 +1,6 @@
-// Compiles the two headers of facts under every C++ standard we promise, and uses all they declare.
-// From C++14 the checks are static_asserts; main repeats them at run time for C++11.
+// Compiles the two headers of facts under every C++ standard we support, and uses all their
+// declarations. From C++14 on the checks are static_asserts; main repeats them at run time for
+// C++11.
 
 #include "typedcall/entry_view.h"
 #include "typedcall/overload_choice.h"

@@ -1,7 +1,7 @@
-// The table of ranks holds for what the generated wrappers say of objects: all kinds of values that
-// Python has, for all types but pointers, which are tried.
+// Checks the table of ranks against the generated wrappers: all kinds of values that Python has,
+// for all types except pointers, which are tried.
 #include "typedcall/provider.h"
-// provider.h comes first, because of Python.h.
+// provider.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +18,7 @@ using typedcall::conversion_rank;
 using typedcall_test::Ref;
 using typedcall_test::Scope;
 
-/// Objects of each kind. Others of Python's have none of a C float or a part of a complex one.
+/// Objects of each kind. Python itself has no objects for a C float or a part of a complex number.
 struct Example {
   PyNativeGiven kind;
   const char *expression;
@@ -68,7 +68,7 @@ PyNativeRank RankOf(conversion_rank rank) {
   return PyNativeRank_NONE;
 }
 
-/// The wrappers' rank and the table's, of all pairs of an example and a type.
+/// The wrappers' rank and the table's, for all pairs of an example and a type.
 template <class Compare>
 void ForEachPair(const Compare &compare) {
   Scope scope;
@@ -77,7 +77,7 @@ void ForEachPair(const Compare &compare) {
     const Ref object = scope.Eval(each.expression);
     ASSERT_TRUE(object);
     const PyNativeGiven kind = typedcall::internal::kind_of(object.get());
-    // `__complex__` is looked up only where it counts.
+    // `__complex__` is looked up only if it matters.
     EXPECT_EQ(kind, each.kind == PyNativeGiven_HAS_COMPLEX ? PyNativeGiven_OTHER : each.kind);
     const auto rank = [&](PyNativeType type) {
       return PyNativeChoice_Rank(PyNativeChoice_Row(type), each.kind);

@@ -1,7 +1,7 @@
 // An entry as Python sees it, by signature and flags: a table by hand, and for all flags the rules
 // of docs/ABI.md, section 3.
 #include "typedcall/entry_view.h"
-// entry_view.h comes first, because of Python.h.
+// entry_view.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -45,7 +45,7 @@ constexpr Case kCases[] = {
     {"i->i", kMayRaise | kNeedsThread | kDiffers, 1, false, "i", PyNativeVerdict_ASK,
      PyNativeHold_THREAD},
     {"i->i", kDiffers, 1, false, "i", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
-    // With a place, and without one: of another type, const, a buffer, or no argument at all.
+    // With a place, and without one: another type, const, a buffer, or no argument at all.
     {"d&?->i", kStatus | kNeedsThread, 1, true, "?", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
     {"&d->i", kStatus | kNeedsThread | kMayRaise, 0, true, "d", PyNativeVerdict_STATUS,
      PyNativeHold_THREAD},
@@ -58,7 +58,7 @@ constexpr Case kCases[] = {
      PyNativeHold_NOTHING},
     {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeVerdict_FALLS_BACK, PyNativeHold_THREAD},
     {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeVerdict_FALLS_BACK, PyNativeHold_NO_GIL},
-    // Nobody can use these: flags without a meaning, and flags that contradict each other.
+    // Unusable entries: flags without a meaning, and flags that contradict each other.
     {"d->d", 0x200, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", 0x01000000, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", kMayRaise, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
@@ -98,7 +98,7 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // Nothing is to be seen: it is always a result, or never surely one.
+    // Nothing to check: the value is always a result, or never certain to be one.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},

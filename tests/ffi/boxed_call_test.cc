@@ -1,5 +1,5 @@
 // typedcall::boxed_call: values through Python callables and back, conversions that fail, object
-// results, bound methods, references; and which arguments go by name where C has them in order.
+// results, bound methods, references; and which arguments are passed by name.
 
 #include "typedcall/boxed_call.h"
 
@@ -42,7 +42,7 @@ class BoxedCall : public testing::Test {
       ExpectIdentity<T>(value);
     }
   }
-  // The exception when the result of `expression` is wanted as a T.
+  // The exception raised when the result of `expression` is requested as a T.
   template <class T>
   std::string Failure(const char *expression) {
     T result{};

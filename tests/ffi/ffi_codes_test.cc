@@ -20,7 +20,7 @@ const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
 #undef LETTERS
 constexpr int kCodes = sizeof(kLetters) / sizeof(*kLetters);
 
-// What the callees were given, byte by byte: values are compared as they are, nan included.
+// The callees' arguments, byte by byte: values are compared exactly, nan included.
 std::vector<unsigned char> seen;
 
 template <class T>
@@ -29,7 +29,7 @@ void see(T value) {
   seen.insert(seen.end(), bytes, bytes + sizeof(value));
 }
 
-// A long double has bytes that mean nothing.
+// A long double has padding bytes.
 template <>
 void see(long double value) {
   see(static_cast<double>(value));
@@ -103,7 +103,7 @@ void check_value(const std::string &letters, T value) {
   ASSERT_TRUE(as_result && as_argument && mixed) << letters;
   const std::vector<unsigned char> expected = bytes_of(value);
 
-  // Room behind the result shows whether more than its size is written.
+  // Spare bytes after the result reveal a write beyond its size.
   struct {
     T value;
     unsigned char behind[32];
@@ -186,7 +186,7 @@ TEST(Codes, PointersToEveryCode) {
 // The list above is the whole grammar: a new code fails here until it has its check.
 TEST(Codes, AreAllChecked) { EXPECT_EQ(kCodes, 22); }
 
-// A callee may leave anything in the upper bits of a narrow result; here it does.
+// A callee may leave anything in the upper bits of a narrow result, and this one does.
 TEST(NarrowResults, UpperBitsAreRubbish) {
   std::uint64_t (*const rubbish)() = [] { return std::uint64_t{0xDEADBEEFDEADFFFF}; };
   const auto call = [&](const char *signature, auto result) {

@@ -44,7 +44,7 @@ T random_value() {
   }
 }
 
-// The arguments of the last call, and what the next one returns.
+// The arguments of the last call, and the next result.
 template <class... A>
 std::tuple<A...> received;
 template <class R>

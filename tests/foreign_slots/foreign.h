@@ -1,10 +1,10 @@
-// What the tests of foreign slots share: registering, taking away, looking.
-// Used by tests/foreign_slots/*_test.cc.
+// Shared by the tests of foreign slots: registering, removing, looking up. Used by
+// tests/foreign_slots/*_test.cc.
 #ifndef TYPEDCALL_TESTS_FOREIGN_SLOTS_FOREIGN_H_
 #define TYPEDCALL_TESTS_FOREIGN_SLOTS_FOREIGN_H_
 
 #include "core/foreign_slots.h"
-// foreign_slots.h comes first, because of Python.h.
+// foreign_slots.h comes first because it includes Python.h.
 #include <string>
 #include <vector>
 
@@ -30,7 +30,7 @@ class Foreign : public testing::Test {
   int Unregister(const Ref &type, unsigned idea) {
     return PyForeignSlots_Unregister(interface_, type.type(), Id(idea));
   }
-  /// The flags of the slot that FindAny gives for the value of an expression, or -1.
+  /// The flags of the slot that FindAny returns for the value of an expression, or -1.
   long Any(const char *expression, unsigned idea, Py_ssize_t position = 0) {
     Ref object = scope_.Eval(expression);
     return object ? AnyOf(object.get(), idea, position) : -2;
@@ -39,7 +39,7 @@ class Foreign : public testing::Test {
     const PyCustomSlot *slot = PyCustomSlots_FindAny(interface_, object, Id(idea), position);
     return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;
   }
-  /// A new class statement, and the class.
+  /// Runs a class statement and returns the new class.
   Ref Class(const std::string &statement, const char *name = "X") {
     scope_.Run(statement);
     return scope_.Eval(name);

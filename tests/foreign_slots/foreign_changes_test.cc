@@ -1,7 +1,7 @@
 // Foreign slots that change while others look or register: threads, readers without the GIL, and
-// what comes between two steps of a writer.
+// changes between two steps of a writer.
 #include "tests/foreign_slots/foreign.h"
-// foreign.h comes first, because of Python.h.
+// foreign.h comes first because it includes Python.h.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -59,7 +59,7 @@ TEST_F(Foreign, ReadersNeverMissWhatStays) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Old tables stay, because someone may be reading them: so there are few of them.
+// Old tables stay, because a thread may be reading them: so there must be few.
 TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   constexpr unsigned kCount = 1000;
   Ref base = Class("class X: pass"), derived = Class("class Y(X): pass", "Y"),
@@ -78,7 +78,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_EQ(PyCustomSlots_FindAny(interface_, object.get(), 0, 0), nullptr);
   EXPECT_EQ(first->id, Id(1));
   EXPECT_EQ(first->data.flags, 10u);
-  // What the class brings itself comes first, wherever there is room.
+  // A class's own slots come first, wherever there is room.
   ASSERT_EQ(Register(derived, {S(5, 55)}), 0) << TakeError();
   EXPECT_EQ(AnyOf(object.get(), 5), 55);
   EXPECT_EQ(AnyOf(object.get(), 6), 60);
@@ -91,7 +91,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
 }
 
 // Another thread registers a slot between the copy of a table and its exchange: it must not find a
-// free place in what has been copied.
+// free place in the copied table.
 const PyTypedcall_Interface *really;
 std::function<void()> before_exchange;
 int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,
@@ -133,8 +133,8 @@ const void *Find(void *state, int space, const void *key) {
   return really->find(state, space, key);
 }
 
-// What another thread takes away between any two steps of the one that adds it is gone: what is
-// found is what is registered.
+// A slot that another thread removes between any two steps of the one that adds it is gone: exactly
+// the registered slots are found.
 TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   really = interface_;
   PyTypedcall_Interface watched = *interface_;
@@ -158,7 +158,7 @@ TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   }
 }
 
-// What several threads register at once is all there, without the GIL too.
+// Slots that several threads register at once are all there, without the GIL too.
 TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
   constexpr unsigned kThreads = 4, kEach = 100;
   Ref base = Class("class X: pass"), object = Class("y = type('Y', (X,), {})()", "y");

@@ -1,6 +1,6 @@
 // Slots of types that cannot have our metaclass: who finds them, who inherits them, when they go.
 #include "tests/foreign_slots/foreign.h"
-// foreign.h comes first, because of Python.h.
+// foreign.h comes first because it includes Python.h.
 #include <thread>
 
 #include "tests/core/subinterpreter.h"
@@ -64,7 +64,7 @@ TEST_F(Foreign, TheFirstInTheMroWins) {
   EXPECT_EQ(Any("Other()", 1), 11);
 }
 
-// With a square in the time that it takes, this would not end.
+// In quadratic time this would not end.
 TEST_F(Foreign, ManySlots) {
   constexpr uintptr_t kMany = 200000;
   Slots slots, others;
@@ -154,7 +154,7 @@ TEST_F(Foreign, UnregisteringKeepsTheOthersPositions) {
 }
 
 TEST_F(Foreign, AMetaclassWithFieldsOfItsOwn) {
-  // As nanobind's types have it: no room for our data, and no combining.
+  // Like nanobind's types: no room for our data, and no combining.
   static PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Fields", static_cast<int>(PyType_Type.tp_basicsize + 64), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
@@ -303,7 +303,7 @@ TEST_F(Foreign, ExchangeRefuses) {
 
 // Without the fixture, whose scope would outlive the interpreter.
 TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
-  // Else the interpreter keeps them until its end.
+  // Otherwise the interpreter keeps them until its end.
   const bool can_die = typedcall_test::ClassesCanDie();
   static int destroyed;
   destroyed = 0;

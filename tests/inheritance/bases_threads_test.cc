@@ -1,6 +1,6 @@
 // Threads look slots up while another one assigns `__bases__` again and again, makes classes and
-// drops them: with the GIL, without it, and never having had it. Nobody may crash, and what is
-// found is right for the object or nothing.
+// drops them: with the GIL, without it, and never having had it. No thread may crash, and every
+// slot found is right for the object.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -12,20 +12,20 @@
 namespace typedcall_test {
 namespace {
 
-// How many times as much as in the gate, by TYPEDCALL_TOGGLE_TIMES.
+// The work as a multiple of the usual amount: TYPEDCALL_TOGGLE_TIMES.
 long Times() {
   const char *times = std::getenv("TYPEDCALL_TOGGLE_TIMES");
   return times != nullptr ? std::atol(times) : 1;
 }
 
-// Without the GIL the world is stopped for each turn, and who looks keeps the processors busy.
+// Without the GIL each turn stops the world, and readers keep the processors busy.
 #ifdef Py_GIL_DISABLED
 constexpr long kTurns = 30, kRounds = 10;
 #else
 constexpr long kTurns = 150, kRounds = 50;
 #endif
 
-// What a look-up of slots 1, 2 and 3 may give on an object, whoever asks.
+// The possible results of looking up slots 1, 2 and 3 on an object.
 struct Watched {
   PyObject *object;
   long values[3];
@@ -73,7 +73,7 @@ class BasesWhileReading : public testing::Test {
       } else if (attached) {
         wrong_ += !is_base && !is_other;
       } else {
-        // Someone may resolve it between two of the three look-ups.
+        // Another thread may resolve it between two of the three look-ups.
         for (int i = 0; i < 3; ++i) {
           wrong_ += found[i] != -1 && found[i] != 11 * (i + 1) && found[i] != 111 * (i + 1);
         }
@@ -82,13 +82,13 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // Until `stop`: look without a thread state, or with the GIL taken again once a turn.
+  // Until `stop`: looks without a thread state, or with the GIL taken again once a turn.
   void ReadDetached() {
     for (; !stop_; std::this_thread::yield()) Look(false);
   }
   void ReadAttached() {
     for (long seen = -1; !stop_; std::this_thread::yield()) {
-      if (turns_ == seen) continue;  // or nobody else would get the GIL
+      if (turns_ == seen) continue;  // or no other thread would get the GIL
       const PyGILState_STATE state = PyGILState_Ensure();
       seen = turns_;
       Look(true);
@@ -122,7 +122,7 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadAttached(); });
-  // Until all have done enough beside each other.
+  // Until all have done enough at the same time.
   bool failed = false;
   for (; !failed && (turns_ < kTurns * Times() || looks_ < 100000 * Times() ||
                      attached_rounds_ < kRounds * Times());
@@ -138,7 +138,7 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   for (std::thread &reader : readers) reader.join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(wrong_, 0);
-  Look(true);  // and resolved they all stay
+  Look(true);  // once resolved, they all stay so
   EXPECT_EQ(wrong_, 0);
 }
 

@@ -1,8 +1,8 @@
-/* Another extension that makes subclasses of whatever it is given, in the ways that C code has.
- * It is written against Python.h alone and knows nothing of this project. */
+/* Another extension that makes subclasses of any class it is given, in the ways that C code has.
+ * It is written against Python.h alone and knows nothing about this project. */
 #include <Python.h>
 
-/* by_type_call(bases, namespace): as Cython and most C code do it, through `type` itself. */
+/* by_type_call(bases, namespace): through `type` itself, as Cython and most C code do. */
 static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;

@@ -1,5 +1,5 @@
-// What an extensible class costs above a plain one, counted at CPython's allocators, and that ten
-// thousand classes which are made, subclassed and dropped leave no slot table and nothing else.
+// The memory of an extensible class above that of a plain one, counted at CPython's allocators; and
+// ten thousand classes that are made, subclassed and dropped leave no slot table and nothing else.
 #include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
@@ -7,7 +7,7 @@
 namespace typedcall_test {
 namespace {
 
-constexpr std::size_t kPerClass = 48;  // what issue 3 allows a class above a plain one
+constexpr std::size_t kPerClass = 48;  // the limit of issue 3 for a class above a plain one
 
 class TypesMemory : public testing::Test {
  protected:
@@ -21,7 +21,7 @@ class TypesMemory : public testing::Test {
         "  for _ in range(times): classes.append(type('C', (base,), dict(space, **more)))\n");
   }
 
-  // A plain type that is like the one that MakeType makes in all else.
+  // A plain type that otherwise equals the one that MakeType makes.
   static PyType_Spec *PlainSpec() {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
                                   {0, nullptr}};
@@ -30,7 +30,7 @@ class TypesMemory : public testing::Test {
     return &spec;
   }
 
-  // What 64 classes that `call` makes take, each on average; rounded down.
+  // The memory of one class that `call` makes, averaged over 64 and rounded down.
   struct Cost {
     std::size_t mem_blocks, mem_bytes, bytes;
   };
@@ -71,7 +71,7 @@ TEST_F(TypesMemory, ClassWithSeveralBasesThatAddsNothing) {
   EXPECT_EQ(CostOf("AB").mem_blocks, CostOf("PB").mem_blocks);
 }
 
-// The class's own table is on top: one block.
+// The class's own table is extra: one block.
 TEST_F(TypesMemory, ClassWithItsOwnTable) {
   scope_.Set("B", MakeType({Slot(Id(3), 33)}).get());
   ASSERT_TRUE(

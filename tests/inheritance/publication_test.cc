@@ -1,6 +1,6 @@
 // How a type's slots become visible to threads without the GIL, on made-up type objects and without
-// an interpreter, so that ThreadSanitizer can watch. libpython is linked for what the look-up asks
-// it on an unresolved type (is this thread attached?); nothing initialises it.
+// an interpreter, so that ThreadSanitizer can watch. libpython is linked only because the look-up
+// checks on an unresolved type whether this thread is attached; it is never initialised.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -18,8 +18,8 @@ constexpr Py_ssize_t kExtensibleSize =
 constexpr Py_ssize_t kHeapSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object with the metaclass's data behind it, and one instance. Nothing has made it from the
-// magic alone: its key is there when there is room for one.
+// A type object followed by the metaclass's data, and one instance. Only its magic is set: its key
+// is there if there is room for one.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
       : bytes(new char[kHeapSize + 16]()) {
@@ -41,7 +41,7 @@ struct MadeUpType {
                                                     PyExtensibleType_DATA_OFFSET);
   }
   std::uint64_t *key() { return &reinterpret_cast<PyExtensibleHeapTypeData *>(data())->key; }
-  // What `resolve` ends with: plain writes, then key and magic with release order.
+  // The end of `resolve`: plain writes, then key and magic with release order.
   void Publish(std::uintptr_t value) {
     table.reset(new PyCustomSlot[2]);
     table[0].id = kFirst;
@@ -101,12 +101,12 @@ TEST(Publication, ASmallMetaclassIsNotReadBehind) {
   EXPECT_EQ(Find(exact, kFirst, 0), 10u);
 }
 
-// The key alone is enough for its ID at its position, and says nothing else.
+// The key alone answers for its ID at its position, and for nothing else.
 TEST(Publication, TheKey) {
   MadeUpType made(kHeapSize);
   EXPECT_EQ(Find(made, kFirst, 0), 0u);
   made.Publish(10);
-  made.data()->magic = 1;  // someone else's, or not settled: only the key is looked at
+  made.data()->magic = 1;  // foreign, or not settled: only the key is read
   EXPECT_EQ(Find(made, kFirst, 0), 10u);
   EXPECT_EQ(Find(made, kFirst, 1), 0u);
   for (const std::uintptr_t id : {kSecond, kFirst + 1, std::uintptr_t{0}, std::uintptr_t{1},
@@ -117,8 +117,8 @@ TEST(Publication, TheKey) {
   }
 }
 
-// What can be in its place: nothing, an address, and anything else, of
-// which the special IDs' keys and those of invalid IDs are the worst.
+// Possible words in its place: zero, an address, and anything else; the worst are the keys of
+// special IDs and of invalid ones.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);
   made.Publish(10);
@@ -132,7 +132,7 @@ TEST(Publication, OtherKeysSayNothing) {
     EXPECT_EQ(Find(made, kFirst, 0), 10u) << other;
     EXPECT_EQ(Find(made, kSecond, 0), 11u) << other;
     made.data()->magic = 1;
-    made.data()->table = reinterpret_cast<PyCustomSlot *>(8);  // nobody may follow it
+    made.data()->table = reinterpret_cast<PyCustomSlot *>(8);  // must not be followed
     for (const std::uintptr_t id : {kFirst, kSecond, std::uintptr_t{0}, std::uintptr_t{1},
                                     static_cast<std::uintptr_t>(PyExtensibleType_KEY(other))}) {
       if (PyCustomSlot_IsValidID(id) && PyExtensibleType_KEY(id) == other) continue;
@@ -142,7 +142,7 @@ TEST(Publication, OtherKeysSayNothing) {
   }
 }
 
-// Behind a type of another metaclass, of whatever size, may lie what a dead one of ours has left.
+// A type of another metaclass, of any size, may be followed by the remains of a dead one of ours.
 TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   for (const Py_ssize_t size : {Py_ssize_t{0}, static_cast<Py_ssize_t>(sizeof(PyHeapTypeObject)),
                                 kExtensibleSize, kHeapSize - 1, kHeapSize + 16}) {
@@ -156,7 +156,7 @@ TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   }
 }
 
-// Every function of the consumer's, in threads that race with the one that publishes.
+// Every function of the consumer's, in threads that race with the publishing one.
 void ReadWhileTypesAreResolved(Py_ssize_t metaclass_size) {
   constexpr std::size_t count = 2000;
   std::vector<std::unique_ptr<MadeUpType>> types;

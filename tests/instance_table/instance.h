@@ -1,5 +1,5 @@
 // Instances that carry the native-callable slot's part, for the C++ tests: their type, short ways
-// to write entries, and texts that say what a table offers and what the resolver finds.
+// to write entries, and texts that describe what a table offers and what the resolver finds.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 
@@ -43,7 +43,7 @@ inline Ref MakeCallableType() {
   return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, 1));
 }
 
-/// An address that nothing calls; a number tells entries apart.
+/// An address that is never called; a number tells entries apart.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
 using Entries = std::vector<PyNativeCallableEntry>;
@@ -66,7 +66,7 @@ inline std::string Offered(const PyNativeCallableTable *table) {
   return text;
 }
 
-/// What the resolver finds on `object`, in the same form. An exception is a failure.
+/// The resolver's result on `object`, in the same form. An exception is a failure.
 inline std::string Found(const Ref &object, const char *signature,
                          typedcall::capabilities can = 0) {
   const auto found = typedcall::find(nullptr, object.get(), signature, can);

@@ -1,5 +1,5 @@
-// Memory: everything goes when the instance dies, switching between a few tables takes none, and
-// when there is none nothing changes.
+// Memory: everything is freed when the instance dies, switching between a few tables takes none,
+// and without memory nothing changes.
 #include <cstddef>
 
 #include "tests/instance_table/instance.h"
@@ -87,7 +87,7 @@ TEST_F(InstanceTable, NoMemoryChangesNothing) {
 
   memory.Refuse();
   const int appending = PyNativeCallableTables_Append(tables, two.data());
-  // What has been offered before, and withdrawing, need none.
+  // Reusing an earlier table and withdrawing one need no memory.
   PyNativeCallableTables_Withdraw(tables);
   const int again = Set(tables, one);
   memory.Stop();

@@ -31,8 +31,8 @@ TEST_F(InstanceTable, EntriesInTheirOrder) {
   EXPECT_EQ(Offers(), "l->l 3");
 }
 
-// "q" and "n" are other spellings of the same type: the first in the table wins, and the same text
-// before that.
+// "q" and "n" are other spellings of the same type: an identical text wins, then the first in the
+// table.
 TEST_F(InstanceTable, FirstFittingOverloadWins) {
   ASSERT_EQ(Set(tables, {{"q->q", 0, Address(4)}, {"n->n", 0, Address(5)}}), 0);
   EXPECT_EQ(Found(object, "l->l"), "q->q 4");
@@ -89,7 +89,7 @@ TEST_F(InstanceTable, AppendedTwiceIsOnce) {
   EXPECT_EQ(Read(), before);
 }
 
-// Same signature, but another function, or other flags: overloads like any others.
+// The same signature with another function or other flags is an ordinary overload.
 TEST_F(InstanceTable, AppendedEntryThatDiffersInOneField) {
   const PyNativeCallableEntry function = {"d->d", 0, Address(8)};
   const PyNativeCallableEntry flags = {"d->d", PyNativeCallable_PURE, Address(1)};
@@ -138,7 +138,7 @@ TEST_F(InstanceTable, TheSameContentIsTheSameTable) {
   PyNativeCallableTables_Withdraw(tables);
   ASSERT_EQ(Set(tables, second), 0);
   EXPECT_EQ(Read(), two);
-  // One more behind what is offered can be a table from before, too.
+  // An earlier table may also be the current one plus one entry.
   ASSERT_EQ(Set(tables, third), 0);
   EXPECT_EQ(Read(), three);
   ASSERT_EQ(PyNativeCallableTables_Append(tables, &kTwo), 0);
@@ -171,7 +171,7 @@ TEST_F(InstanceTable, ReleasedTwice) {
 }
 
 // A table is data, and a foreign provider may have written it without our functions: entries of
-// another ABI or with bits that nobody knows are passed over, those beside them are not.
+// another ABI or with unknown bits are skipped, their neighbours are not.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

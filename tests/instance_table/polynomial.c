@@ -1,12 +1,12 @@
-// An extension module as its author would write it: Polynomial([c0, c1, ...]) is called from Python
-// as ever (a vectorcall that boxes), and from native code through the table of the instance.
+// An extension module as its author would write it: Python calls Polynomial([c0, c1, ...]) as usual
+// (a vectorcall that boxes), and native code calls it through the table of the instance.
 #include <Python.h>
 #include <structmember.h>
 
 #include "core/extensible_type.h"
 #include "typedcall/native_callable_slot.h"
 
-// GCC 12 is content with casts from functions to void *; only -Wpedantic is not.
+// GCC 12 accepts casts from functions to void *; only -Wpedantic does not.
 #define FUNCTION(function) ((void *)(function))
 
 typedef struct {
@@ -26,7 +26,7 @@ static double evaluate_d(PyObject *self, double x) {
 
 static float evaluate_f(PyObject *self, float x) { return (float)evaluate_d(self, x); }
 
-// An overload without self: what is called does not depend on the instance.
+// An overload without self: the call does not depend on the instance.
 static double identity(double x) { return x; }
 
 #define FLAGS (PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE | PyNativeCallable_TAKES_SELF)
@@ -87,7 +87,7 @@ static void polynomial_dealloc(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// offer(which): 0 nothing, 1 "d->d", 2 both. With 3 also one without self, behind the others.
+// offer(which): 0 nothing, 1 "d->d", 2 both. With 3 also one without self, after the others.
 static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   PyNativeCallableTables *tables = &((Polynomial *)self)->native;
   const long which = PyLong_AsLong(argument);
@@ -98,7 +98,7 @@ static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   Py_RETURN_NONE;
 }
 
-// offer_text(signature, flags): what a Python caller can get wrong.
+// offer_text(signature, flags): the mistakes that a Python caller can make.
 static PyObject *polynomial_offer_text(PyObject *self, PyObject *args) {
   PyNativeCallableEntry entry = {NULL, 0, FUNCTION(identity)};
   unsigned long flags;

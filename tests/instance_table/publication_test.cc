@@ -1,5 +1,5 @@
 // Publishing and reading without an interpreter, so that ThreadSanitizer can watch both sides.
-// libpython is linked for its raw allocator only; nothing initialises it.
+// libpython is linked only for its raw allocator, and never initialised.
 #include <atomic>
 #include <cstring>
 #include <string>

@@ -1,4 +1,4 @@
-// Threads that never hold the GIL read an instance's table and call what it offers, while the owner
+// Threads that never hold the GIL read an instance's table and call its functions, while the owner
 // replaces, extends and withdraws it. Every look finds one whole table, old or new.
 #include <atomic>
 #include <cstring>
@@ -22,7 +22,7 @@ long AddInt(PyObject *, long x) {
 
 constexpr std::uintptr_t kFlags = PyNativeCallable_TAKES_SELF | PyNativeCallable_THREAD_SAFE;
 
-// Hints, which nobody looks at here, tell the tables of one n apart: most are new ones.
+// Hints, which are ignored here, tell the tables of one n apart: most are new ones.
 template <int n>
 Entries Table(std::uintptr_t variant) {
   const std::uintptr_t flags = kFlags | (variant % 256) << 16;
@@ -33,7 +33,7 @@ Entries Table(std::uintptr_t variant) {
 
 Entries (*const kTables[])(std::uintptr_t) = {Table<1>, Table<2>, Table<3>, Table<9>, Table<40>};
 
-// Is this one of the tables, whole? Calls all its functions.
+// True if this is one of the tables, complete. Calls all its functions.
 bool IsWhole(const PyNativeCallableTable *table, PyObject *self) {
   const Py_ssize_t n = table->count;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -65,7 +65,7 @@ void ReadOn(PyObject *object, const std::atomic<bool> *stop, Counts *counts) {
       continue;
     }
     ++(IsWhole(table, object) ? counts->whole : counts->broken);
-    // The one from before may have been replaced long ago, and still is what it was.
+    // The previous one may have been replaced long ago, and is still unchanged.
     if (before != nullptr && !IsWhole(before, object)) ++counts->broken;
     if (before != table) ++counts->changes;
     before = table;
@@ -87,7 +87,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
     PyThreadState *thread = PyEval_SaveThread();
     for (int i = 0; i < 3; ++i) readers.emplace_back(ReadOn, object.get(), &stop, &counts);
     PyEval_RestoreThread(thread);
-    // Until the readers have seen what is written beside them.
+    // Until the readers have seen tables that were written meanwhile.
     const long changes = counts.changes + 10;
     for (int turn = 0; turn < 500 || counts.changes < changes; ++turn) {
       state = state * 1103515245u + 12345u;

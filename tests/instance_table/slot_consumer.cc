@@ -1,5 +1,5 @@
-// A consumer for the Python tests, which knows nothing of the provider: integrates what it is given
-// through the resolver, passing self to functions that take it.
+// A consumer for the Python tests, which knows nothing about the provider: integrates a function
+// through the resolver, passing self if the function takes it.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -14,7 +14,7 @@ std::optional<typedcall::resolution> resolved(PyObject *callable, const char *si
   return typedcall::resolve(interface, callable, signature, kCapabilities);
 }
 
-/// (signature, place, flags) of what is found.
+/// (signature, place, flags) of the result.
 PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
   const char *text = PyUnicode_AsUTF8(signature);
   if (text == nullptr) return nullptr;

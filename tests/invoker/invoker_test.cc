@@ -1,5 +1,5 @@
-// Calls put together at run time, by every way there is, against the direct call: every code,
-// every mix of registers, narrow and wide values, bit by bit. plans_test.cc has what is refused.
+// Calls put together at run time, by every way there is, against the direct call: every code, every
+// mix of registers, narrow and wide values, bit by bit. Refusals are in plans_test.cc.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ T Any() {
   }
 }
 
-/// Values as text that differs when they do, -0.0 and all.
+/// Values as text that differs if they do, even for -0.0.
 template <class T>
 std::string Text(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -72,7 +72,7 @@ std::string Text(T value) {
   }
 }
 
-/// What the callee was given, and what it is to return.
+/// The callee's arguments, and its next result.
 std::vector<std::string> seen;
 template <class R>
 R answer;
@@ -101,17 +101,18 @@ native_value Pass(const T &value) {
   }
 }
 
-/// All of one R(A...) that depends on its types: compilers take long enough for that.
+/// Everything for one R(A...) that depends on its types, kept small because compilers take long
+/// enough for it.
 struct Function {
   const char *signature;
   void *callee;
   std::size_t arity;
   bool has_wide_result;
-  /// Random arguments, which stay until the next ones, and what the callee is to see.
+  /// Random arguments, which stay until the next ones, and what the callee should see.
   const native_value *(*draw)(std::vector<std::string> *expected);
-  /// A random answer as text, and its bits where they are one word.
+  /// A random answer as text, and its bits if they fit one word.
   std::string (*draw_answer)(std::uint64_t *bits);
-  /// A result as text: `wide` holds it where it is more than a word.
+  /// A result as text: `wide` holds it if it is more than a word.
   std::string (*text)(native_value result, const void *wide);
 };
 
@@ -153,7 +154,7 @@ std::string ResultText(native_value result, const void *wide) {
   }
 }
 
-/// Calls the function with random values by every way that can; which ways could.
+/// Calls the function with random values by every way that can. Returns which ways could.
 std::vector<way> CheckFunction(const Function &function) {
   std::vector<way> able;
   for (const way how : kWays) {
@@ -332,7 +333,7 @@ TEST(Buffers, AreTwoArguments) {
   EXPECT_EQ((*short_one)(none).get<long>(), -1);
 }
 
-// What is passed by its address keeps its place among them.
+// Values passed by address keep their place among them.
 TEST(Buffers, AmongWideNumbers) {
   const auto call =
       invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);

@@ -1,5 +1,5 @@
-// Calls functions at addresses, with narrow arguments, by each way that there is.
-// tests/invoker/test_clang_callees.py gives it those that clang has compiled.
+// Calls functions at addresses, with narrow arguments, in every way there is.
+// tests/invoker/test_clang_callees.py passes functions that clang has compiled.
 #include <Python.h>
 
 #include <cstdint>
@@ -39,7 +39,7 @@ PyObject *call(void *address, const char *how, const char *signature, long value
                     : std::strcmp(how, "image") == 0    ? way::image
                                                         : way::ffi;
   const auto made = invoker::make(signature, 0, address, asked);
-  if (!made) Py_RETURN_NONE;  // this way there is none
+  if (!made) Py_RETURN_NONE;  // impossible in this way
   native_value arguments[7];
   for (native_value &argument : arguments) {
     argument = returns_narrow ? native_value::of(value) : native_value::of(x);
@@ -71,7 +71,7 @@ PyObject *call_narrow(PyObject *, PyObject *args) {
   }
 }
 
-/// By another prototype, with a whole register: what the callee makes of it.
+/// Through another prototype, with a whole register: the callee interprets it.
 PyObject *call_with_register(PyObject *, PyObject *args) {
   unsigned long long address;
   long value;

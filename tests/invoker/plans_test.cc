@@ -1,5 +1,5 @@
-// How calls that are put together at run time are made: what is refused, plans that are shared,
-// copies. invoker_test.cc has the calls.
+// How calls that are put together at run time are made: refusals, plans that are shared, copies.
+// invoker_test.cc has the calls.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ TEST(Plans, OutliveTheCache) {
   EXPECT_EQ((*call)(&x).get<double>(), 42.0);
 }
 
-// One that another thread looks for while the process forks, and the child hangs at it.
+// Another thread looks one up while the process forks, and the child must not hang at it.
 TEST(Plans, AreFoundInTheChildOfAFork) {
   using typedcall::internal::call_plan;
   std::atomic<bool> is_over{false};

@@ -1,4 +1,4 @@
-// invoker::raised(): which results are looked at as errors, for every class of results.
+// invoker::raised(): which results count as errors, for every class of results.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -22,7 +22,7 @@ T Same(T value) {
   return value;
 }
 
-/// Is `value`, returned by a function of that signature, an error when an exception is set?
+/// True if `value`, returned by a function of that signature, is an error when an exception is set.
 /// Without one it never is.
 template <class T>
 bool IsError(T value, std::uintptr_t flags = kRaises) {
@@ -98,13 +98,13 @@ TEST(Pointers, NullIsTheError) {
   EXPECT_FALSE(IsError<PyObject *>(Py_None));
 }
 
-// What does not fit a native_value, and what has an error value of its own.
+// Values that do not fit a native_value, and those that have an error value of their own.
 TEST(OtherErrors, AreAskedAboutEveryTime) {
   EXPECT_TRUE(IsError(2.5L));
   EXPECT_TRUE(IsError(5L, kRaises | PyNativeCallable_DIFFERS));
 }
 
-// Nobody can use an entry that may raise and has no error value.
+// An entry that may raise and has no error value is unusable.
 TEST(ClassesWithoutErrorValue, AreNotAskedAbout) {
   EXPECT_FALSE(IsError(true));
   EXPECT_FALSE(IsError(PyNativeType_ComplexDouble{}));

@@ -1,6 +1,6 @@
 // Trampolines and register images against the compiler's own calls: signatures of all lengths and
 // classes. Needs neither Python nor GoogleTest, so tools/check_platforms runs it on other
-// processors, too. Returns the number of signatures that went wrong; each is printed.
+// processors, too. Prints each signature that went wrong, and returns their number.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -42,7 +42,7 @@ T Any() {
 
 template <class R>
 R answer;
-/// What the callee got, as values.
+/// The callee's arguments, as values.
 std::uint64_t seen[typedcall::internal::most_arguments];
 bool called = false;
 

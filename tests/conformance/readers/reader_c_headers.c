@@ -1,4 +1,4 @@
-// The reader that our C99 headers make: every place, by the functions that they offer to C
+// The reader built on our C99 headers: reads every place with the functions that they offer to C
 // consumers.
 #include "core/custom_slots.h"
 #include "reader_module.h"
@@ -16,7 +16,7 @@ typedef struct Request {
   int equivalent;
 } Request;
 
-// The first entry of a table that answers: the very text first.
+// The first entry of a table that answers; an identical text wins.
 static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
                                            const Request *asked) {
   for (int by_text = 1; by_text >= !asked->equivalent; --by_text) {
@@ -54,7 +54,7 @@ static const PyNativeCallableEntry *Look(PyObject *callable, const Request *aske
   if (type == &PyCFunction_Type || type == &PyCMethod_Type)
     def = ((PyCFunctionObject *)callable)->m_ml;
   if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
-    return NULL;  // nobody brings a self
+    return NULL;  // the caller passes no self
   if (def == NULL) {
     const PyNativeCallableTable *table = PyNativeCallable_CallTable(callable);
     if (table != NULL) found = Select(table, asked);
@@ -110,7 +110,7 @@ static PyObject *Find(PyObject *module, PyObject *arguments) {
                        (unsigned long long)(uintptr_t)found->funcptr);
 }
 
-// What a call of one of the members' signatures gives; the entry says by its flags how.
+// Calls one of the members' signatures; the entry's flags say how.
 static PyObject *CallEntry(PyObject *callable, const PyNativeCallableEntry *entry,
                            const char *signature, PyObject *first, PyObject *second) {
   PyObject *self = SelfIsPassed(callable) ? PyCFunction_GET_SELF(callable) : callable;

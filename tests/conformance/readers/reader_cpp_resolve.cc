@@ -1,6 +1,6 @@
-// The reader that typedcall::find() is, and slots as C++ sees them.
+// The reader built on typedcall::find(), and on slots in C++.
 #include "typedcall/resolve.h"
-// Behind Python.h.
+// After Python.h.
 #include <string>
 
 #include "reader_module.h"
@@ -19,7 +19,7 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
     return nullptr;
   asked.can = can;
   asked.allowed = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
-  // What is no signature is refused by resolve(), which looks at the text of a request.
+  // resolve(), which parses the request, refuses an invalid signature.
   const auto found = typedcall::resolve(interface, callable, asked);
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -41,7 +41,7 @@ static PyObject *Nothing() {
 static PyObject *Box(double value) { return PyFloat_FromDouble(value); }
 static PyObject *Box(long value) { return PyLong_FromLong(value); }
 
-// A function of these types, or one that takes self beside them.
+// A function of these types, or one that also takes self.
 template <class R, class... A>
 PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... arguments) {
   if (const auto found = typedcall::find<R(A...)>(interface, callable, can)) {
@@ -92,7 +92,7 @@ static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyO
   return Box(sum);
 }
 
-// Of the signatures that members have.
+// For the signatures that members have.
 static PyObject *Call(PyObject *, PyObject *arguments) {
   PyObject *callable, *first = nullptr, *second = nullptr, *values;
   const char *signature;
@@ -117,7 +117,7 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
   if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return nullptr;
-  // Another position than the expected one, so that all of the look-up is seen.
+  // Not the expected position, so that the whole look-up runs.
   const PyCustomSlot *slot = PyCustomSlots_Find(object, static_cast<std::uintptr_t>(id), 1);
   if (slot == nullptr) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);

@@ -1,4 +1,4 @@
-// The reader that core/custom_slots_limited.h makes: slots of types, in a module of the limited API
+// The reader built on core/custom_slots_limited.h: slots of types, in a module of the limited API
 // of CPython 3.12.
 #define Py_LIMITED_API 0x030c0000
 #include "core/custom_slots_limited.h"

@@ -1,5 +1,5 @@
-// What docs/ABI.md says that modules agree on, as C: structs, flags and other numbers, no code.
-// Both modules of this member include it; it was written from that page alone.
+// docs/ABI.md's agreements between modules, as C: structs, flags and other numbers, no code. Both
+// modules of this member include it; it was written from that page alone.
 #ifndef MEMBER_C_ABI_H
 #define MEMBER_C_ABI_H
 
@@ -28,7 +28,7 @@ typedef struct {
   const PyMethodDef *def;
   const Table *table;
 } Sibling;
-// What stands in front of a name. The padding is a field here, so that it is surely 0.
+// The data in front of a name. The padding is a field here, so that it is certain to be 0.
 typedef struct {
   const int *arg_types;
   int ret_type, padding;
@@ -61,7 +61,7 @@ typedef struct {
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
-  void *others[8];  // exchange and what follows, which this member does not use
+  void *others[8];  // exchange and later members, which this member does not use
 } Interface;
 #define INTERFACE_NAME "_extensibletype.typedcall_v2"
 enum { BY_DEF = 1, BY_OBJECT = 2, INTERFACE_SIZE = 120 };

@@ -1,5 +1,5 @@
 // A reader that was written from docs/ABI.md alone: finds native functions and slots in all places,
-// and calls the functions. The numbers in comments are those of that page's rules.
+// and calls the functions. Numbers in comments refer to that page's rules.
 #include <Python.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include "invoke.h"
 #include "signature.h"
 
-typedef struct {  // what is looked for, and what was found
+typedef struct {  // the request and the result
   const Interface *interface;
   PyObject *callable;
   const char *wanted;
@@ -21,10 +21,10 @@ typedef struct {  // what is looked for, and what was found
   Entry entry;
   Signature signature;
   PyObject *kept;                // keeps the entry valid
-  char text[MAX_ARGUMENTS + 4];  // the entry's signature, where it is made here
+  char text[MAX_ARGUMENTS + 4];  // the entry's signature, if it is made here
 } Search;
 
-// Looks through one place: first for the very text, then for what is equivalent.
+// Looks through one place: first for the identical text, then for an equivalent.
 static int look_through(Search *search, const Table *table) {
   for (int loose = 0; loose <= search->equivalent; loose++) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
@@ -135,7 +135,7 @@ static const Table *sibling_table(const PyMethodDef *def) {  // 4.10 to 4.12
 
 // ---- Slots on types (section 1) ----
 
-// 1.1 to 1.5. Without an interface a type that is not resolved stays so.
+// 1.1 to 1.5. Without an interface an unresolved type stays so.
 static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t id,
                      uintptr_t *data) {
   const size_t offset = (sizeof(PyHeapTypeObject) + 15) / 16 * 16;
@@ -189,7 +189,7 @@ static const Interface *interface_of(PyObject *module) {  // kept in module stat
   return *kept;
 }
 
-// 1: found, 0: nothing, -1: an exception.
+// Returns 1 if found, 0 if not, or -1 with an exception.
 static int look_in_row(Search *search, int space, const void *key) {
   const Interface *interface = search->interface;
   const void *value = NULL;
@@ -213,7 +213,7 @@ static int look_everywhere(Search *search) {
     def = ((PyCFunctionObject *)object)->m_ml;
     search->self = PyCFunction_GET_SELF(object);
   } else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return 0;  // nobody brings a self (8.6)
+    return 0;  // the caller passes no self (8.6)
   } else {
     search->self = object;
     table = instance_table(search->interface, object);

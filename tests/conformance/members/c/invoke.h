@@ -1,5 +1,5 @@
-// How the reader calls an entry that it has found: Python's arguments into registers, the C call,
-// and what Python gets (docs/ABI.md, 3.14 and 3.15). x86-64 SysV and AAPCS64 only.
+// Calls an entry that the reader has found: puts Python's arguments into registers, makes the C
+// call, and converts the result (docs/ABI.md, 3.14 and 3.15). x86-64 SysV and AAPCS64 only.
 #ifndef MEMBER_C_INVOKE_H
 #define MEMBER_C_INVOKE_H
 
@@ -8,8 +8,8 @@
 
 #include "signature.h"
 
-// Integers and floating numbers have registers of their own on x86-64 SysV and AAPCS64. So a call
-// that fills all of them calls any function whose arguments fit in. A buffer takes one or two.
+// Integers and floating-point numbers use separate registers on x86-64 SysV and AAPCS64. So a call
+// that fills all of them calls any function whose arguments fit. A buffer takes one or two.
 typedef struct {
   uint64_t integers[6];
   double floats[8];
@@ -124,7 +124,8 @@ static PyObject *value_at(Type type, const void *place) {
   }
 }
 
-// The result as its register has it. The function gets the GIL where it takes that itself.
+// Returns the contents of the result's register. Holds the GIL for the call unless the function
+// takes it itself.
 static uint64_t call_registers(const Registers *registers, const Entry *entry, int is_floating) {
   const uint64_t *n = registers->integers;
   const double *x = registers->floats;

@@ -1,5 +1,5 @@
 // A provider that was written from docs/ABI.md alone: the functions of tests/conformance/README.md,
-// in all seven ways. A Python callable gives another value than the native function behind it.
+// in all seven ways. A Python callable returns another value than the native function behind it.
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -7,10 +7,10 @@
 #include "abi.h"
 #include "interface.h"
 
-static const double MORE = 1000;  // what Python callables add
+static const double MORE = 1000;  // added by Python callables
 static const double FACTOR = 4;
 
-// An object that is called. It is plain for the way "object"; a subtype has the slot.
+// A callable object. It is plain for the way "object"; a subtype has the slot.
 typedef struct {
   PyObject_HEAD
   const Table *table;
@@ -73,7 +73,7 @@ static Py_ssize_t length(const char *text, Py_ssize_t count) {
 
 static double scaled(PyObject *self, double x) { return x * ((Callable *)self)->factor; }
 
-// All functions but scaled, which only instances have.
+// All functions except scaled, which only instances have.
 #define EACH(use) \
   use(half) use(add) use(next) use(minus) use(thrice) use(even) use(total) use(length)
 
@@ -91,7 +91,7 @@ TABLE(scaled, "d->d", TAKES_SELF);
 
 // ---- The Python callables, all METH_FASTCALL ----
 
-// Up to two doubles. Says with an exception that there is another number of arguments.
+// Reads up to two doubles. Sets an exception if the number of arguments differs.
 static int take_doubles(PyObject *const *arguments, Py_ssize_t count, int wanted, double *numbers) {
   if (count != wanted) {
     PyErr_SetString(PyExc_TypeError, "another number of arguments");
@@ -180,7 +180,7 @@ static PyObject *next_one(PyObject *self, PyObject *x) { return next_python(self
 #define END \
   { NULL, NULL, 0, NULL }
 
-// Header and way "def": one of each for every function but scaled.
+// Header and way "def": one of each for every function except scaled.
 static const int not_pypys[] = {0x100, -1};
 #define HEADER(name)                                  \
   static const HeaderMetadata name##_header = {       \
@@ -332,7 +332,8 @@ static int add_with_interface(PyObject *module, PyObject *offers, const Interfac
   return result;
 }
 
-// The interface, by importing what installs it (5.5). NULL without an exception: there is none.
+// Imports the module that installs the interface (5.5). Returns NULL without an exception if there
+// is none.
 static const Interface *import_interface(void) {
   const Interface *interface = look_up_interface();
   if (interface) return interface;

@@ -1,4 +1,4 @@
-// The reader's part of docs/ABI.md that knows no Python objects: the grammar of signatures, which
+// The part of the docs/ABI.md reader that knows no Python objects: the grammar of signatures, which
 // entries are well formed (section 3), and which of them answer a request (8.2, 8.3).
 #ifndef MEMBER_C_SIGNATURE_H
 #define MEMBER_C_SIGNATURE_H
@@ -7,7 +7,8 @@
 
 #include "abi.h"
 
-// A parsed type. kind is i or u for integers, F D G for complex numbers, else the code's letter.
+// A parsed type. kind is i or u for integers, F D G for complex numbers, otherwise the code's
+// letter.
 typedef struct {
   char form;  // '&', '*', or 0 for a plain value
   char is_const;
@@ -41,7 +42,7 @@ static const char *parse_code(const char *text, Type *type) {
   return text + 1;
 }
 
-// Any type but v. NULL if there is none.
+// Any type except v. NULL if there is none.
 static const char *parse_type(const char *text, Type *type) {
   memset(type, 0, sizeof *type);
   if (*text == '&' || *text == '*') {
@@ -77,7 +78,7 @@ static int parse(const char *text, Signature *signature) {
   return *text == 0;
 }
 
-// Whether the last argument is a place, where the C result is a status (3.14).
+// Nonzero if the last argument is a place and the C result is a status (3.14).
 static int has_place(const Signature *signature) {
   if (signature->count == 0) return 0;
   Type last = signature->arguments[signature->count - 1];

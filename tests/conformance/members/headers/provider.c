@@ -1,6 +1,6 @@
-// A provider as an extension author writes one with our headers: README.md's functions, in all
-// seven ways. Not from the text, but for it: who knows the text alone has to read what our headers
-// make.
+// A provider written with our headers, as an extension author would: README.md's functions, in all
+// seven ways. It is the counterpart of readers written from the text alone, which must read what
+// our headers make.
 #include <Python.h>
 
 #include "core/extensible_type.h"
@@ -22,7 +22,7 @@ static double half(double x) { return x / 2; }
 static double add(double x, double y) { return x + y; }
 static long next(long x) { return (long)((unsigned long)x + 1); }
 
-// The value of a function that may raise, or its error value with the exception.
+// Returns the value of a function that may raise, or its error value with the exception.
 static double unless_negative(double x, double value, double error) {
   if (x >= 0) return value;
   PyErr_SetString(PyExc_ValueError, "below 0");
@@ -79,7 +79,7 @@ static const PyTypedMethodMetadata *const typed[] = {&half_typed,  &add_typed,  
                                                      &minus_typed, &thrice_typed, &even_typed,
                                                      &total_typed, &length_typed, NULL};
 
-// ---- The Python callables: what is called gives something else than the native function ----
+// ---- The Python callables, which return other values than the native functions ----
 
 static PyObject *and_thousand(PyObject *argument) {
   PyObject *thousand = PyLong_FromLong(1000);
@@ -167,7 +167,7 @@ static PyObject *way_of(PyObject *offers, const char *way) {
   return result == 0 ? functions : NULL;
 }
 
-// Takes the reference to what is offered, which may be NULL with an exception. Returns 0 or -1.
+// Steals the reference to the offered object, which may be NULL with an exception. Returns 0 or -1.
 static int offer(PyObject *functions, const char *name, PyObject *callable) {
   const int result = callable != NULL ? PyDict_SetItemString(functions, name, callable) : -1;
   Py_XDECREF(callable);
