@@ -1,4 +1,5 @@
-// What the loops' tests share: arrays with any stride at any address, and a loop that must be made.
+// Shared by the tests of loops: arrays with any stride at any address, and a loop that must be
+// constructed.
 #ifndef TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 #define TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 
@@ -22,8 +23,8 @@ using typedcall::loop_kernel;
 using typedcall_test::Ref;
 using typedcall_test::TakeError;
 
-/// `count` elements of T, `stride` bytes apart, the lowest `offset` bytes behind an aligned
-/// address. Everything between them is filled, so that a write that misses is seen.
+/// `count` elements of T, `stride` bytes apart, the lowest `offset` bytes after an aligned address.
+/// All bytes between them are filled, to reveal a stray write.
 template <class T>
 class Array {
  public:
@@ -53,7 +54,7 @@ class Array {
     for (std::intptr_t i = 0; i < count; ++i) values.push_back(get(i));
     return values;
   }
-  /// The bytes in front of the first element, behind each but the last, and behind the end.
+  /// The bytes before the first element, between elements, and after the end.
   bool GapsAreUntouched(std::intptr_t count) const {
     std::vector<bool> is_element(bytes_.size());
     for (std::intptr_t i = 0; i < count; ++i) {
@@ -76,13 +77,13 @@ class Array {
   unsigned char *first_;
 };
 
-/// The loop, which there must be.
+/// The loop, which must exist.
 inline loop Make(const char *signature, std::uintptr_t flags, void *funcptr,
                  typedcall::loop_options options = {}) {
   auto made = loop::make(signature, flags, funcptr, {}, std::move(options));
   EXPECT_TRUE(made) << signature << ": " << TakeError();
   EXPECT_EQ(PyErr_Occurred(), nullptr);
-  // Something to go on with when it failed.
+  // A fallback to go on with after a failure.
   static long (*const constant)() = [] { return 0L; };
   return made ? *made : *loop::make("->l", 0, reinterpret_cast<void *>(constant));
 }
@@ -99,7 +100,7 @@ inline typedcall::loop_options By(loop_kernel asked) {
   return options;
 }
 
-/// Runs over the arrays given; the last is the output where there is one. What run() returns.
+/// Runs over the given arrays; the last is the output if there is one. Returns run()'s result.
 template <class... Arrays>
 int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &...arrays) {
   char *const args[] = {arrays.data()..., nullptr};

@@ -1,4 +1,4 @@
-// Loops over functions that may raise: they stop at the first error, say how far they came, and
+// Loops over functions that may raise: they stop at the first error, report how far they came, and
 // never take a result for an error.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ constexpr std::uintptr_t kStatus = PyNativeCallable_RETURNS_STATUS | PyNativeCal
 
 int calls = 0;
 
-/// Raises at 13, returns the error value as a result at 7, and else 5 in T.
+/// Raises at 13, returns the error value as a result at 7, and otherwise 5 in T.
 template <class T>
 T Picky(long x) {
   ++calls;
@@ -36,7 +36,7 @@ T Picky(long x) {
 template <class T>
 class Errors : public testing::Test {};
 
-/// All codes that have an error value; an object is refused as a result at 7: objects_test.cc.
+/// All codes that have an error value; an object is refused as a result at 7: see objects_test.cc.
 template <class T>
 using Tested = std::conditional_t<!std::is_same_v<T, PyObject *> && typedcall::has_error_value<T>,
                                   T, double *>;
@@ -74,11 +74,11 @@ TYPED_TEST(Errors, StopTheLoop) {
       EXPECT_EQ(calls, 4);
       EXPECT_TRUE(IsErrorValue(result.get(1)));
       EXPECT_FALSE(IsErrorValue(result.get(2)));
-      // What failed has no result, and what comes after it was not called.
+      // The failed element has no result, and later ones were not called.
       for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
       EXPECT_TRUE(result.GapsAreUntouched(6));
 
-      // Without the culprit all goes well, error values and all.
+      // Without the failing element everything succeeds, error values included.
       x.set(3, 7);
       RunAll(made, 6, x, result);
       EXPECT_TRUE(IsErrorValue(result.get(4)));
@@ -100,8 +100,8 @@ TEST(ErrorsTest, AtTheFirstElementAndAtTheLast) {
   EXPECT_EQ(result.get(1), 5.0);
 }
 
-// A function that does not say that it raises is not asked: what it leaves behind is its fault, but
-// the loop goes on as it would without us.
+// The error indicator is not checked after a function that is not marked as raising: setting an
+// exception is its fault, but the loop goes on as it would without us.
 TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   for (const loop_kernel asked : {loop_kernel::compiled, loop_kernel::invoker}) {
     const loop made = Make(&Picky<double>, PyNativeCallable_NEEDS_THREAD, By(asked));
@@ -113,7 +113,7 @@ TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   }
 }
 
-// As of a function in Cython with `except 5`.
+// Like a Cython function with `except 5`.
 double AtFive(long x) {
   if (x == 13) PyErr_SetString(PyExc_ValueError, "thirteen");
   return 5;
@@ -217,7 +217,7 @@ TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
   EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
 }
 
-// Not what is there by chance.
+// Not the leftover value.
 TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   Array<long> x = {1, 2};
   Array<double> result = {5, 6};
@@ -225,7 +225,7 @@ TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   EXPECT_EQ(result.list(2), (std::vector<double>{0, 0}));
 }
 
-// Its status is all that it gives.
+// Its status is its only result.
 TEST(StatusTest, WithoutAPlaceThereIsNoResult) {
   const loop made = Make(&OnlySays, kStatus);
   EXPECT_EQ(made.output().code, PyNativeType_VOID);
@@ -246,7 +246,7 @@ auto WithSelfAndLongs(std::index_sequence<at...>) {
   return &TakesSelf<std::conditional_t<at == 0, long, long>...>;
 }
 
-// A place behind 127 arguments and self would be one too many: seen by AddressSanitizer.
+// A place after 127 arguments and self would be one too many: AddressSanitizer detects it.
 TEST(StatusTest, WithoutAPlaceAllArgumentsMayBeThere) {
   constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
   const auto function = WithSelfAndLongs(std::make_index_sequence<kMost>());

@@ -1,4 +1,4 @@
-// A thread that runs a loop when the interpreter ends: what is on its stack is not destroyed
+// A thread that runs a loop when the interpreter ends: objects on its stack are not destroyed
 // without the GIL.
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ double RunPython(double x) {
   PyObject *const none = PyObject_CallObject(wait_function, nullptr);
   return none != nullptr ? x : -1;
 }
-// No compiled kernel is for this.
+// No compiled kernel handles this.
 long RunPythonWithMany(PyObject *object, long a, float, short, double) {
   return RunPython(1) > 0 ? a + (object == Py_True) : -1;
 }

@@ -124,7 +124,7 @@ TEST(FallbackTest, TypesOfEveryKind) {
   EXPECT_EQ(wide_out.list(2), (std::vector<long double>{3, 0.25L}));
 }
 
-// The GIL is away for the native calls, and here for the rare one.
+// The GIL is released for the native calls, and taken for the rare fallback.
 TEST(FallbackTest, ManyElementsRunWithoutTheGil) {
   Scope scope;
   const loop made = Back(&scope, "lambda x: x", &Root, kSafe);
@@ -176,7 +176,7 @@ TEST(FallbackTest, DetachedThreads) {
   EXPECT_TRUE(scope.Run("sys.unraisablehook = old\nassert seen == [ZeroDivisionError], seen"));
 }
 
-// Nothing is called with an exception pending: NumPy calls loops again before it looks for one.
+// Nothing is called with an exception pending: NumPy calls loops again before it checks for one.
 TEST(FallbackTest, APendingExceptionStays) {
   Scope scope;
   ASSERT_TRUE(scope.Run("calls = []"));
@@ -196,7 +196,7 @@ std::optional<double> OfModule(double x) noexcept {
 }
 typedcall::method_table methods{typedcall::def<OfModule>("of_module")};
 
-// A resolution brings the callable, and the loop keeps it.
+// A resolution provides the callable, and the loop keeps it.
 TEST(FallbackTest, OfAResolution) {
   Ref module = typedcall_test::ModuleOf(methods);
   ASSERT_TRUE(module) << TakeError();

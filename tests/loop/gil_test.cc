@@ -1,4 +1,4 @@
-// When loops let the GIL go: only where the entry allows it, only for arrays that are long enough,
+// When loops release the GIL: only if the entry allows it, only for arrays that are long enough,
 // and never when told not to; and loops that run without Python.
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ long LookWide(long a, long, long, long, long) {
   return a;
 }
 
-/// Was the GIL there in all calls of a loop over `count` elements ("held"), or in none ("gone")?
+/// Whether all calls of a loop over `count` elements had the GIL ("held"), or none ("gone").
 template <class Runs>
 std::string GilDuring(std::intptr_t count, Runs &&runs) {
   with_gil = without_gil = 0;
@@ -81,8 +81,8 @@ TEST(GilTest, IsKeptWhenToldTo) {
   EXPECT_EQ(GilDuring(kMany, [&](auto... arrays) { return made.run_attached(arrays...); }), "held");
 }
 
-// A record that takes objects and says that it needs no thread may look at addresses; but storing
-// one is Python's business.
+// A record that takes objects and is marked as needing no thread state may look at addresses; but
+// storing one is Python's business.
 PyObject *Nobody() { return nullptr; }
 long AddressOf(PyObject *object) {
   return static_cast<long>(reinterpret_cast<std::intptr_t>(object));
@@ -99,7 +99,7 @@ TEST(GilTest, StoringObjectsNeedsIt) {
           .needs_thread());
 }
 
-// The proof that others can have it meanwhile: a call waits for a thread that needs it.
+// Proves that another thread can take it meanwhile: a call waits for a thread that needs it.
 std::atomic<bool> other_had_it{false};
 double WaitForOther(double x) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -1,5 +1,5 @@
-// Loops over objects: inputs are the array's and last as long as the call, results are owned by the
-// array, nothing leaks and nothing is given back twice; and self.
+// Loops over objects: the array owns inputs, which last as long as the call, and results; nothing
+// leaks or is released twice; and self.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uintptr_t kObjects = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// An object that nobody else has, so that its reference count says everything.
+/// An object without other references, so that its reference count is exact.
 Ref NewObject() { return Ref::Steal(PyList_New(0)); }
 
 PyObject *Same(PyObject *object) {
@@ -20,7 +20,7 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-/// A second object where there is a third, else nothing, and an exception.
+/// Returns a second object if there is a third, otherwise nothing, with an exception.
 PyObject *Choose(PyObject *which, PyObject *object) {
   if (which == Py_None) {
     PyErr_SetString(PyExc_LookupError, "no choice");
@@ -111,8 +111,7 @@ TEST(ObjectsTest, AnErrorLeavesTheOldObjects) {
   for (PyObject *object : result.list(3)) Py_DECREF(object);
 }
 
-// A wrapper that returned it would be a SystemError, too; an array with NULLs is none that one
-// wants to get.
+// A wrapper that returned it would raise SystemError, too, and callers want no NULLs in arrays.
 TEST(ObjectsTest, NullIsNoResult) {
   const Ref old = NewObject();
   Array<PyObject *> input = {old.get()}, result = {old.get()};
@@ -179,7 +178,7 @@ TEST(ObjectsTest, InputsLastAsLongAsTheCall) {
   EXPECT_EQ(out[1], 1);
 }
 
-// Random walks over a few objects: the counts are those that the arrays account for.
+// Random walks over a few objects: the counts match the arrays' contents.
 TEST(ObjectsTest, ReferencesAreExact) {
   std::mt19937 engine(20261121);
   constexpr std::intptr_t kObjectsInPlay = 5, kCount = 12;
@@ -222,7 +221,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
   EXPECT_GT(failures, 50);
   Py_ssize_t nones = 0;
   for (PyObject *object : pool) nones += object == Py_None;
-  const bool is_none_counted = PY_VERSION_HEX < 0x030c0000;  // it is immortal from then on
+  const bool is_none_counted = PY_VERSION_HEX < 0x030c0000;  // immortal from then on
   EXPECT_EQ(Py_REFCNT(Py_None), is_none_counted ? none + nones : none);
   for (PyObject *object : pool) Py_XDECREF(object);
 }

@@ -1,6 +1,6 @@
 // Hundreds of random signatures over one piece of random memory, in which inputs and outputs
-// overlap as they please, against a model that reads, calls and stores one element after the other.
-// The callee is made by libffi, and neither it nor the model shares code with the loops.
+// overlap at random, against a model that reads, calls and stores one element after the other. The
+// callee is made by libffi, and neither it nor the model shares code with the loops.
 #include <ffi.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using bytes = std::vector<unsigned char>;
 
-/// A type of the grammar, said again for the model.
+/// A type of the grammar, restated for the model.
 struct Type {
   const char *letters;
   ffi_type *ffi;
@@ -55,7 +55,7 @@ const Type kTypes[] = {
 const Type kVoid = {"v", &ffi_type_void, 0, 'v'};
 constexpr std::size_t kOrdinary = 4;  // those that loops have kernels for come first
 
-/// Sets the bytes of a long double that mean nothing to 0.
+/// Zeroes the padding bytes of a long double.
 void ClearPadding(const Type &type, unsigned char *element) {
   if (LDBL_MANT_DIG != 64 || type.letters[type.kind == 'c' ? 1 : 0] != 'g') return;
   for (std::size_t at = 0; at < type.size; at += sizeof(long double)) {
@@ -63,7 +63,7 @@ void ClearPadding(const Type &type, unsigned char *element) {
   }
 }
 
-/// What a function gives for these arguments: anything, but the same each time.
+/// A function's result for these arguments: arbitrary, but the same each time.
 class Outcome {
  public:
   Outcome(const Type &result, bool may_raise, const std::vector<bytes> &arguments) {
@@ -143,7 +143,7 @@ class Function {
     if (outcome.raises) PyErr_SetString(PyExc_ArithmeticError, "as it happens");
     const Type &type = self->result_;
     if (type.size == 0) return;
-    // The register around a narrow result holds rubbish, but for a bool's, whose byte is 0 or 1.
+    // The register around a narrow result holds rubbish, except for a bool's, whose byte is 0 or 1.
     const ffi_arg rubbish = 0x5a5a5a5a5a5a5a5au;
     if (type.size < sizeof(rubbish) && type.kind == 'i') {
       std::memcpy(result, &rubbish, sizeof(rubbish));
@@ -163,7 +163,7 @@ class Function {
   void *address_ = nullptr;
 };
 
-/// Where an array lies in the memory.
+/// The location of an array in the memory.
 struct Place {
   std::size_t first;
   std::intptr_t step;
@@ -224,7 +224,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Makes elements that lie apart real objects, or NULL; all others are NULL.
+/// Makes elements that do not overlap real objects, or NULL; all others are NULL.
 void SetObjects(Random *random, unsigned char *first, std::intptr_t step, std::intptr_t count) {
   PyObject *const real[] = {nullptr, Py_None, Py_True, reinterpret_cast<PyObject *>(&PyType_Type)};
   const bool are_apart = step == 0 || std::abs(step) >= static_cast<std::intptr_t>(sizeof(real[0]));
@@ -267,8 +267,7 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
         // Zeros are frequent: pointers and objects that are NULL.
         byte = number % 3 == 0 ? 0 : static_cast<unsigned char>(random.Below(256));
       }
-      // Whoever has the GIL passes objects, behind the rest of the memory; who has not, whatever
-      // is there.
+      // With the GIL objects are passed, from the end of the memory; without it, whatever is there.
       std::vector<Place> places;
       arguments.push_back(result);
       for (const Type &type : arguments) {

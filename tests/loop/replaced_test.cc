@@ -1,5 +1,5 @@
-// Objects that the function of a loop takes out of the array while it has them as its arguments:
-// they last as long as the call.
+// Objects that the function of a loop removes from the array while they are its arguments: they
+// last as long as the call.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -39,8 +39,8 @@ void FillWithDying(std::size_t count) {
   for (PyObject *&element : elements) element = Same(made.get());
 }
 
-/// Takes every reference out of the array, as Python code that the function runs may do. What it
-/// was passed must be there all the same: the attribute of `object`.
+/// Removes every reference from the array, as Python code that the function runs may do. Its
+/// arguments must survive: they have the attribute of `object`.
 long TakeAll(PyObject *object) {
   std::vector<PyObject *> taken(elements.size(), nullptr);
   taken.swap(elements);

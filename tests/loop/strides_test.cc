@@ -1,5 +1,5 @@
 // How loops walk: lengths, scalars, reductions, arrays that overlap, functions without arguments or
-// result, and the order of it all.
+// result, and the order of calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST_P(Strides, ZeroElementsCallNothing) {
   EXPECT_EQ(calls, 0);
 }
 
-// NumPy has arrays of one element with any stride.
+// NumPy may give arrays of one element any stride.
 TEST_P(Strides, AStepIsNotTakenBehindASingleElement) {
   const loop made = Made(&Add);
   constexpr auto huge = std::numeric_limits<std::intptr_t>::max();
@@ -98,7 +98,7 @@ TEST_P(Strides, InPlace) {
   EXPECT_EQ(y.list(3), (std::vector<double>{10, 20, 30}));
 }
 
-// Each element sees what is there after the one before it has been stored.
+// Each element sees the array after the previous one has been stored.
 TEST_P(Strides, AnOutputOneAheadOfAnInputSumsUp) {
   double values[6] = {1, 2, 3, 4, 5, 6};
   char *const at = reinterpret_cast<char *>(values);
@@ -116,7 +116,7 @@ TEST_P(Strides, BackwardsOverTheSameMemory) {
   EXPECT_EQ(std::vector<long>(values, values + 6), (std::vector<long>{7, 6, 5, 6, 7, 8}));
 }
 
-// Elements that begin inside the one before.
+// Elements that begin inside the previous one.
 TEST_P(Strides, ElementsMayOverlapEachOther) {
   unsigned char bytes[12], expected[12];
   std::iota(bytes, bytes + 12, static_cast<unsigned char>(1));

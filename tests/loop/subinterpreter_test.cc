@@ -1,5 +1,5 @@
-// Loops in a subinterpreter let the GIL go. A process of its own: PyGILState_Check(), which other
-// tests ask, says nothing once there was one.
+// Loops in a subinterpreter release the GIL. A process of its own: PyGILState_Check(), which other
+// tests call, is useless once a subinterpreter has existed.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Loops over elements of every type code, by every kernel, with gaps, backwards and unaligned:
-// values come through bit by bit.
+// values are preserved bit by bit.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -43,7 +43,7 @@ T Value(unsigned number) {
   }
 }
 
-/// Equal in all bytes that mean something: those of a long double end with ten.
+/// Equal in all significant bytes: a long double has ten.
 template <class T>
 bool SameBits(T a, T b) {
   if constexpr (std::is_same_v<T, PyNativeType_ComplexLongDouble>) {
@@ -98,7 +98,7 @@ TYPED_TEST(Types, ComesThrough) {
   }
 }
 
-// A byte that is no truth value is true, and the function is given one.
+// A byte that is not a valid bool counts as true, and the function gets a valid one.
 bool Not(bool value) { return !value; }
 int Number(bool value) {
   unsigned char byte;

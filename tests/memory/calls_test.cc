@@ -1,8 +1,8 @@
-// The ways to call, without memory: invokers, loops, buffers, boxed calls.
-// consumers_test.cc has how their functions are found.
+// Calls when memory runs out: invokers, loops, buffers, boxed calls. Look-ups are in
+// consumers_test.cc.
 
 #include "tests/support/embedded.h"
-// embedded.h comes first, because of Python.h.
+// embedded.h comes first because it includes Python.h.
 #include <new>
 
 #include "gtest/gtest.h"
@@ -22,7 +22,7 @@ class Calls : public testing::Test {
 };
 
 TEST_F(Calls, Invokers) {
-  // A plan is kept for those who ask for the same later, so each turn asks for another signature.
+  // A plan is kept for later requests, so each turn asks for another signature.
   for (const char *signature : {"dd->d", "Zddl->Zd", "bhilqfdg->g"}) {
     Sweep({signature, [&] {
              try {

@@ -1,7 +1,7 @@
-// What callables offer, without memory: tagging, resolving, call sites, falling back, providers.
-// calls_test.cc has the ways to call.
+// Look-ups when memory runs out: tagging, resolving, call sites, falling back, providers. Calls are
+// in calls_test.cc.
 #include "typedcall/provider.h"
-// provider.h comes first, because of Python.h.
+// provider.h comes first because it includes Python.h.
 #include <complex>
 #include <new>
 
@@ -19,8 +19,8 @@
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
 
-// dict.setdefault of free-threaded CPythons does not survive it: it says that it has added what it
-// has not.
+// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
+// added the item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -103,7 +103,7 @@ TEST_F(Consumers, Wrappers) {
            },
            [] {}, [&](bool) { result.reset(); }});
   }
-  // What is wrong is said, or there is no memory to say it.
+  // The fault is reported, or the lack of memory to report it.
   for (const char *text : {"m.twice('x')", "m.twice()", "m.power(3.0, z=5.0)", "m.length('\\0')",
                            "m.overloaded('x')", "m.mixed(1 << 70, 2.5, 3j)"}) {
     scope_.Run(std::string("def call(m):\n  try: ") + text +
@@ -166,7 +166,7 @@ TEST_F(Consumers, Arrays) {
   Sweep(
       {"TagInPlace", [&] { return PyTypedMethod_TagInPlace(&defs[0], &def_metadata) == 0; }, make});
   Sweep({"TagArray", [&] { return PyTypedMethod_TagArray(defs, typed) == 0; }, make});
-  // What is refused changes nothing, and is said, or there is no memory to say it.
+  // A refusal changes nothing, and is reported, or the lack of memory to report it.
   const auto is_refused = [&](int result, PyObject *error) {
     EXPECT_EQ(result, -1);
     EXPECT_EQ(defs[0].ml_name, untouched[0].ml_name);
@@ -229,7 +229,7 @@ TEST_F(Consumers, TablesInInstances) {
 
 TEST_F(Consumers, InstancesOfASubclass) {
   Scope scope;
-  // Its `__call__` is compared with that of the class that brought the slot, by its name.
+  // Its `__call__` is compared, by name, with that of the class that brought the slot.
   scope.Set("Callable", MakeCallableType().get());
   scope.Run("class Below(Callable): pass");
   Ref instance = scope.Eval("Below()");

@@ -1,10 +1,10 @@
-// The interface between modules and its rows, without memory: each allocation fails.
+// The interface between modules and its rows when memory runs out: each allocation fails.
 #include <deque>
 
 #include "tests/memory/without_memory.h"
 
-// dict.setdefault of free-threaded CPythons does not survive it: it says that it has added what it
-// has not.
+// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
+// added the item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -29,7 +29,7 @@ TEST_F(Installing, WhereThereIsNone) {
          },
          [&](bool) {
            PyObject *capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
-           // Not this interpreter's: it is not to come back, nor to be kept.
+           // Not this interpreter's: it must neither come back nor be kept.
            if (capsule != nullptr) PyTypedcall_Internal_StateIn(capsule)->is_installed = 0;
            EXPECT_NE(PyTypedcall_Internal_Meet(dict.get(), kept.get()), nullptr) << TakeError();
            capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
@@ -48,7 +48,7 @@ TEST_F(Installing, Again) {
          [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
 #endif
   Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
-  // Where nobody has installed one, which this interpreter is made to look like.
+  // No module has installed one: this interpreter is made to look like that.
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   Swept wait = {"waiting", [&] { return PyTypedcall_Internal_Waiting() != nullptr; }, [] {},
                 [&](bool) {
@@ -57,7 +57,7 @@ TEST_F(Installing, Again) {
                     PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME);
                   }
                 }};
-  wait.cpython_leaks = true;  // what modules may hold stays as long as the process
+  wait.cpython_leaks = true;  // anything that modules may hold stays until the process ends
   Sweep(wait);
   Swept peek = {"peek", [&] { return PyTypedcall_Peek() == interface_; }};
   peek.is_silent = true;
@@ -210,7 +210,7 @@ TEST_F(RowsSwept, ReplacingAndExchanging) {
          make, done});
 }
 
-// What never fails.
+// These never fail.
 TEST_F(RowsSwept, Going) {
   const void *key = Address();
   Ref owner;

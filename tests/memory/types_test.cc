@@ -1,4 +1,4 @@
-// What types offer, without memory: each allocation fails.
+// Slots of types when memory runs out: each allocation fails.
 #include <deque>
 
 #include "core/foreign_slots.h"
@@ -6,8 +6,8 @@
 #include "tests/core/extensible.h"
 #include "tests/memory/without_memory.h"
 
-// dict.setdefault of free-threaded CPythons does not survive it: it says that it has added what it
-// has not.
+// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
+// added the item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -70,7 +70,7 @@ TEST_F(Types, ClassBodies) {
   }
 }
 
-// Past the metaclass's __init__: the first look settles it.
+// Bypasses the metaclass's __init__: the first look-up settles it.
 TEST_F(Types, TheFirstLook) {
   scope_.Set("Base", MakeType({Slot(Id(2), 22)}).get());
   scope_.Set("Other", MakeType({Slot(Id(3), 33)}).get());
@@ -111,7 +111,7 @@ TEST_F(Types, CombinedMetaclasses) {
                }});
 }
 
-// Its PyType_Ready asserts when it has failed half way for want of memory.
+// Its PyType_Ready asserts after it has failed half way for lack of memory.
 #ifndef Py_DEBUG
 TEST_F(Types, Static) {
   static std::deque<PyHeapExtensibleTypeObject> types;

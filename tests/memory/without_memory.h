@@ -1,4 +1,4 @@
-// What the sweeps of core share: rows without memory, and the state that the interface holds.
+// Shared by the sweeps of core: rows without memory, and the state that the interface holds.
 #ifndef TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 #define TYPEDCALL_TESTS_MEMORY_WITHOUT_MEMORY_H_
 
@@ -15,7 +15,7 @@ inline PyTypedcall_Internal_State *State() {
 class WithoutMemory : public Rows {
  protected:
   static int Equal(const void *, const void *) { return 1; }
-  // Counts in the value itself: the map that the others have needs memory.
+  // Counts in the value itself: the map that the others use needs memory.
   static void Ended(const void *value) { ++*static_cast<int *>(const_cast<void *>(value)); }
   const void *Put(int space, const void *key, const Ref &owner) {
     return Publish(space, key, owner, &value_, Ended);

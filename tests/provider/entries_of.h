@@ -1,5 +1,4 @@
-// What tests of defs read in the entries that they offer.
-// Needs gtest in front.
+// Helpers for tests of defs that read the entries they offer. Include gtest first.
 #ifndef TESTS_PROVIDER_ENTRIES_OF_H_
 #define TESTS_PROVIDER_ENTRIES_OF_H_
 
@@ -14,7 +13,7 @@ Pointer pointer(const PyNativeCallableEntry &entry) {
   return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
-/// The entry of a def that has one.
+/// The entry of a def that has only one.
 inline PyNativeCallableEntry only(const typedcall::method &made) {
   EXPECT_EQ(made.shape->count, 1u);
   return made.entry(0);

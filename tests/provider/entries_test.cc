@@ -1,5 +1,5 @@
-// What def() makes for consumers: signature, flags and address of each entry, PyPy's fields, the
-// calling convention; and calls of the entries as consumers make them.
+// The entries that def() makes for consumers: signature, flags and address of each, PyPy's fields,
+// the calling convention; and calls of the entries as consumers make them.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -196,7 +196,7 @@ T sets_and_returns(T value) {
   return value;
 }
 
-// Consumers ask for the exception only when they see the error value.
+// Consumers check for the exception only when they see the error value.
 TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   const auto f = only(typedcall::def<sets_and_returns<double>>("f"));
   EXPECT_EQ(pointer<double (*)(double)>(f)(2.5), -1.0);
@@ -206,7 +206,7 @@ TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
-// CPython ends threads so, while the C++ code below the trampoline asks for the GIL.
+// CPython ends threads like this while the C++ code below the trampoline takes the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 
 TEST(Trampoline, LetsAThreadEnd) {

@@ -1,8 +1,8 @@
-// A thread that is in a function with releases_gil when the interpreter ends: what is on its
-// stack, the wrapper's own arguments among it, is not destroyed without the GIL.
+// A thread that is in a function with releases_gil when the interpreter ends: objects on its stack,
+// including the wrapper's own arguments, are not destroyed without the GIL.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <gtest/gtest.h>
 
 #include "tests/support/interpreter_end.h"
@@ -16,7 +16,7 @@ typedcall::method_table methods{typedcall::def<wait_with>("wait_with", typedcall
                                     "wait", typedcall::releases_gil, typedcall::arg("x"))};
 TYPEDCALL_MODULE(ending, "Functions that let the GIL go.", methods);
 
-/// A new reference to a function of the module, which is made here.
+/// Makes the module, and returns a new reference to one of its functions.
 PyObject *Function(const char *name) {
   PyObject *const module = PyInit_ending();
   PyObject *const spec = PyObject_CallMethod(PyImport_ImportModule("types"), "SimpleNamespace", "");

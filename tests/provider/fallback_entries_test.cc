@@ -1,4 +1,4 @@
-// What def() makes for consumers of functions that fall back: signatures, flags, addresses, and
+// The entries that def() makes for functions that fall back: signatures, flags, addresses, and
 // calls as consumers make them, without the GIL.
 
 #include <gtest/gtest.h>

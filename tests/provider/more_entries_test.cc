@@ -1,5 +1,5 @@
-// What def() makes for consumers of functions that take self, report by status, or have types whose
-// C form is another: signatures, flags, addresses, and calls as consumers make them.
+// The entries that def() makes for functions that take self, report by status, or have types with
+// another C form: signatures, flags, addresses, and calls as consumers make them.
 
 #include <gtest/gtest.h>
 

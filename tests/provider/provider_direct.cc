@@ -1,5 +1,5 @@
-// Functions that PyObject_Vectorcall reaches directly, their neighbours that it must not, and a
-// look into function objects.
+// Functions that PyObject_Vectorcall reaches directly, similar ones that it must not, and access to
+// the fields of function objects.
 
 #include "typedcall/provider.h"
 

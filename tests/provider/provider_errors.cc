@@ -1,5 +1,5 @@
-// Functions that raise: by the error value of their result, or by throwing C++ exceptions. And
-// functions that take and give objects.
+// Functions that raise: by the error value of their result, or by throwing C++ exceptions. Also
+// functions that take and return objects.
 
 #include <ios>
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace {
 
-// Raises for 42, and hands back everything else, the error value included.
+// Raises for 42, and returns any other argument, even the error value.
 template <class T>
 T not_42(T value) noexcept {
   if (value < T{42} || value > T{42}) return value;
@@ -58,7 +58,7 @@ double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
 
-// Set a Python exception for 42, throw nothing and return what they would return anyway.
+// Sets a Python exception for 42, throws nothing and returns its usual result anyway.
 template <class T>
 T set_and_return(long x) {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");

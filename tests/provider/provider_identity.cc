@@ -1,4 +1,4 @@
-// A module as users write it, for what Python sees of it besides calls.
+// A module as users write it, for Python's view of it apart from calls.
 
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
-// Functions whose parameters have names and defaults, or are passed by name only, and what their
-// documentation says by itself.
+// Functions whose parameters have names and defaults, or are passed by name only, and their
+// generated documentation.
 
 #include <cmath>
 #include <complex>
@@ -13,7 +13,8 @@ using typedcall::arg;
 using typedcall::keyword_only;
 using typedcall::positional;
 
-// Decimal digits show which value went where. A function has one list of names: so there are many.
+// Decimal digits show which value went where. A function has one list of names, so there are many
+// functions.
 template <int>
 long digits(long a, long b, long c) noexcept {
   return 100 * a + 10 * b + c;
@@ -22,7 +23,7 @@ long twice(long x) noexcept { return 2 * x; }
 constexpr auto twice_positional = +[](long x) noexcept { return 2 * x; };
 constexpr auto twice_default = +[](long x) noexcept { return 2 * x; };
 
-// Every type that a default can have; each is shown by a result that tells it apart.
+// Every type that a default can have, each with a distinct result.
 bool all_defaults(bool flag, signed char narrow, unsigned long wide, float single, double real,
                   long double extended, std::complex<double> z, PyNativeType_ComplexFloat w,
                   const char *text, PyObject *object, const double *items, void *memory) noexcept {
@@ -79,7 +80,7 @@ typedcall::method_table methods{
     typedcall::def<twice>("twice", arg("x")),
     typedcall::def<twice_positional>("twice_positional", positional("x")),
     typedcall::def<twice_default>("twice_default", positional("x") = 21),
-    // The same names and defaults once more are the same.
+    // Repeating the same names and defaults is allowed.
     typedcall::def<twice>("twice_again", arg("x")),
     typedcall::def<twice_default>("twice_default_again", positional("x") = 21),
     typedcall::def<all_defaults>("all_defaults", arg("flag") = true, arg("narrow") = -128,
@@ -106,11 +107,11 @@ typedcall::method_table methods{
     typedcall::def<digits<8>>("every_kind", positional("a"), arg("b"), keyword_only, arg("c")),
     typedcall::def<digits<9>>("named_defaults", arg("a") = 7, keyword_only, arg("b") = 8,
                               arg("c") = 9),
-    // Behind keyword_only, what has no default may stand anywhere.
+    // After keyword_only, parameters without defaults may be anywhere.
     typedcall::def<digits<10>>("behind", arg("a") = 7, keyword_only, arg("b"), arg("c") = 9),
     typedcall::def<digits<11>>("between", arg("a"), keyword_only, arg("b") = 8, arg("c")),
     typedcall::def<digits<12>>("required", arg("a"), keyword_only, arg("b"), arg("c")),
-    // The mark has its place among parameters, and everything else has none.
+    // The mark has its place among parameters; nothing else has one.
     typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
     typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
     // Another kind of parameter: not the same function with other names.

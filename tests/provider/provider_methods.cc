@@ -45,7 +45,7 @@ double scaled(vector *self, double factor, bool negate) noexcept {
   return self->x * (negate ? -factor : factor);
 }
 
-// The state of the module that made the class, of which self may be an instance of a subclass.
+// The state of the module that made the class; self may be an instance of a subclass.
 long counted(vector *self) { return ++typedcall::state_of<methods_state>(self).calls; }
 long counted_more(vector *self, long more) {
   return typedcall::state_of<methods_state>(self).calls += more;
@@ -124,7 +124,7 @@ long calls_of_maker(PyObject *, PyObject *object) {
 }
 PyObject *me(PyObject *module) noexcept { return itself(module); }
 
-// [(signature, flags, address)] of a callable, or of what has the defs in its type.
+// [(signature, flags, address)] of a callable, or of an object whose type has the defs.
 PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
   if (Py_TYPE(callable) == &PyClassMethodDescr_Type) {
@@ -147,7 +147,7 @@ PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   return list;
 }
 
-// Calls vector.dot's entry as a consumer does that has checked self's type.
+// Calls vector.dot's entry like a consumer that has checked self's type.
 PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) noexcept {
   const typedcall::object_ref type =
       typedcall::object_ref::steal(PyObject_GetAttrString(module, "vector"));

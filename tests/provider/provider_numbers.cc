@@ -1,5 +1,5 @@
-// Functions that hand back what they were given, one for every number type, and functions of
-// different numbers of arguments.
+// Functions that return their argument, one for every number type, and functions of different
+// numbers of arguments.
 
 #include <cmath>
 

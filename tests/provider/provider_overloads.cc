@@ -1,4 +1,4 @@
-// Names with several functions, which say by their result which one was called.
+// Names with several functions, whose results tell which one was called.
 
 #include "typedcall/provider.h"
 

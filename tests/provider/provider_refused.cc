@@ -1,5 +1,5 @@
-// Defs that compile and cannot be made right: importing the module says so. One module for each
-// value of REFUSED; 0 is the one that imports.
+// Defs that compile but are invalid: importing the module reports it. One module for each value of
+// REFUSED; 0 is the one that imports.
 
 #include "typedcall/provider.h"
 

@@ -1,4 +1,5 @@
-// What each module of a shared object of several throws, and offers in all ways that a table has.
+// The exception that each of several modules in one shared object throws, and the functions that it
+// offers, in every form of a table.
 #ifndef TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 #define TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 
@@ -7,7 +8,7 @@
 
 #include "typedcall/provider.h"
 
-// All modules throw this one, and each says it by another exception of Python.
+// All modules throw this one, and each translates it to another Python exception.
 struct own_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,7 +23,7 @@ void to_python() {
   }
 }
 
-// Another function in each file, and of each number in it.
+// A different function in each file, and for each number in it.
 namespace {
 
 template <int number>

@@ -1,4 +1,4 @@
-// Three modules of one file, in the shared object of provider_shared: each sets its translator when
+// Three modules in one file, in the shared object of provider_shared: each sets its translator when
 // it is executed. One has a type; the last one fails.
 #include "tests/provider/provider_shared.h"
 

@@ -1,4 +1,4 @@
-// Of the module provider_split, which is in another file.
+// The translator of the module provider_split, which is in another file.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// A module with a state of its own, which holds references and says when it is made and destroyed;
-// it fails to be executed when it is told to.
+// A module with a state of its own, which holds references and records when it is created and
+// destroyed; its execution fails on request.
 #include <stdexcept>
 
 #include "typedcall/object_ref.h"

@@ -1,4 +1,4 @@
-// Functions that report errors by a status, those that the provider makes do so, and functions
+// Functions that report errors by a status, functions for which the provider does so, and functions
 // around which the GIL is released.
 
 #include <pthread.h>
@@ -50,7 +50,7 @@ int only_place(bool *result) noexcept {
   *result = true;
   return 0;
 }
-// The last parameter is no place for a value: None.
+// The last parameter cannot be a place for a value, so Python gets None.
 int last_is_memory(long x, void *) noexcept { return check(x); }
 int last_is_object(long x, PyObject *) noexcept { return check(x); }
 
@@ -104,7 +104,8 @@ const bool has_translator = [] {
 bool holds_gil() noexcept { return PyGILState_Check() != 0; }
 bool holds_gil_with(const double *, const char *) noexcept { return holds_gil(); }
 std::atomic<int> waiting{0};
-// Comes back when another thread is in here too, which takes the GIL to get here, or 0 in time.
+// Returns when another thread, which takes the GIL to get here, is in here too, or returns 0 after
+// a timeout.
 long meet(long seconds) noexcept {
   const int mine = ++waiting;
   for (long i = 0; i < seconds * 1000 && waiting.load() < mine + 1 && mine % 2 == 1; ++i) {
@@ -115,7 +116,7 @@ long meet(long seconds) noexcept {
 }
 std::atomic<int> inside{0};
 std::atomic<bool> may_leave{false};
-// Has the buffer until leave() is called, or for a minute.
+// Holds the buffer until leave() is called, or for a minute.
 void touch(double *items) noexcept {
   ++inside;
   for (int i = 0; i < 60000 && !may_leave; ++i) {

@@ -1,5 +1,5 @@
 // Two modules are made from this file, with functions of the same names and types that differ by
-// TWIN. They are compiled with visible symbols, as modules are that set no option.
+// TWIN. They are compiled with visible symbols, like modules that set no option.
 
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"

@@ -1,4 +1,4 @@
-// Functions of the types that are no plain numbers: long double, complex, strings, pointers.
+// Functions of types other than plain numbers: long double, complex, strings, pointers.
 
 #include <cmath>
 #include <complex>

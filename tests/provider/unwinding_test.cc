@@ -1,10 +1,11 @@
 // Threads that run Python code inside generated wrappers, conversions, boxed calls and destructors
-// when the interpreter ends: CPython before 3.14 unwinds their stacks, which must end no process.
+// when the interpreter ends: CPython before 3.14 unwinds their stacks, which must not end the
+// process.
 #include "typedcall/boxed_call.h"
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <gtest/gtest.h>
 
 #include <complex>
@@ -38,7 +39,7 @@ int by_status(PyObject *callable, double *result) {
   return object_ref::steal(Call(callable)) ? 0 : -1;
 }
 PyObject *of_self(PyObject *, PyObject *callable) { return Call(callable); }
-// The way to be noexcept nevertheless.
+// A way to be noexcept nevertheless.
 PyObject *in_run_python(PyObject *callable) noexcept {
   return typedcall::run_python([callable] { return Call(callable); });
 }
@@ -55,7 +56,7 @@ PyObject *resolved(PyObject *callable) noexcept {
   return typedcall::resolve<double(double)>(PyTypedcall_Import(), callable) ? PyLong_FromLong(1)
                                                                             : nullptr;
 }
-// What the callable makes dies here. (Made by another thread it would die there, without a GIL.)
+// The callable's result dies here. (One that another thread made would die there, without a GIL.)
 PyObject *let_go(PyObject *callable) noexcept {
   object_ref last = object_ref::steal(Call(callable));
   last = object_ref();
@@ -190,8 +191,8 @@ TEST(UnwindingTest, WhileAnExceptionIsHandled) {
   EXPECT_EXIT(handled("let_go", "Dying"), testing::ExitedWithCode(kStopped), "");
 }
 
-// Until 3.12 the collector runs Python code wherever an object is made: an exception for a call
-// that does not fit, which is made at once where another one is being handled.
+// Until 3.12 the collector runs Python code wherever an object is made: even for the exception of a
+// call that does not fit, which is made while another one is being handled.
 #if PY_VERSION_HEX < 0x030C0000
 TEST(UnwindingTest, Messages) {
   const auto wrong = [](const char *function, const char *arguments) {

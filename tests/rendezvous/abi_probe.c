@@ -1,7 +1,7 @@
-/* Which interface does this interpreter have? A consumer for the tests of the rendezvous. */
+/* Reports which interface this interpreter has. A consumer for the tests of the rendezvous. */
 #include "core/rendezvous.h"
 
-/* abi(): (major, minor, size, address) of what PyTypedcall_Import gives. */
+/* abi(): (major, minor, size, address) of PyTypedcall_Import's result. */
 static PyObject *Abi(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -9,7 +9,7 @@ static PyObject *Abi(PyObject *module, PyObject *unused) {
                        (unsigned)interface->size, PyLong_FromVoidPtr((void *)(uintptr_t)interface));
 }
 
-/* peek(): its address, or None when nobody has installed one that is usable. */
+/* peek(): its address, or None if no usable one is installed. */
 static PyObject *Peek(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) Py_RETURN_NONE;

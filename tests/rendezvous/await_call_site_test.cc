@@ -1,6 +1,6 @@
-// Call sites while what they search can change: an interface that arrives between their stamp and
-// what they remember, and Python code that runs in the middle of their search. What may run there
-// is made to run by a key in the interpreter's own dictionary, whose comparison calls the test.
+// Call sites whose search changes under way: an interface arrives between their stamp and the entry
+// they remember, or Python code runs in the middle of their search. A key in the interpreter's own
+// dictionary, whose comparison calls the test, triggers it.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -23,8 +23,8 @@
 #endif
 
 #ifndef __SANITIZE_ADDRESS__
-// What is freed says what a call site would follow to an address where nothing is. With the
-// sanitizer that is not needed.
+// Freed memory is filled with a pattern that a call site would follow to an unmapped address. With
+// the sanitizer that is not needed.
 void *operator new[](std::size_t size) {
   void *memory = std::malloc(size);
   if (memory == nullptr) std::abort();
@@ -38,7 +38,7 @@ void operator delete[](void *memory) noexcept {
   using typedcall::internal::cache_entry;
   if (memory == nullptr) return;
   auto *bytes = static_cast<char *>(memory);
-  // glibc writes its own words to the beginning of what is free.
+  // glibc writes its own words to the beginning of free blocks.
   for (std::size_t at = 0; at + sizeof(cache_entry) <= malloc_usable_size(memory);
        at += sizeof(cache_entry)) {
     cache_entry gone = {};
@@ -56,7 +56,7 @@ namespace {
 double Twice(double x) { return 2 * x; }
 const PyNativeCallableTable kTwice = {1, {{"d->d", 0, reinterpret_cast<void *>(Twice)}}};
 
-// Runs in the next search that asks whether an interface has come, once.
+// Runs once, in the next search that checks whether an interface has come.
 std::function<void()> during_search;
 
 PyObject *Compare(PyObject *, PyObject *) {
@@ -108,8 +108,8 @@ class Arriving : public testing::Test {
   std::optional<Scope> scope_;
 };
 
-// Another thread installs an interface meanwhile, and is half way: what it does is done here by
-// hand, between the question whether one has come and the stamp.
+// Another thread installs an interface meanwhile, and is half way: its steps are done here by hand,
+// between the check whether one has come and the stamp.
 void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
                             PyTypedcall_Awaited *awaited, PyObject *callable) {
   Ref capsule = NewInterface();
@@ -153,7 +153,7 @@ TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   EXPECT_FALSE(before.may_remember(memory));
 }
 
-// A function on the heap, whose metadata are read again each time; the site remembers that.
+// A function on the heap, whose metadata is read again each time; the site remembers that.
 class OnTheHeap {
  public:
   OnTheHeap() {
@@ -171,7 +171,7 @@ class OnTheHeap {
                      nullptr};
 };
 
-// In the middle of a search the site is used for so many others that it makes a larger memory.
+// In the middle of a search the site is used for so many others that it enlarges its memory.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *callable,
                        void (*look_again)()) {
   std::vector<std::unique_ptr<OnTheHeap>> others;
@@ -190,7 +190,7 @@ void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *cal
   }
 }
 
-// What is remembered of it does not hold: it has lost its metadata since.
+// The remembered entry is invalid: the function has lost its metadata since.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, void (*look_again)()) {
   auto function = std::make_unique<OnTheHeap>();
   EXPECT_TRUE(site.find(function->object.get()));

@@ -1,4 +1,4 @@
-// What a provider does, in a translation unit of its own: the test's other one has none of it.
+// The provider's code, in a translation unit of its own; the test's other one has none of it.
 #include "tests/rendezvous/await_provider.h"
 
 #include "core/rendezvous.h"

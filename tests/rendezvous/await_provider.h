@@ -8,13 +8,13 @@
 
 namespace typedcall_test {
 
-/// PyTypedcall_Import, where it installs.
+/// PyTypedcall_Import, in code that installs.
 const PyTypedcall_Interface *Install();
 
-/// The capsule of one that is shown to nobody.
+/// The capsule of an interface that is not published.
 Ref NewInterface();
 
-/// Tags a def or an object; 1, 0 or -1 with an exception.
+/// Tags a def or an object. Returns 1, 0, or -1 with an exception.
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
             const PyNativeCallableTable *table);
 int Untag(const PyTypedcall_Interface *interface, PyObject *callable);

@@ -1,5 +1,5 @@
-// A consumer that was there before any provider: it installs nothing, finds what needs no
-// interface, and everything else as soon as someone installs one. Each test has an interpreter.
+// A consumer that was there before any provider: it installs nothing, finds entries that need no
+// interface, and all others as soon as one is installed. Each test has an interpreter.
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
@@ -255,7 +255,7 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   EXPECT_EQ(
       TakeError(),
       "ImportError: _extensibletype.typedcall_v2 is a 'int' instead of typedcall's interface");
-  // That is passed on as it is.
+  // That is passed on unchanged.
   Ref sin = scope_->Eval("math.sin");
   EXPECT_FALSE(typedcall::resolve<double(double)>(PyTypedcall_Await(), sin.get()));
   EXPECT_EQ(TakeError().rfind("ImportError", 0), 0u);
@@ -268,7 +268,7 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   EXPECT_EQ(PyTypedcall_Await(), nullptr);
   EXPECT_EQ(TakeError(),
             "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
-  // Nobody can tell the one that waits; who searches finds out.
+  // The waiting consumer cannot be notified; its next search finds out.
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
 }

@@ -1,7 +1,7 @@
-/* A provider that was compiled against a version of the ABI to come, as far as a test can have one:
- * it installs an interface of FAKED_MAJOR.FAKED_MINOR with functions that this tree does not know
- * before it is executed, unless there is one already. The memory of the struct ends where its size
- * says, so that AddressSanitizer sees who reads on. What it does afterwards is provider.h's.
+/* A provider that was compiled against a future version of the ABI, as far as a test can have one:
+ * before it is executed, it installs an interface of FAKED_MAJOR.FAKED_MINOR with functions that
+ * this tree does not know, unless there is one already. The memory of the struct ends where its
+ * size says, so that AddressSanitizer detects reads beyond it. provider.h does the rest.
  *
  * Its functions are those of the real interface of the interpreter, which stays behind it.
  */
@@ -17,7 +17,7 @@ static void FakedCapsuleDied(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-/* The real capsule is taken out of where it is, and is kept by the one that takes its place.
+/* Removes the real capsule, which the one that replaces it keeps alive.
  */
 static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);

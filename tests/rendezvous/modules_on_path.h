@@ -1,4 +1,4 @@
-// For programs that hold interpreters and import this tree's extension modules into them.
+// For programs that embed interpreters and import this tree's extension modules into them.
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 
@@ -12,7 +12,7 @@
 namespace typedcall_test {
 
 /// Puts the folders of the files that TYPEDCALL_MODULES names (space-separated) on sys.path, and
-/// imports `names` into the scope. False when that raises.
+/// imports `names` into the scope. Returns false if that raises.
 inline bool ImportInto(Scope &scope, const std::string &names) {
   const char *files = std::getenv("TYPEDCALL_MODULES");
   scope.Set("files", Ref::Steal(PyUnicode_FromString(files != nullptr ? files : "")).get());

@@ -1,11 +1,11 @@
-/* A provider of a newer minor version: its interface has functions that this tree has not, its type
- * a slot and its tag a letter and flags that this tree does not know. It can be used, in whatever
- * order the two come. */
+/* A provider of a newer minor version: its interface has functions that this tree lacks, its
+ * type a slot and its tag a letter and flags that this tree does not know. It remains usable,
+ * whichever of the two comes first. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
 #define PROVIDER_NAME "newer_minor"
 #define PROVIDER_IDEA 3
-/* Of a registrar to come. */
+/* Of a future registrar. */
 #define PROVIDER_UNKNOWN_SLOT 0x7e000101
 #define PROVIDER_EXEC AddTwice
 

@@ -1,6 +1,6 @@
-/* A reader of the time when the interface had less: it knows the first three functions, and takes
- * any interface that has them. It is compiled without our headers, as those of its time are not
- * here. */
+/* A reader from the time when the interface was smaller: it knows the first three functions, and
+ * accepts any interface that has them. It is compiled without our headers, because the old ones
+ * are not here. */
 #include <Python.h>
 #include <stdint.h>
 
@@ -47,7 +47,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* Was an interface there when this was imported? */
+/* True if an interface was there when this was imported. */
 static int Exec(PyObject *module) {
   const int is_there = Import() != NULL;
   PyErr_Clear();

@@ -1,5 +1,5 @@
-/* What a library of the next major version would install. It uses nothing of its own interface:
- * this tree's headers, with which it is compiled, must refuse it. */
+/* The interface that a library of the next major version would install. The module uses nothing
+ * of it: this tree's headers, with which it is compiled, must refuse it. */
 #define FAKED_MAJOR (PyTypedcall_ABI_MAJOR + 1)
 #define FAKED_MINOR 5
 

@@ -1,5 +1,5 @@
 // Functions that fall back in threads without the GIL, while their interpreter ends, after that,
-// and beside another one: what CPython 3.15 lets typedcall/attach.h see (PEP 788).
+// and beside another one: the states that CPython 3.15 shows typedcall/attach.h (PEP 788).
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
-// With which views of interpreters came.
+// The release that added views of interpreters.
 #if PY_VERSION_HEX >= 0x030F0000
 
 namespace {
@@ -52,7 +52,7 @@ typedcall::method_table methods{
 
 using function = fallback_function<double(double)>;
 
-// For ever: some outlive their interpreter, where nothing of it can be given back.
+// Never freed: some outlive their interpreter, and cannot be released then.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
   const auto *made = new function(
@@ -72,12 +72,12 @@ void EndDuringTheCall() {
   Py_END_ALLOW_THREADS;
   is_ending = true;
   Py_FinalizeEx();
-  // It waits for the call, which has yet to tell.
+  // It waits for the call, which has yet to report.
   for (int i = 0; outcome == 0 && i < 60000; ++i) usleep(1000);
   _exit(outcome);
 }
 
-// This one calls when the interpreter is in the middle of that, and has the GIL.
+// This one calls while the interpreter is ending and holds the GIL.
 void CallDuringTheEnd() {
   const function &f = Resolved("wait");
   std::thread([&f] {
@@ -116,12 +116,12 @@ TEST(AttachTest, AnInterpreterThatHasEnded) {
   std::thread(Call, f).join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(outcome, 1);
-  // Nor has a thread of another interpreter an exception of it.
+  // A thread of another interpreter gets no exception from it either.
   EXPECT_TRUE(typedcall::is_error_value((*f)(3.0)));
   EXPECT_EQ(TakeError(), "");
 }
 
-// The callable runs in the interpreter that the function is of, wherever it is called.
+// The callable runs in the interpreter that owns the function, wherever it is called.
 TEST(AttachTest, OfAnotherInterpreter) {
   const function &outer_id = Resolved("interpreter_id");
   Subinterpreter inner;
@@ -142,7 +142,7 @@ TEST(AttachTest, OfAnotherInterpreter) {
   Py_END_ALLOW_THREADS;
 }
 
-// A thread of that interpreter that has let the GIL go.
+// A thread of that interpreter that has released the GIL.
 TEST(AttachTest, AnExceptionWaitsInAnyInterpreter) {
   const Subinterpreter inner;
   ASSERT_TRUE(inner.Entered());

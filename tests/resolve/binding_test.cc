@@ -1,5 +1,5 @@
 // Methods: bound to instances and classes, static, with a defining class, unbound; and functions of
-// a module that take it. What self is, that it is checked, and what is refused.
+// a module that take it. What self is, that it is checked, and which ones are refused.
 
 #include "tests/resolve/callables.h"
 
@@ -14,7 +14,7 @@ struct Scale {
   double factor;
 };
 
-// The native functions. A wrong self would be seen by its factor, or by its name.
+// The native functions. A wrong self would show in its factor, or in its name.
 double scaled(PyObject *self, double x) noexcept {
   return reinterpret_cast<Scale *>(self)->factor * x;
 }
@@ -114,7 +114,7 @@ TEST_F(Methods, BoundToAnInstance) {
   }
 }
 
-// A function without self is never made of one that takes it, nor the other way round.
+// A function that takes self is never converted to one without it, nor the reverse.
 TEST_F(Methods, SelfIsNotForgotten) {
   const Ref method = scope.Eval("scale.scaled");
   for (const typedcall::capabilities can : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
@@ -286,7 +286,7 @@ TEST_F(Methods, UnboundIsAskedOfUnboundOnly) {
   EXPECT_EQ(TakeError(), "ImportError: another version");
 }
 
-// A consumer of the run-time API says so in its request.
+// A consumer of the run-time API states it in its request.
 TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
@@ -320,7 +320,7 @@ TEST(Modules, SelfIsTheModule) {
   auto bound = typedcall::resolve<long()>(Interface(), function.get(), typedcall::bound());
   ASSERT_TRUE(bound) << TakeError();
   EXPECT_EQ(bound.self(), module.get());
-  // It keeps what it needs.
+  // The function keeps its dependencies alive.
   module.reset();
   function.reset();
   typedcall_test::Collect();
@@ -337,7 +337,7 @@ TEST(Functions, WithoutSelf) {
             "has none of)");
 }
 
-// Of everything that is found the callable is kept, once, and self with it.
+// Every result keeps the callable once, and self with it.
 TEST_F(Methods, References) {
   const Ref method = scope.Eval("sub.scaled"), unbound = scope.Eval("Scale.scaled");
   const Ref self = scope.Eval("sub");
@@ -365,7 +365,7 @@ TEST_F(Methods, References) {
   EXPECT_EQ(Py_REFCNT(self.get()), before[2]);
 }
 
-// The type owns the defs: whatever is found keeps it alive.
+// The type owns the defs: every result keeps it alive.
 TEST(Types, AreKeptAlive) {
   static PyMethodDef own_defs[] = {{"scaled", Boxed, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};

@@ -1,6 +1,5 @@
-// Tables of several entries, read and written by everything that does so. To be compiled with
-// options for which the array of one that PyNativeCallableTable declares has one element; see
-// test_bounds.py.
+// Tables of several entries, read and written by all code that does so. Compile with options under
+// which the array of one that PyNativeCallableTable declares has one element; see test_bounds.py.
 #include <string>
 
 #include "typedcall/call_site.h"
@@ -48,7 +47,7 @@ PyObject *run(PyObject *, PyObject *callable) {
   EXPECT(tables.table->count == 3);
   EXPECT(PyNativeCallable_CheckTable(tables.table, "f") == 0);
   EXPECT(PyNativeCallable_TablesAreEqual(tables.table, tables.table));
-#ifdef INDEXED  // what the options are to see
+#ifdef INDEXED  // for the options to detect
   const volatile Py_ssize_t third = 2;
   EXPECT(tables.table->entries[third].funcptr != nullptr);
 #endif

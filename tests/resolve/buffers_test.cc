@@ -1,5 +1,5 @@
 // Buffers in C++: typed functions of spans, found by every request, called with a pointer and a
-// count; and what a Python callable gets for them where it is called in their place.
+// count; and the arguments of a Python callable that is called in their place.
 
 #include <complex>
 #include <cstdint>
@@ -254,7 +254,7 @@ TEST(Boxed, ATextThatIsNone) {
   EXPECT_NE(TakeError().find("UnicodeDecodeError"), std::string::npos);
 }
 
-// Its bytes would be more than a size_t has: 8.
+// Its size in bytes would overflow size_t: 8.
 TEST(Boxed, ALengthThatCannotBe) {
   Python p("def f(x): return 1");
   double number = 1;
@@ -299,7 +299,7 @@ TYPED_TEST(EveryElement, IsWrittenAndRead) {
   EXPECT_TRUE(all[0] == TypeParam(1));
 }
 
-// What is kept shows a copy, never what is gone.
+// A view that is kept shows a copy, never freed memory.
 TEST(Boxed, KeptBeyondTheCall) {
   Python p("def f(x):\n  kept.append(x)\n  kept.append(memoryview(x))\n  return len(x)");
   {
@@ -318,7 +318,7 @@ TEST(Boxed, KeptBeyondTheCall) {
       "gc.collect()"));
 }
 
-// Whichever comes first, and also where it only may be read.
+// Whichever comes first, and also if it is read-only.
 TEST(Boxed, TheSameMemoryTwice) {
   double numbers[] = {1, 2};
   const span<double> whole = numbers;

@@ -1,5 +1,5 @@
-// Call sites say of every callable what find() says: with more functions than they can remember,
-// and while functions come and go, are tagged and untagged at random.
+// Call sites agree with find() on every callable: with more functions than they can remember, and
+// while functions come and go, are tagged and untagged at random.
 #include <random>
 #include <utility>
 
@@ -28,8 +28,8 @@ TEST_F(CallSite, ForgetsRatherThanErrs) {
   }
 }
 
-// Functions come and go, are tagged and untagged, at random; after every step the call sites say of
-// every callable what find() says.
+// Functions come and go, are tagged and untagged, at random; after every step the call sites agree
+// with find() on every callable.
 class Random : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Random, AgreesWithFind) {

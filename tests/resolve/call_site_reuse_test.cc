@@ -1,5 +1,5 @@
-// Call sites never say of a callable what another one had that was freed, although addresses are
-// used again: of functions, of their defs, and of both.
+// Call sites never return the entry of a freed callable, although addresses are reused: of
+// functions, of their defs, and of both.
 #include <new>
 #include <utility>
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace resolve_test;
 
-// One place in memory, used for one function after the other, as pybind11's defs are.
+// One block of memory, used for one function after the other, like pybind11's defs.
 class Reuse : public CallSite {
  protected:
   // A new function of `entry`, made at the same place; its row is its own.
@@ -20,7 +20,7 @@ class Reuse : public CallSite {
     return function;
   }
 
-  // What the call site says of a second function where the first one was. Repeated until the
+  // The call site's answer for a second function at the first one's place. Repeated until the
   // function object has the address of the first one, too.
   template <class First, class Second>
   long (*After(const First &first, const Second &second))(long) {
@@ -85,7 +85,7 @@ TEST_F(Reuse, BitsWhereARowWas) {
             &two);
 }
 
-// Nothing that a call site could hear of has changed in between: only the def is another one.
+// Nothing that a call site could notice has changed in between, only the def.
 TEST(OtherDef, AtTheSameAddress) {
   call_site<long(long)> site(Interface());
   Builtin first(0), second(0), untagged(0);
@@ -116,7 +116,7 @@ TEST(OtherDef, AtTheSameAddress) {
 #endif
 }
 
-// A function, an unbound method and anything else at the same address are not taken for each other.
+// A function, an unbound method and anything else at the same address are not confused.
 TEST(Identity, TellsKindsApart) {
   typedcall_test::Scope scope;
   const Ref bound = scope.Eval("[].append"), unbound = scope.Eval("list.append"),
@@ -129,7 +129,7 @@ TEST(Identity, TellsKindsApart) {
       EXPECT_EQ(is.is_of(const_cast<PyObject *>(b)), a == b);
     }
   }
-  // Of one type they differ by the def, and of other types not at all.
+  // Objects of one type differ by the def, and those of different types not at all.
   const Ref clear = scope.Eval("[].clear"), again = scope.Eval("[1].append"),
             type = scope.Eval("dict");
   EXPECT_FALSE(identity::of(bound.get()).is_of(clear.get()));

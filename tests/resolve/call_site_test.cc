@@ -1,5 +1,5 @@
-// Call sites: what they remember, and what makes them forget. That they never say anything of a
-// callable that is gone is in call_site_reuse_test.cc.
+// Call sites: what they remember, and what makes them forget. call_site_reuse_test.cc tests that
+// they never return entries of freed callables.
 #include "tests/resolve/call_sites.h"
 
 namespace {
@@ -28,7 +28,7 @@ TEST_F(CallSite, RemembersRows) {
       EXPECT_EQ(stats::count(event::found_side_table_def), kCount);
       EXPECT_EQ(Count(), (Counted{0, kCount, 0}));
     } else {
-      // A slot may be wanted by more functions than it has neighbours for.
+      // More functions may map to one slot than it has neighbours for.
       EXPECT_GE(Count().hits, kCount - kCount / 100);
     }
   }
@@ -57,13 +57,13 @@ TEST_F(CallSite, RemembersThatNothingIsOffered) {
   EXPECT_EQ(TakeError(), std::string("TypeError: f offers no native signature; 'l->l' was asked "
                                      "for") +
                              kUntagged);
-  // A tag is seen at once, and so is its end.
+  // A tag takes effect at once, and so does its removal.
   Tag(&function.def, function.get(), table.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(site.find(function.get()).get(), &one);
   ASSERT_EQ(PyTypedMethod_UntagDef(Interface(), &function.def), 1);
   EXPECT_FALSE(site.find(function.get()));
-  // Flag bits are no row, and are seen all the same.
+  // Flag bits are not a row, but take effect as well.
   EXPECT_FALSE(site.find(function.get()));
   function.metadata.table = table.get();
   function.def.ml_flags |= kBoth;
@@ -78,7 +78,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   PyTypedMethod_UntagDef(Interface(), &function.def);
   Tag(&function.def, function.get(), second.get());
   EXPECT_EQ(site.find(function.get()).get(), &two);
-  // What comes before a remembered place is seen, too.
+  // An entry that takes precedence over a remembered place takes effect, too.
   const Ref python = PythonFunction();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), python.get(), first.get(), nullptr), 1);
   EXPECT_EQ(site.find(python.get()).get(), &one);
@@ -98,7 +98,7 @@ TEST_F(CallSite, RemembersStaticMetadata) {
   Tag(&unrelated.def, unrelated.get(), other.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
-  // In place another name can be put, whose metadata then counts.
+  // The name can be replaced in place, and then the new one's metadata counts.
   static Block instead(kBoth, {"l->l", 0, AddressOf(two)});
   const char *const name = block.def.ml_name;
   block.def.ml_name = instead.def.ml_name;

@@ -1,5 +1,5 @@
-// What the tests of call sites share: functions whose def, metadata and table stand where a test
-// wants them, and what has been counted.
+// Shared by the tests of call sites: functions whose def, metadata and table are where a test wants
+// them, and the counts.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 
@@ -26,7 +26,7 @@ void *AddressOf(Function *function) {
   return reinterpret_cast<void *>(function);
 }
 
-// What has been counted since the last look.
+// The counts since the last look.
 struct Counted {
   std::uint64_t hits, misses, bypassed;
   bool operator==(const Counted &other) const {

@@ -1,5 +1,5 @@
-// What the resolver's tests look at: tables, builtin functions whose metadata a test can spoil, and
-// a short text that says what was found.
+// Callables for the resolver's tests: tables, builtin functions whose metadata a test can corrupt,
+// and a short text that describes the result.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 
@@ -22,7 +22,7 @@ using typedcall_test::TakeError;
 
 constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
 
-// An address that nothing calls; a number tells entries apart.
+// An address that is never called; a number tells entries apart.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
 // The function `name` of a provider's method table, in a module that is made for it.
@@ -52,8 +52,8 @@ class Table {
 
 inline PyObject *Boxed(PyObject *, PyObject *) { Py_RETURN_NONE; }
 
-// A builtin function with a def of its own, in front of whose name stand our header and PyPy's
-// struct; `bits` says what of that is announced.
+// A builtin function with a def of its own, whose name follows our header and PyPy's struct; `bits`
+// says which of them are announced.
 class Builtin {
  public:
   explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr, PyObject *self = nullptr)
@@ -79,7 +79,7 @@ class Builtin {
   Ref object;
 };
 
-// A function written in Python, to which no table belongs.
+// A function written in Python, without a table.
 inline Ref PythonFunction() {
   typedcall_test::Scope scope;
   scope.Run("def python_function(x): return x");
@@ -92,13 +92,13 @@ inline const PyTypedcall_Interface *Interface() {
   return interface;
 }
 
-// What resolve() says of callables that can have no table; see typedcall/resolve/diagnostics.h.
+// resolve()'s messages for callables that can have no table; see typedcall/resolve/diagnostics.h.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] =
     ": nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C";
 
-// "signature number place" of what find() finds, or "nothing". An exception is a failure.
+// "signature number place" of find()'s result, or "nothing". An exception is a failure.
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,
                         const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::find(interface, callable, signature, can);

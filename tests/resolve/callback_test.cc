@@ -1,5 +1,5 @@
-// typedcall::callback: what a library's C function passes becomes a typed function's arguments, and
-// an exception waits until the library has returned.
+// typedcall::callback: the C arguments that a library passes become a typed function's arguments,
+// and an exception waits until the library has returned.
 
 #include <cmath>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// As a library of vectors has it.
+// As in a library of vectors.
 struct vector_of_library {
   long count;
   double *values;

@@ -71,7 +71,7 @@ TEST(Cost, Order) {
   EXPECT_LT(Cost("B", "L"), Cost("B", "h"));
 }
 
-// Whatever is safe: the smallest and the largest of `from` and what is next to them come back.
+// All safe casts: the smallest and the largest value of `from` and their neighbours come back.
 TEST(Conversion, IsExact) {
   for (const std::string from : kNumbers) {
     for (const std::string to : kNumbers) {
@@ -86,7 +86,7 @@ TEST(Conversion, IsExact) {
       std::vector<std::uint64_t> numbers = {0, 1, most, most / 2, most - most / 3};
       if (is_signed) numbers.insert(numbers.end(), {~std::uint64_t{0}, ~most, ~(most / 2)});
       for (const std::uint64_t number : numbers) {
-        // Signed numbers are given as such; those of floating types are as precise as they get.
+        // Signed numbers are passed as such; those of floating types are as precise as possible.
         typedcall::internal::wide_number given;
         given.integer = number;
         given.real = is_signed ? static_cast<long double>(static_cast<std::int64_t>(number))
@@ -142,7 +142,7 @@ TEST(Conversion, RefusesWhatMightLose) {
   EXPECT_TRUE(safe_cast::make("P&lsO->v", "P&qsO->v"));
 }
 
-// Asked, found, converted, called: by an invoker, as consumers do.
+// Requested, found, converted and called by an invoker, as consumers do.
 TEST(Conversion, OfACall) {
   const auto ratio =
       +[](double a, long b) noexcept { return static_cast<float>(a / static_cast<double>(b)); };
@@ -242,7 +242,7 @@ TEST(Choice, FromPyPysLayout) {
   EXPECT_EQ(found->signature, "l->l");
 }
 
-// What is offered may promise more than was asked for, and is then no cast.
+// An entry may promise more than was requested, and is not a cast then.
 TEST(Choice, ConstWhereItWasNotAskedFor) {
   const Table table{{"*d->d", 0, Address(1)}, {"*kd->d", 0, Address(2)}};
   EXPECT_EQ(Chosen(table, "*d->d"), 1u);
@@ -258,7 +258,7 @@ TEST(Choice, ConstWhereItWasNotAskedFor) {
   EXPECT_EQ(Chosen(plain, "&d->&kd"), 2u);
 }
 
-// The pointer and the count of a buffer pass as they are, and what is behind them keeps its place.
+// The pointer and the count of a buffer pass unchanged, and later arguments keep their places.
 TEST(Cast, AroundBuffers) {
   const auto cast = typedcall::safe_cast::make("i*df->f", "l*kdd->f");
   ASSERT_TRUE(cast);
@@ -277,7 +277,7 @@ TEST(Cast, AroundBuffers) {
   EXPECT_FALSE(typedcall::safe_cast::make("*kd->d", "*d->d"));
 }
 
-// has_widths_of() against the parser, on signatures and on texts that are nearly such.
+// has_widths_of() against the parser, on signatures and on texts that are almost signatures.
 TEST(Widths, AgreeWithTheParser) {
   const auto seed = typedcall_test::Seed(7);
   SCOPED_TRACE(typedcall_test::SeedText(seed));

@@ -7,7 +7,7 @@
 using typedcall::function;
 using typedcall::function_view;
 
-/// What a bound_function is, by hand.
+/// A hand-written bound_function.
 struct method_and_self {
   double (*pointer)(PyObject *, double);
   unsigned long flags;
@@ -86,7 +86,7 @@ double loop_function(const function<double(double, double)> *f, const double *x,
   return sum;
 }
 
-// Asking for an exception when the result is no error value costs a comparison, no call.
+// Checking for an exception after a result that is not the error value costs a comparison, no call.
 double checked_pointer(double (*const *f)(double), double x, int *failed) {
   const double result = (*f)(x);
   *failed = 0;

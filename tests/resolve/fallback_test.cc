@@ -1,5 +1,5 @@
-// typedcall::fallback_function: values without the GIL, and what the Python callable gives where
-// the native function has none: with the GIL, without it, and in threads that are not Python's.
+// typedcall::fallback_function: values without the GIL, and the Python callable's result if the
+// native function has none: with the GIL, without it, and in threads that are not Python's.
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using typedcall::find;
 using typedcall::resolve;
 using typedcall::with_fallback;
 
-// Each says where it has no result, and what Python gets there.
+// Each shows where it has no result, and what Python returns there.
 std::optional<double> root(double x) noexcept {
   if (x < 0) return std::nullopt;
   return std::sqrt(x);
@@ -95,7 +95,7 @@ TEST(Fallback, TheNativeValue) {
   EXPECT_EQ(Resolved<long(long)>("square")(1000), 1000000);
 }
 
-// The function object is gone by then, but for what the entry keeps.
+// The function object is gone by then, except for what the entry keeps.
 TEST(Fallback, ThePythonCallablesResult) {
   const auto f = Resolved<double(double)>("root");
   EXPECT_EQ(f(-3.0), -3.0);
@@ -153,7 +153,7 @@ TEST(Fallback, ResultsWithoutAnErrorValue) {
   EXPECT_EQ(TakeError(), "IndexError: negative");
 }
 
-// A thread of Python's that has let the GIL go: the exception waits for it.
+// A Python thread that has released the GIL: the exception waits for it.
 TEST(Fallback, WithoutTheGil) {
   const auto f = Resolved<double(double)>("root");
   PyThreadState *const state = PyEval_SaveThread();
@@ -165,7 +165,7 @@ TEST(Fallback, WithoutTheGil) {
   EXPECT_EQ(TakeError(), "ValueError: far below");
 }
 
-// One that never was: values come back, an exception goes to the hook for those that nobody gets.
+// A thread that never was Python's: values come back, an exception goes to sys.unraisablehook.
 TEST(Fallback, InAForeignThread) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(
@@ -220,13 +220,13 @@ TEST(Find, Refusals) {
   EXPECT_EQ(TakeError(),
             "TypeError: reciprocal does not offer 'd->d'; it offers 'd->d' (needs the GIL, may "
             "raise)");
-  // Without the flag it is a function of two arguments, and no fallback.
+  // Without the flag it is a function of two arguments, and not a fallback.
   EXPECT_FALSE(resolve<double(double)>(Interface(), Function("status").get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: status does not offer 'd->d'; it offers 'd&d->i'");
   EXPECT_FALSE(fallback_function<double(double)>());
 }
 
-// As resolve() does it: success keeps a pending exception, a refusal replaces it.
+// As in resolve(): success keeps a pending exception, a refusal replaces it.
 TEST(Find, APendingException) {
   const Ref root = Function("root");
   const PyTypedcall_Interface *interface = Interface();
@@ -245,8 +245,8 @@ TEST(Find, APendingException) {
 // From 3.15 on a call that needs Python is refused when that has ended; before, the thread stops.
 constexpr bool kIsRefused = PY_VERSION_HEX >= 0x030F0000;
 
-// The process ends with 0 where the thread stops, with 3 where its call returns what no failure
-// does, with 5 where it returns the error value.
+// The process ends with 0 if the thread stops, with 3 if its call returns a value other than a
+// failure's, and with 5 if it returns the error value.
 void FallBackAfterTheEnd() {
   static const fallback_function<double(double)> &f =
       *new fallback_function<double(double)>(Resolved<double(double)>("root"));
@@ -255,7 +255,7 @@ void FallBackAfterTheEnd() {
   std::thread([] {
     thread = typedcall_test::ThisThread();
     while (!has_ended) std::this_thread::yield();
-    if (f(4.0) != 2.0) _exit(4);  // the native function has no need of Python
+    if (f(4.0) != 2.0) _exit(4);  // the native function does not need Python
     has_called = true;
     _exit(typedcall::is_error_value(f(-3.0)) ? 5 : 3);
   }).detach();
@@ -271,7 +271,7 @@ TEST(Fallback, AThreadThatFallsBackAfterTheEndFailsOrStops) {
   EXPECT_EXIT(FallBackAfterTheEnd(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// The process ends with 0 where the call gives what Python gives.
+// The process ends with 0 if the call returns Python's result.
 void FallBackInTheThreadThatEnds() {
   using function = fallback_function<double(double)>;
   auto *const made = new function(Resolved<double(double)>("root"));
@@ -294,7 +294,7 @@ TEST(Fallback, TheThreadThatEndsTheInterpreterFallsBackToTheLast) {
   EXPECT_EXIT(FallBackInTheThreadThatEnds(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// Nor the other way round: whoever does not know the flag is not offered the entry.
+// Nor the reverse: a caller that does not know the flag is not offered the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");
   using raw = int(double, double *);

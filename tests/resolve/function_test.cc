@@ -57,7 +57,7 @@ TEST(Function, IsResolved) {
   EXPECT_EQ(found.get(), &checked);
   EXPECT_EQ(found.flags(), kRaises);
   EXPECT_EQ(found(1), 1);
-  // -1 is a result until CPython says otherwise.
+  // -1 is a result unless CPython has an exception set.
   EXPECT_EQ(found(-1), -1);
   EXPECT_FALSE(found.raised(-1L));
   const long result = found(42);
@@ -74,7 +74,7 @@ TEST(KeepAlive, OneReferenceAsLongAsItLives) {
   {
     auto found = typedcall::resolve<long(long)>(Interface(), callable.get());
     EXPECT_EQ(Py_REFCNT(callable.get()), before + 1);
-    // What keeps the callable, or is it.
+    // The object that keeps the callable, or is it.
     PyObject *const kept = found.keep_alive();
     const Py_ssize_t once = Py_REFCNT(kept);
     const auto copy = found;
@@ -118,7 +118,8 @@ TEST(KeepAlive, OutlivesTheModule) {
   EXPECT_EQ(scope.Eval("watch() is None").get(), Py_True);
 }
 
-// With an exception set, exactly the error value of the class says so; without one, nothing does.
+// With an exception set, exactly the error value of the class reports it; without one, no value
+// does.
 template <class T>
 void ExpectRaised(T error, std::initializer_list<T> others, std::uintptr_t flags = kRaises) {
   const function<T()> raises(nullptr, flags, object_ref());
@@ -184,7 +185,7 @@ TEST(Raised, BoolAndVoid) {
   EXPECT_EQ(TakeError(), "ValueError: set");
 }
 
-// The status says it, whatever its value.
+// The status reports it, whatever its value.
 TEST(Raised, Status) {
   const std::uintptr_t flags = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD;
   const function<int(double, double *)> status(nullptr, flags, object_ref());

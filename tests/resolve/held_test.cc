@@ -1,5 +1,6 @@
-// What was resolved keeps the tag that it was found behind, although another object owns that: one
-// PyMethodDef with several functions. The tag's memory goes with the tag, so that ASan sees.
+// A resolution keeps the tag that it came from, although another object owns that: one PyMethodDef
+// with several functions. The tag's memory goes with the tag, so that ASan detects a use after
+// that.
 #include <cstdlib>
 #include <utility>
 
@@ -106,7 +107,7 @@ TEST_F(Held, SafeCasting) {
   ExpectGone();
 }
 
-// Python code that runs between two entries lets the owner go.
+// Python code that runs between two entries frees the owner.
 TEST_F(Held, EachEntry) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   int seen = 0;
@@ -132,7 +133,7 @@ TEST_F(Held, EachEntry) {
   ExpectGone();
 }
 
-// The message of a conflict names what is there, which may be about to go.
+// The message of a conflict names the existing tag, which may be about to go.
 TEST_F(Held, TheSameTagOfTwoOwners) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   const auto *equal = NewTable("d->d", 0, reinterpret_cast<void *>(Twice));
@@ -146,8 +147,8 @@ TEST_F(Held, TheSameTagOfTwoOwners) {
   EXPECT_EQ(freed, 1);
 }
 
-// A callback that runs before the tag's own, when its owner is dead: another tag is no conflict,
-// and nobody waits for the old one to go.
+// A callback that runs before the tag's own, when its owner is dead: another tag is not a conflict,
+// and need not wait for the old one to go.
 TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   static PyMethodDef act = {
@@ -168,7 +169,7 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   EXPECT_EQ(freed, 1) << "nobody had a reference";
 }
 
-// There was no memory to hold the one place's tag, and another place has one that answers.
+// There was no memory to hold the tag of the first place, and another place has one that answers.
 TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   static int fails;
   static const PyTypedcall_Interface *real;
@@ -196,7 +197,7 @@ TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   EXPECT_EQ(TakeError().find("MemoryError"), 0u);
 }
 
-// A class is not kept by an instance that has become one of another class.
+// A class is not kept alive by an instance whose class has changed.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(

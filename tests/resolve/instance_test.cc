@@ -87,7 +87,7 @@ TEST_F(NativeCallable, PythonSubclasses) {
   }
 }
 
-// Python calls the override, so the table that the subclass inherits is not what it stands for.
+// Python calls the override, so the table that the subclass inherits does not describe it.
 TEST_F(NativeCallable, SubclassThatOverridesCall) {
   scope.Run(
       "class Override(Callable):\n"
@@ -134,8 +134,8 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
 }
 
-// The first look at a class may run Python code, and that may give the instance another class, of
-// which what was found says nothing.
+// The first look at a class may run Python code, which may give the instance another class; the
+// result is invalid for that.
 TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSearch) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run(
@@ -163,7 +163,7 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   EXPECT_EQ(find(instance.get()), Address(1));
 }
 
-// What an instance offers itself comes first, also when it comes later than its tag.
+// An instance's own offer comes first, even if it comes later than its tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run("class Sub(Callable): pass");

@@ -23,7 +23,7 @@ using typedcall_test::TakeError;
 // Modules that put their tags behind `ml_name`, and into the interpreter's side table.
 const char *const kModules[] = {"resolve_with_bits", "resolve_without_bits", "resolve_default"};
 
-// What one interpreter's side table says; the caller is attached to that interpreter.
+// The answer of one interpreter's side table; the caller is attached to that interpreter.
 void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();

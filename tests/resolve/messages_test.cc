@@ -1,5 +1,5 @@
-// What resolve() says when it finds nothing, that find() says nothing, and what becomes of an
-// exception that is pending.
+// The messages of resolve() when it finds nothing, find()'s silence, and the fate of a pending
+// exception.
 
 #include "tests/resolve/callables.h"
 #include "typedcall/call_site.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace resolve_test;
 
-// A self whose type is no part of the function's name: a module.
+// A self whose type is not part of the function's name: a module.
 Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
 
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
@@ -127,7 +127,7 @@ TEST(Offered, FromEveryPlace) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // Only now: with the header there, a row that says something else is a conflict.
+  // Not earlier: with the header there, a row that disagrees with it is a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
@@ -136,7 +136,7 @@ TEST(Offered, FromEveryPlace) {
             "TypeError: f does not offer 'g->g'; it offers 'l->l'");
 }
 
-// What the consumer requires and an entry does not promise.
+// The consumer's requirements that an entry does not promise.
 TEST(Offered, WhatIsMissingIsSaid) {
   const Table table{{"l->l", PyNativeCallable_PURE, Address(1)}};
   const Builtin function(kBoth, table.get(), Self().get());
@@ -237,7 +237,7 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
   }
 }
 
-// Ctrl-C and sys.exit() are not for the name: they come out. So does MemoryError.
+// Ctrl-C and sys.exit() are not caught while the name is made: they propagate. So does MemoryError.
 TEST(Name, WhatEndsTheProgramComesOut) {
   for (const char *raised : {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "MemoryError"}) {
     typedcall_test::Scope scope;

@@ -77,7 +77,7 @@ narrowing_function<Signature> Narrowing(const char *name) {
   return found;
 }
 
-// What the Python callable raises for `value`.
+// The Python callable's exception for `value`.
 template <class Wide>
 std::string RaisedBy(const char *name, Wide value) {
   const Ref function = Function(name), given = Ref::Steal(typedcall::to_python(value));
@@ -154,7 +154,7 @@ TEST(Narrowing, DoublesAreRounded) {
   EXPECT_EQ(f(std::numeric_limits<double>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(f(std::numeric_limits<double>::quiet_NaN())));
   EXPECT_EQ(f(16777217), 16777216.0f);
-  // By way of a double, as Python: rounded to even there, and here.
+  // Through a double, as in Python: rounded to even there, and here.
   const long twice_rounded = (1L << 62) + (1L << 38) + 1;
   EXPECT_EQ(f(twice_rounded), static_cast<float>(static_cast<double>(twice_rounded)));
   EXPECT_NE(f(twice_rounded), static_cast<float>(twice_rounded));
@@ -162,7 +162,7 @@ TEST(Narrowing, DoublesAreRounded) {
 
 // The wrapper makes a double of every number.
 TEST(Narrowing, IntsBecomeLongDoublesByWayOfDoubles) {
-  const Ref same_g = Function("same_g");  // differs where no double is equal
+  const Ref same_g = Function("same_g");  // differs if no double is equal
   const auto f = narrowing<long double(long double)>(Interface(), same_g.get(),
                                                      typedcall::accepts_differences);
   ASSERT_TRUE(f) << TakeError();
@@ -266,7 +266,7 @@ TEST(Narrowing, AThreadThatPythonDoesNotKnow) {
       scope.Run("sys.unraisablehook = old\nassert seen == [(OverflowError, 'same_i')], seen"));
 }
 
-// Does a call compile?
+// True if a call compiles.
 template <class Given, class Own>
 constexpr bool Takes = typedcall::internal::is_taken_for<Given, Own>();
 

@@ -89,7 +89,7 @@ TEST_F(BrokenHeader, NewerMinorAndLargerAreFine) {
 
 TEST(PyPyLayout, Alone) {
   Builtin function(kTyped);
-  // Nothing in front of PyPy's struct may be looked at.
+  // Nothing in front of PyPy's struct may be read.
   function.metadata.magic = 0;
   function.metadata.table = reinterpret_cast<const PyNativeCallableTable *>(Address(8));
   function.SetPyPy(pypy_l, 1, Address(3));
@@ -97,7 +97,7 @@ TEST(PyPyLayout, Alone) {
             "l->l 3 METH_TYPED, PyPy's layout");
   EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
             "l->l 3 METH_TYPED, PyPy's layout");
-  // PyPy's functions may count on the GIL.
+  // PyPy's functions may rely on the GIL.
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
 }
 
@@ -127,7 +127,7 @@ TEST(PyPyLayout, UnknownCodes) {
 }
 
 // A builtin function whose name is in the struct of Bernstein's post, in a block of exactly its
-// size: what is in front is the allocator's.
+// size: the memory in front is the allocator's.
 class OfThePost {
  public:
   OfThePost(int convention, int arg_type, int ret_type)
@@ -213,7 +213,7 @@ TEST(Order, HeaderThenDefThenObject) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // Only now: with the header there, a row that says something else is a conflict.
+  // Not earlier: with the header there, a row that disagrees with it is a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");

@@ -1,7 +1,7 @@
-// A consumer for Python tests: shows what the resolver finds, and calls it.
+// A consumer for Python tests: shows the resolver's result, and calls it.
 
 #include "typedcall/call_site.h"
-// call_site.h comes first, because of Python.h.
+// call_site.h comes first because it includes Python.h.
 #include <string>
 
 #include "typedcall/provider.h"
@@ -48,8 +48,8 @@ PyObject *by_site(PyObject *callable, long turns) noexcept {
 
 long plus_one(long x) noexcept { return x + 1; }
 
-/// What a call site that is asked twice finds before a function is tagged, then, and when the tag
-/// has been taken away: (the results for 41, hits).
+/// The results of a call site that is used twice before a function is tagged, twice while it is,
+/// and twice after the tag has been removed: (the results for 41, hits).
 PyObject *across_a_tag(PyObject *callable) noexcept {
   static const PyNativeCallableTable table = {1, {{"l->l", 0, reinterpret_cast<void *>(plus_one)}}};
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

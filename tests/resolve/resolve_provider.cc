@@ -21,6 +21,6 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// One macro more, so that MODULE is replaced by its value first.
+// One more macro, so that MODULE is replaced by its value first.
 #define DEFINE_MODULE(name) TYPEDCALL_MODULE(name, nullptr, methods)
 DEFINE_MODULE(MODULE);

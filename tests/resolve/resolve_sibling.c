@@ -1,4 +1,4 @@
-/* A provider whose defs are found by sibling symbols alone: no flag bits, nothing is executed. */
+/* A provider whose defs are found by sibling symbols alone: no flag bits, no code is executed. */
 #include "typedcall/typed_method.h"
 
 static long add_one(long x) { return x + 1; }
@@ -17,7 +17,7 @@ static PyMethodDef methods[] = {
 };
 PyTypedMethod_SIBLING(inc, methods[0], inc_typed);
 
-/* A function of the same name that the symbol is not about. */
+/* A function of the same name that the symbol does not refer to. */
 static PyMethodDef other_inc = {"inc", boxed, METH_O, NULL};
 
 static PyObject *other(PyObject *self, PyObject *unused) {

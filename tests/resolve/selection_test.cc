@@ -1,5 +1,5 @@
-// Which entry of a table is chosen: the very text first, then equal widths; and only entries that
-// the consumer can handle.
+// Which entry of a table is chosen: an identical text first, then equal widths; and only entries
+// that the consumer can handle.
 
 #include "tests/resolve/callables.h"
 
@@ -102,8 +102,8 @@ class MandatoryBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
-  // Together with the thread, with an int for a status, and with what has an error value of its
-  // own, without which some are malformed.
+  // Combined with the thread, with an int for a status, and with a type that has an error value,
+  // without which some are malformed.
   const bool is_error_value = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
   const std::uintptr_t flags =
       bit | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
@@ -186,7 +186,7 @@ TEST(Flags, ThatDoNotGoWithTheResult) {
   }
 }
 
-// Who promises not to write through the last pointer gives no value there.
+// An entry that promises not to write through the last pointer returns no value there.
 TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
   const std::uintptr_t status = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_RETURNS_STATUS;
   for (const std::uintptr_t flags : {PyNativeCallable_FALLS_BACK, status}) {
@@ -205,7 +205,7 @@ TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
       EXPECT_TRUE(chosen("&kd&kdP->i", "&d&kdP->i")) << "neither has a place";
     }
   }
-  // It is an argument like others where there is no status.
+  // It is an ordinary argument if there is no status.
   EXPECT_EQ(Chosen(Table{{"d&kd->i", 0, Address(1)}}, "d&d->i"), 1u);
 }
 

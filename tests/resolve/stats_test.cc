@@ -73,7 +73,7 @@ TEST(Stats, CountTheWaysOfCalling) {
   EXPECT_EQ(stats::count(event::direct), 0u);
 }
 
-// A place has the event of its name.
+// Each place has the event of its name.
 TEST(Stats, EventsAreInTheOrderOfPlaces) {
   using typedcall::place;
   using typedcall::internal::found_in;

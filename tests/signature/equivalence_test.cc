@@ -1,5 +1,5 @@
-// Which types and signatures are the same to a caller, and which only look alike.
-// The table is written out by hand; it must hold on LP64, LLP64 and 32 bits.
+// Which types and signatures are the same to a caller, and which only look alike. The table is
+// written out by hand; it must hold on LP64, LLP64 and 32 bits.
 
 #include <gtest/gtest.h>
 
@@ -65,11 +65,11 @@ TEST(Equivalent, Buffers) {
       EXPECT_FALSE(equivalent("*" + a + "->v", b + "->v"));
     }
   }
-  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // a str is no bytes
+  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // a str is not bytes
   EXPECT_FALSE(equivalent("*kb->v", "*kB->v"));
 }
 
-// What is offered may promise more of its arguments, and less is never made of a result.
+// An entry may promise more about its arguments, and never less about its result.
 TEST(Answers, Const) {
   for (const std::string mark : {"&", "*"}) {
     const std::string plain = mark + "d->v", promised = mark + "kd->v";
@@ -114,8 +114,8 @@ TEST(Equivalent, Lp64) {
 
 TEST(Equivalent, LooksAlikeButIsNot) {
   EXPECT_FALSE(equivalent("d->d", "g->g"));   // one width with MSVC
-  EXPECT_FALSE(equivalent("?->d", "B->d"));   // one width, but 2 is no bool
-  EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P says nothing about what it points to
+  EXPECT_FALSE(equivalent("?->d", "B->d"));   // one width, but 2 is not a bool
+  EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P says nothing about its target
   EXPECT_FALSE(equivalent("s->d", "&b->d"));
   EXPECT_FALSE(equivalent("O->d", "P->d"));
   EXPECT_FALSE(equivalent("P->d", "N->d"));  // NumPy's P is an integer

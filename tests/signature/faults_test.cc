@@ -1,5 +1,5 @@
-// Signature strings that do not parse: where and why, and what is left of the result.
-// signature_test.cc has those that do.
+// Signature strings that do not parse: where and why, and the state of the result. Valid ones are
+// in signature_test.cc.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The parser, printer and comparison read and write nothing outside what they were given.
-// Heap blocks of the exact size let AddressSanitizer see it; a guard page needs no sanitizer.
+// The parser, printer and comparison read and write nothing outside their arguments. Heap blocks of
+// the exact size let AddressSanitizer detect it; a guard page needs no sanitizer.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -19,7 +19,7 @@ const char *const texts[] = {
     "->v",        "->d", "->&Zd", "dd->d", "->dd", "dd->d ", "&Zd&Zd", "x",      "v",   "&v",
     "ZfZdZg->Zg", "*",   "*k",    "&k",    "*kZ",  "*d",     "*kd->v", "->&kZd", "->*"};
 
-// A readable page with an unreadable one behind it.
+// A readable page followed by an unreadable one.
 class GuardedPage {
  public:
   GuardedPage() : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {

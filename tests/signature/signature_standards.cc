@@ -1,11 +1,12 @@
-// Compiles the signature headers under every C++ standard we promise, and uses all they declare.
-// From C++14 the checks are static_asserts; main repeats them at run time for C++11.
+// Compiles the signature headers under every C++ standard we support, and uses all their
+// declarations. From C++14 on the checks are static_asserts; main repeats them at run time for
+// C++11.
 
 #include "typedcall/signature.h"
 
 namespace {
 
-// What a consumer's own column looks like.
+// A consumer's own column.
 #define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
 constexpr size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW

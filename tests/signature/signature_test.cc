@@ -1,5 +1,5 @@
-// Signature strings: what parses, printing, limits. faults_test.cc has what does not parse,
-// equivalence_test.cc the comparison, memory_test.cc that nothing reads past the end.
+// Signature strings: parsing, printing, limits. faults_test.cc covers texts that do not parse,
+// equivalence_test.cc the comparison, and memory_test.cc reads beyond the end.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SEP 200's provider example, with its positional initialisers: a statically allocated type that
-// Python code can subclass, a static subclass of it, and a consumer.
-// As the SEP includes them, from a folder of their own.
+// Python code can subclass, a static subclass of it, and a consumer. Headers are included as in the
+// SEP, from a folder of their own.
 #include "customslots.h"
 #include "extensibletype.h"
 
@@ -35,7 +35,7 @@ static PyCustomSlot my_custom_slots[] = {
     {OTHER_FUNCTIONALITY_ID, {NULL}},
 };
 
-// A static subclass leaves room behind its own slots for what it inherits.
+// A static subclass leaves room after its own slots for those it inherits.
 static PyCustomSlot sub_custom_slots[4] = {
     {SOME_FUNCTIONALITY_ID, {(void *)ThriceTheValue}},
 };
@@ -122,7 +122,7 @@ static PyHeapExtensibleTypeObject MySubtype_Type = {
 
 #pragma GCC diagnostic pop
 
-// call(object) -> what the function in the slot returns; None for objects without it.
+// call(object) -> the result of the function in the slot; None for objects without it.
 static PyObject *Call(PyObject *self, PyObject *object) {
   (void)self;
   const PyCustomSlot *slot = PyCustomSlots_Find(object, SOME_FUNCTIONALITY_ID, 0);

@@ -1,4 +1,4 @@
-// PyExtensibleType_Ready: what it refuses, what static types inherit and hand down, and that they
+// PyExtensibleType_Ready: what it refuses, what static types inherit and pass on, and that they
 // outlive their interpreter.
 #include <cstdlib>
 #include <cstring>
@@ -19,7 +19,7 @@ using Pairs = std::vector<std::pair<uintptr_t, uintptr_t>>;
 constexpr PyCustomSlot kEmpty = {PyCustomSlot_ID_EMPTY, {nullptr}};
 constexpr PyCustomSlot kSkip = {PyCustomSlot_ID_SKIP, {nullptr}};
 
-/// A static type and its table, on the heap so that ASan sees a read or write beside them. They
+/// A static type and its table, on the heap so that ASan detects a read or write beside them. They
 /// live as long as the process, as static types do.
 struct Static {
   explicit Static(const char *name, const Slots &slots, size_t room, PyTypeObject *base = nullptr)
@@ -39,7 +39,7 @@ struct Static {
   PyObject *object() const { return reinterpret_cast<PyObject *>(type()); }
   int Ready() const { return PyExtensibleType_Ready(made, room); }
 
-  /// The table as it stands, the empty positions included.
+  /// The raw table, with its empty positions.
   Pairs Table() const {
     Pairs pairs;
     for (Py_ssize_t i = 0; i < room; ++i) {
@@ -53,7 +53,7 @@ struct Static {
   Py_ssize_t room;
 };
 
-/// What an instance of a type offers, in the table's order.
+/// The slots of an instance of a type, in the table's order.
 Pairs Offered(PyObject *type) {
   Pairs pairs;
   Ref object = Ref::Steal(PyObject_CallObject(type, nullptr));
@@ -68,7 +68,7 @@ Pairs Offered(PyObject *type) {
   return pairs;
 }
 
-/// What only the running interpreter may leave in a static type: CPython frees names at its end.
+/// Only valid in a static type while the interpreter runs: CPython frees names at its end.
 std::string LeftByUs(PyTypeObject *type) {
   std::string left;
   for (const char *name : {"__module__", PyExtensibleType_READY_MARK}) {
@@ -166,7 +166,7 @@ TEST(Inheriting, SeveralBasesInMroOrder) {
   EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 333}, {Id(4), 44}}));
 }
 
-// With a square in the time that it takes, this would not end.
+// In quadratic time this would not end.
 TEST(Inheriting, ManySlots) {
   constexpr size_t kMany = 200000;
   Slots of_base, own;
@@ -219,8 +219,8 @@ TEST(Inheriting, BasesComeFirst) {
             "derive from it");
 }
 
-/// An ordinary static type on top of an extensible one: CPython gives it our metaclass, but there
-/// is nothing behind it. Its end is the end of its memory, so that ASan sees a look behind it.
+/// An ordinary static type derived from an extensible one: CPython gives it our metaclass, but no
+/// data follow it. Its end is the end of its memory, so that ASan detects a read beyond it.
 PyTypeObject *OrdinarySubtype(const char *name, PyTypeObject *base) {
   auto *type = new PyTypeObject();
   type->tp_name = name;
@@ -323,7 +323,7 @@ TEST(Refused, HeapTypes) {
       "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
-/// A metaclass that has nothing to do with ours, as static types of other libraries have them.
+/// An unrelated metaclass, as other libraries' static types have them.
 PyTypeObject *OtherMetaclass() {
   static PyTypeObject other = [] {
     PyTypeObject type = {};

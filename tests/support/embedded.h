@@ -1,5 +1,5 @@
-// What every GoogleTest program with an interpreter needs: starting and ending it, references that
-// own, and short ways to run Python from C++. //tests/support:embedded_main brings main().
+// Shared by every GoogleTest program with an interpreter: starting and ending it, owning
+// references, and short ways to run Python from C++. //tests/support:embedded_main provides main().
 #ifndef TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 #define TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 
@@ -10,14 +10,14 @@
 
 namespace typedcall_test {
 
-/// Starts the interpreter that PYTHON_BIN names; main() has done it before the first test. Ends
-/// the process when that fails: nothing can be tested then.
+/// Starts the interpreter that PYTHON_BIN names; main() has done it before the first test. Ends the
+/// process if that fails: nothing can be tested then.
 void StartPython();
 
-/// Ends it. Py_FinalizeEx's result: 0, or -1 when something could not be flushed.
+/// Ends it. Returns Py_FinalizeEx's result: 0, or -1 if something could not be flushed.
 int StopPython();
 
-/// An owning reference. GIL: held for everything but moves.
+/// An owning reference. GIL: held for everything except moves.
 class Ref {
  public:
   Ref() = default;
@@ -28,7 +28,7 @@ class Ref {
   }
   ~Ref() { Py_XDECREF(object_); }
 
-  /// Takes over a new reference, or NULL.
+  /// Steals a new reference, or NULL.
   static Ref Steal(PyObject *object) { return Ref(object); }
   /// Adds a reference to a borrowed one, or NULL.
   static Ref Borrow(PyObject *object) {
@@ -59,13 +59,13 @@ Ref ModuleOf(Methods &methods) {
   return module;
 }
 
-/// A scope of Python code: a dictionary with `__builtins__`, into which objects can be put. What
-/// goes wrong is a test failure, and the exception is printed and cleared.
+/// A scope of Python code: a dictionary with `__builtins__`, into which objects can be put. An
+/// error is a test failure; its exception is printed and cleared.
 class Scope {
  public:
   Scope();
   void Set(const char *name, PyObject *borrowed);
-  /// Runs statements. False when they raise.
+  /// Runs statements. Returns false if they raise.
   bool Run(const std::string &code);
   /// The value of an expression or of a variable.
   Ref Eval(const std::string &expression);
@@ -74,14 +74,14 @@ class Scope {
   Ref globals_;
 };
 
-/// The pending exception as "TypeName: text", which is cleared; empty when there is none.
+/// Clears the pending exception and returns it as "TypeName: text"; empty if there is none.
 std::string TakeError();
 
 /// gc.collect(), until it finds nothing more.
 void Collect();
 
-/// Free-threaded builds let go of modules and functions in the collector only, and 3.13's keep
-/// every class for ever once a second thread has run. Does a class die here when nobody needs it?
+/// True if an unused class is freed here. Free-threaded builds free modules and functions in the
+/// collector only, and 3.13's never free a class once a second thread has run.
 bool ClassesCanDie();
 
 }  // namespace typedcall_test

@@ -1,5 +1,5 @@
-// An interpreter that ends while another thread is in native code, without the GIL: is the thread's
-// stack left alone? For death tests, as the process ends with it.
+// Ends an interpreter while another thread is in native code, without the GIL, and checks that the
+// thread's stack is left alone. For death tests, because the process ends with it.
 #ifndef TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 #define TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 
@@ -19,7 +19,7 @@ inline std::atomic<bool> is_inside{false}, may_return{false}, returns{false}, is
 inline std::atomic<pid_t> thread_inside{0};
 inline std::atomic<bool> has_signal{false};
 
-/// What the thread calls without the GIL: returns when the interpreter is about to end.
+/// The thread calls this without the GIL; it returns when the interpreter is about to end.
 inline double WaitInside(double x) noexcept {
   thread_inside = ThisThread();
   is_inside = true;
@@ -28,7 +28,7 @@ inline double WaitInside(double x) noexcept {
   return x;
 }
 
-/// The same as a Python function: who calls it has the GIL, and asks for it again inside.
+/// The same as a Python function: the caller has the GIL, and takes it again inside.
 inline PyObject *WaitInPython(PyObject *, PyObject *) {
   Py_BEGIN_ALLOW_THREADS;
   WaitInside(0);
@@ -42,8 +42,8 @@ inline PyObject *WaitFunction() {
   return PyCFunction_New(&def, nullptr);
 }
 
-/// A new reference to what `expression` gives, where wait() is that function and Waiting() an
-/// object all of whose methods call it. Ends the process with 3 when that raises.
+/// A new reference to the value of `expression`, in which wait() is that function and Waiting() an
+/// object all of whose methods call it. Ends the process with 3 if that raises.
 inline PyObject *Waiting(const char *expression) {
   PyObject *const globals = PyDict_New(), *const wait = WaitFunction();
   PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins());
@@ -83,7 +83,7 @@ inline PyObject *Waiting(const char *expression) {
   return made;
 }
 
-/// Stands on the thread's stack.
+/// An object on the thread's stack.
 struct Destroyed {
   ~Destroyed() { is_destroyed = true; }
 };
@@ -98,7 +98,7 @@ inline void LetReturn(PyObject *) {
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
-/// What EndPythonDuring() ends with where a thread is unwound past frames that have nothing to
+/// The exit status of EndPythonDuring() if a thread is unwound past frames that have nothing to
 /// lose: from 3.14 on it stops by itself, and musl ends it without unwinding.
 #if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
 constexpr int kPassed = 1;
@@ -106,10 +106,10 @@ constexpr int kPassed = 1;
 constexpr int kPassed = 0;
 #endif
 
-/// Runs `call`, which lets the GIL go around WaitInside(), in another thread, ends the interpreter
+/// Runs `call`, which releases the GIL around WaitInside(), in another thread, ends the interpreter
 /// meanwhile, and starts and ends one more, in which the thread gets a signal. Then ends the
-/// process: 0 when the thread has stopped for good, 1 when its stack was unwound, 2 when it was not
-/// waited for. GIL: held.
+/// process: 0 if the thread has stopped for good, 1 if its stack was unwound, 2 if the interpreter
+/// did not wait for it. GIL: held.
 template <class Call>
 [[noreturn]] void EndPythonDuring(Call call) {
   PyObject *const capsule = PyCapsule_New(&may_return, nullptr, LetReturn);
@@ -137,7 +137,7 @@ template <class Call>
   pthread_kill(id, SIGUSR1);
   while (!has_signal) usleep(1000);
 #else
-  (void)id;  // There is no such thread any more.
+  (void)id;  // The thread no longer exists.
 #endif
   WaitUntilAsleep(thread_inside);
   _exit(HowItWas());

@@ -1,4 +1,4 @@
-// What tests/support/memory.h declares.
+// Implements tests/support/memory.h.
 #include "tests/support/memory.h"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace typedcall_test {
 
 namespace {
 
-// What this thread wants to be refused; in no class, for `operator new`.
+// The refusals that this thread wants; not in a class, for `operator new`.
 thread_local bool refuses = false, has_refused = false;
 thread_local std::size_t left_before = 0, left_to_refuse = 0;
 
@@ -144,7 +144,7 @@ bool Memory::Stop() {
 
 namespace {
 
-// One call with one refusal: has anything been refused?
+// One call with one refusal. Returns whether anything has been refused.
 bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t times) {
   swept.before();
   memory->Refuse(first, times);
@@ -163,7 +163,7 @@ bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t tim
   return was_refused;
 }
 
-// The blocks that are left after a call as if nothing had been.
+// The blocks that are left after a call without refusals.
 std::size_t Settled(Memory *memory, const Swept &swept) {
   Turn(memory, swept, 0, 0);
   if (swept.cpython_leaks) return 0;

@@ -1,5 +1,5 @@
-// CPython's allocators and C++'s, counted and made to fail, for the thread that asks for it; and a
-// sweep, in which each allocation of a call fails once. Link //tests/support:memory.
+// CPython's allocators and C++'s, counted and made to fail, for one thread; and a sweep, in which
+// each allocation of a call fails once. Link //tests/support:memory.
 #ifndef TYPEDCALL_TESTS_SUPPORT_MEMORY_H_
 #define TYPEDCALL_TESTS_SUPPORT_MEMORY_H_
 
@@ -14,8 +14,8 @@
 
 namespace typedcall_test {
 
-/// What goes through the allocators while an object of this class lives; there is one at a time.
-/// GIL: held by whoever makes and ends it; the allocators themselves may be used by any thread.
+/// Counts allocations while an object of this class lives; only one may exist at a time. GIL: held
+/// to create and destroy it; the allocators themselves may be used by any thread.
 class Memory {
  public:
   enum Domain { kRaw, kMem, kObject, kNew, kDomains };  ///< CPython's, and `operator new`
@@ -25,7 +25,7 @@ class Memory {
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
 
-  /// Taken since the beginning and still there.
+  /// Blocks allocated since the beginning and not yet freed.
   std::size_t Blocks(Domain domain) const;
   std::size_t Bytes(Domain domain) const;
   std::size_t Blocks() const;
@@ -33,8 +33,8 @@ class Memory {
   std::size_t PythonBlocks() const { return Blocks(kMem) + Blocks(kObject); }
   std::size_t PythonBytes() const { return Bytes(kMem) + Bytes(kObject); }
 
-  /// From the allocation that this thread makes after `first` others until it has refused `times`,
-  /// there is no memory, in no domain. Until Stop(), which says whether any was refused.
+  /// After this thread's first `first` allocations, refuses `times` of them, in every domain. Lasts
+  /// until Stop(), which returns whether any was refused.
   void Refuse(std::size_t first = 0, std::size_t times = std::numeric_limits<std::size_t>::max());
   bool Stop();
 
@@ -43,33 +43,33 @@ class Memory {
   std::unique_ptr<Internal> internal_;
 };
 
-/// A call to be swept. It is made again and again; what it takes for that, `before` and `after`
-/// make and undo, with memory.
+/// A call to be swept. It is made again and again; `before` and `after` prepare and undo it, with
+/// memory.
 struct Swept {
   const char *name;
-  /// Succeeds (also where it can do without what it was refused) or not; then there is
-  /// MemoryError, or nothing if that is what is documented.
+  /// Returns true on success (also without the refused memory); otherwise MemoryError is set, or
+  /// nothing if that is documented.
   std::function<bool()> call;
   std::function<void()> before = [] {};
-  /// Undoes what a call has done, which has been said to have succeeded or not; expects what there
-  /// should be. May be null.
+  /// Undoes a call, given whether it reported success; checks the state. May be null.
   std::function<void(bool succeeded)> after = [](bool) {};
   bool is_silent = false;  ///< fails without an exception
-  /// CPython itself leaks on the way, as it does when it makes a type: what is left is not counted.
+  /// CPython itself leaks on the way, as it does when it makes a type: leftover blocks are not
+  /// counted.
   bool cpython_leaks = false;
-  /// Called before it is counted what is left, and after a collection.
+  /// Called before leftover blocks are counted, and after a collection.
   std::function<void()> settle = [] {};
-  /// Objects whose number of references must not change.
+  /// Objects whose reference counts must not change.
   std::vector<PyObject *> counted = {};
 };
 
-/// Each allocation of the call fails, alone and with all after it: the call then fails as it says,
-/// nothing is left behind, no block and no reference, and the next call succeeds. Test failures
-/// otherwise. Returns how many allocations a call makes. GIL: held.
+/// Each allocation of the call fails, alone and with all later ones: the call then fails as
+/// documented, no block or reference is left behind, and the next call succeeds. Otherwise there
+/// are test failures. Returns how many allocations a call makes. GIL: held.
 std::size_t Sweep(const Swept &swept);
 
-/// Of a call that is to be refused, which is a success: is there TypeError? It is cleared. GIL:
-/// held.
+/// For a call that should be refused, which counts as success: returns whether TypeError is set,
+/// and clears it. GIL: held.
 bool IsRefusal();
 
 }  // namespace typedcall_test

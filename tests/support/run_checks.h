@@ -8,8 +8,8 @@
 
 #include "typedcall_python_config.h"
 
-// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. It returns
-// the number of the check that failed, or 0; so does this, for main() to return.
+// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. `check`
+// returns the number of the check that failed, or 0; so does this, for main() to return.
 static int run_checks(int (*check)(void)) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);

@@ -1,4 +1,4 @@
-// The seed of a C++ test's random numbers: the same in every run, unless TYPEDCALL_SEED says which.
+// The seed of a C++ test's random numbers: the same in every run, unless TYPEDCALL_SEED sets it.
 // seeds.py is the same for Python.
 #ifndef TYPEDCALL_TESTS_SUPPORT_SEED_H_
 #define TYPEDCALL_TESTS_SUPPORT_SEED_H_
@@ -15,7 +15,7 @@ inline std::uint32_t Seed(std::uint32_t usual) {
   return given == nullptr ? usual : static_cast<std::uint32_t>(std::strtoull(given, nullptr, 10));
 }
 
-/// For SCOPED_TRACE, so that a failure says with which seed it comes again.
+/// For SCOPED_TRACE, so that a failure names the seed that reproduces it.
 inline std::string SeedText(std::uint32_t seed) { return "TYPEDCALL_SEED=" + std::to_string(seed); }
 
 }  // namespace typedcall_test

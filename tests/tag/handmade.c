@@ -58,7 +58,7 @@ static PyObject *where(PyObject *module, PyObject *function) {
   return signatures != NULL ? Py_BuildValue("(sN)", place, signatures) : NULL;
 }
 
-// What a runtime that knows only PyPy's struct reads behind the name of `function`.
+// The data that a runtime which knows only PyPy's struct reads behind the name of `function`.
 static PyObject *pypy(PyObject *module, PyObject *function) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];

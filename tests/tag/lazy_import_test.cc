@@ -1,6 +1,6 @@
-// Defs that carry the flag bits need no interface: tagging them installs none, and works where
-// another module has made installing one impossible. One process, because whatever is installed
-// stays.
+// Defs that carry the flag bits need no interface: tagging them installs none, and works even if
+// another module has made installing one impossible. A process of its own, because an installed
+// interface stays.
 #define PyTypedMethod_FLAGS 0x3000
 #include "gtest/gtest.h"
 #include "tests/support/embedded.h"
@@ -36,7 +36,7 @@ TEST(LazyImport, OnlyDefsWithoutBitsNeedTheInterface) {
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
-  // A squatter: what prevents the use of the interface does not be in the way of bits.
+  // A squatter: an obstacle to using the interface must not affect bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), -1);

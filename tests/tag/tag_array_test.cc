@@ -1,5 +1,5 @@
-// Tagging defs of one's own array in place: what a def then is, what is refused, and that whatever
-// is refused leaves every def as it was.
+// Tagging defs of one's own array in place: the resulting def, the refusals, and that a refusal
+// leaves every def unchanged.
 #include "typedcall/tag_array.h"
 
 #include <cstring>
@@ -44,7 +44,7 @@ std::string Address() {
   return text;
 }
 
-/// Refused with these words, and the def is as it was.
+/// Refused with these words, and the def is unchanged.
 void ExpectRefused(PyMethodDef def, const PyTypedMethodMetadata *metadata,
                    const std::string &words) {
   const PyMethodDef before = def;
@@ -92,7 +92,7 @@ TEST(TagInPlace, Refusals) {
   ExpectRefused(Def("inc"), &faulty, "inc: entry 0: signature 'l>l' at position 1: expected '->'");
   ExpectRefused(Def("inc"), &contradiction, "inc: PyPy's type codes contradict the entries");
   ExpectRefused(Def("inc"), nullptr, "typedcall: these metadata are not of version 1");
-  // In PyPy's layout; what it says is not looked at.
+  // In PyPy's layout; its contents are ignored.
   ExpectRefused(Def("inc", METH_O | METH_TYPED), &inc,
                 "inc is tagged already, in a layout that is not ours");
 }
@@ -118,7 +118,7 @@ class Changed {
 #define FIELD(name) offsetof(PyTypedMethodMetadata, name)
 
 TEST(TagInPlace, NamesThatAreTooLong) {
-  // In C, a literal of 100 bytes would fill the field and its NUL be lost.
+  // In C, a literal of 100 bytes would fill the field and lose its NUL.
   Changed metadata;
   const std::string longest(99, 'n'), too_long(100, 'n');
   std::memcpy(metadata.name(), too_long.data(), 100);

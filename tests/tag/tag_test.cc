@@ -1,5 +1,5 @@
-// Tagging: what is refused and in which words, what is one tag and what a conflict, who owns a tag,
-// and that nothing is written to the PyMethodDef.
+// Tagging: refusals and their messages, when two tags are equal and when they conflict, who owns a
+// tag, and that nothing is written to the PyMethodDef.
 #include "typedcall/tag.h"
 
 #include <cstring>
@@ -347,7 +347,7 @@ PyMethodDef defs[] = {
     PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
-    // The name is spelt the same, but it is not the metadata's.
+    // The name is spelled the same, but it is not the metadata's.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

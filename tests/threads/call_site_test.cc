@@ -1,5 +1,5 @@
-// A call site that looks while another thread tags: once the tag stands it is found, whatever the
-// site has remembered before.
+// A call site that searches while another thread tags: once the tag is there it is found, whatever
+// the site has remembered before.
 #include "typedcall/call_site.h"
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// Threads that hold rows while others let their owners go: what is held is whole until it is let
-// go, and what an idle owner's record is used for is not lost. The values are freed memory at once.
+// Threads that hold rows while others free their owners: a held row stays intact until it is
+// released, and an idle owner's record is not lost while it is in use. The values are freed memory
+// at once.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -113,13 +114,14 @@ TEST_F(Holders, WhileOwnersGo) {
 
 double Twice(double x) { return 2 * x; }
 
-// One owner for all, whose record is idle between two tags: nobody drops what another one uses.
+// One owner for all, whose record is idle between two tags: no thread drops a record that another
+// one uses.
 TEST_F(Holders, ConflictsOfOneOwner) {
   static char keys[kThreads + 1];
   static char values[2];
   Ref owner = New(owner_type_);
   std::atomic<long> lost{0};
-  // Those who publish here are turned away, and leave the owner's record idle.
+  // Publishers are refused here, and leave the owner's record idle.
   Ref other = New(owner_type_);
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], other.get(),
                                 &values[0], nullptr, nullptr, nullptr),
@@ -167,7 +169,7 @@ const PyNativeCallableTable *NewTag(const char *signature) {
   return &tag->table;
 }
 
-// What stands is compared, and named in the message, while its owner goes.
+// The existing tag is compared, and named in the message, while its owner goes.
 TEST_F(Holders, TagsThatConflict) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) { return PyLong_FromLong(1); }, METH_O,
                             nullptr};

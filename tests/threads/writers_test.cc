@@ -47,7 +47,7 @@ class Writers : public testing::Test {
 std::atomic<long> destroyed{0};
 void CountDestroyed(const void *) { ++destroyed; }
 
-// One key, and one value for all: the first of each round wins, the others are told who.
+// One key, and one value for all: the first of each round wins, and the others learn which.
 TEST_F(Writers, PublishTheSameKey) {
   static std::array<char, kThreads> values;
   static char key;
@@ -65,7 +65,7 @@ TEST_F(Writers, PublishTheSameKey) {
       const void *const existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
       if (result == 1) {
         ++taken;
-        // Nobody else's can have taken its place, and nobody else takes it away.
+        // No other thread can have replaced it, and none removes it.
         if (existing != mine) ++wrong;
       } else if (result != PyTypedcall_CONFLICT || existing == mine ||
                  (existing != nullptr &&
@@ -80,7 +80,7 @@ TEST_F(Writers, PublishTheSameKey) {
   EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
 }
 
-// Rows of everybody's own fill several generations while others read them.
+// Every thread's own rows fill several generations while others read them.
 TEST_F(Writers, PublishManyKeys) {
   constexpr size_t kKeys = 3000;
   static std::array<std::array<char, kKeys>, kThreads> keys;
@@ -111,7 +111,7 @@ TEST_F(Writers, PublishManyKeys) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A value made from the one before: nobody's turn is lost.
+// A value made from the previous one: no thread's turn is lost.
 TEST_F(Writers, ExchangeTheSameRow) {
   constexpr int kTurns = 300;
   static std::array<char, kThreads * kTurns + 1> values;
@@ -153,8 +153,8 @@ TEST_F(Writers, NameSlots) {
   EXPECT_EQ(std::set<uintptr_t>(ids[0].begin(), ids[0].end()).size(), kNames);
 }
 
-// A class that nobody has looked at yet, with a base of the same kind: whoever looks finds the
-// slots, for the first one settles them and the others wait.
+// A class that no thread has looked at yet, with a base of the same kind: every thread finds the
+// slots, because the first one settles them and the others wait.
 TEST_F(Writers, ResolveTheSameClass) {
   Ref base = MakeType({Slot(Id(1), 11), Slot(Id(2), 22)});
   scope_.Set("Base", base.get());
@@ -215,7 +215,7 @@ TEST_F(Writers, MakeClasses) {
   EXPECT_EQ(Value(New(scope_.Eval("Shared")).get(), Id(1)), 11);
 }
 
-// Everybody registers a slot of his own for the same builtin type; subclasses are looked at
+// Every thread registers a slot of its own for the same builtin type; subclasses are looked up
 // meanwhile.
 TEST_F(Writers, RegisterForeignSlots) {
   ASSERT_TRUE(scope_.Run("class Base: pass\nclass Derived(Base): pass"));
@@ -225,7 +225,7 @@ TEST_F(Writers, RegisterForeignSlots) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {
-      // Another one may be there since: what is added is added to that.
+      // Another one may be there by now: the new slot is added to that.
       if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
       const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
       if (found == nullptr || found->data.flags != idea) ++wrong;

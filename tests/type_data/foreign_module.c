@@ -1,5 +1,5 @@
-// Types of another extension, whose structs nobody outside knows: an odd size, items at the end,
-// items at a fixed place. It is written against Python.h alone.
+// Types of another extension, whose structs are private: an odd size, items at the end, items at a
+// fixed place. It is written against Python.h alone.
 #include <Python.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 #define POINTER(function) ((void *)(uintptr_t)(function))
 
-// 25 bytes: what follows directly is aligned for nothing.
+// 25 bytes: data that follow directly are not aligned.
 typedef struct {
   PyObject_HEAD
   double real;
@@ -63,7 +63,7 @@ static PyType_Slot packet_slots[] = {
 static PyType_Spec packet_spec = {"foreign_module.Packet", sizeof(PyVarObject), sizeof(int32_t),
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, packet_slots};
 
-// A static type, as most extensions have had them.
+// A static type, as most extensions used to have.
 typedef struct {
   PyObject_HEAD
   PyObject *held;

@@ -1,4 +1,4 @@
-// A list with an int behind it, in the common subset of C and C++: the body of type_data_standards.
+// A list followed by an int, in the common subset of C and C++: the body of type_data_standards.
 #ifndef TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
 #define TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
 
@@ -8,7 +8,7 @@ typedef struct {
   int state;
 } SubListState;
 
-// 0 when the list and its state work; otherwise the number of the check that failed.
+// Returns 0 if the list and its state work; otherwise the number of the check that failed.
 static int check_list(void) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"standards.SubList", -(int)sizeof(SubListState), 0, 0, slots};

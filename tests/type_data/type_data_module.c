@@ -10,7 +10,7 @@
 #define POINTER(function) ((void *)(uintptr_t)(function))
 #define BASETYPE (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 
-// Definitions outlive the types, as everybody's static ones do.
+// Definitions outlive the types, as static ones do.
 static const char *const names[] = {
     "a", "b", "c", "__weaklistoffset__", "__dictoffset__", "__vectorcalloffset__"};
 
@@ -33,7 +33,7 @@ static int parse_members(PyObject *list, PyMemberDef *members, size_t room) {
   return 0;
 }
 
-// For types that are to be collected; what they refer to through the generic members is left out.
+// For types with garbage collection; references through the generic members are left out.
 static int traverse_type(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
@@ -77,7 +77,7 @@ static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
                              bases == Py_None ? NULL : bases);
 }
 
-// refuse(kind): specs that `make` cannot say. Never returns a type.
+// refuse(kind): specs that `make` cannot express. Never returns a type.
 static PyObject *refuse(PyObject *module, PyObject *kind) {
   PyMemberDef members[] = {{"a", T_INT, 0, Py_RELATIVE_OFFSET, NULL}, {NULL, 0, 0, 0, NULL}};
   PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -126,7 +126,7 @@ static PyObject *items(PyObject *module, PyObject *object) {
 // layout(cls): sizes and offsets of the C struct; then the data's size and the items' place.
 static PyObject *layout(PyObject *module, PyObject *object) {
   const PyTypeObject *type = (PyTypeObject *)object;
-  // `object` itself has no base to which something could have been appended.
+  // `object` itself has no base to which data could have been appended.
   const Py_ssize_t size = type->tp_base != NULL ? PyTypeData_Size((PyTypeObject *)object) : 0;
   return Py_BuildValue("{sn sn sn sn sn sn si}", "basicsize", type->tp_basicsize, "itemsize",
                        type->tp_itemsize, "dict", type->tp_dictoffset, "weaklist",
@@ -150,7 +150,7 @@ static PyObject *count_arguments(PyObject *self, PyObject *const *args, size_t c
   return PyLong_FromSsize_t(PyVectorcall_NARGS(count));
 }
 
-// set_vectorcall(object, cls, offset): a function that counts its arguments, into the data.
+// set_vectorcall(object, cls, offset): stores a function that counts its arguments in the data.
 static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   Py_ssize_t offset;

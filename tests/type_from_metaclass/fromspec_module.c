@@ -1,5 +1,6 @@
 // Test module: specs of many kinds, each made into a plain type by CPython and into a type of a
-// given metaclass by core/types/type_from_metaclass.h, and what Python cannot see of the result.
+// given metaclass by core/types/type_from_metaclass.h, and data of the result that Python cannot
+// see.
 #include "core/extensible_type.h"
 
 #include <stddef.h>
@@ -268,7 +269,7 @@ static PyObject *plain(PyObject *module, PyObject *args) {
   return PyType_FromModuleAndSpec(module, spec, bases == Py_None ? NULL : bases);
 }
 
-static char target[1] = {0};  // what one_slot points at; zero, so it also ends any def array
+static char target[1] = {0};  // the target of one_slot; zero, so it also ends any def array
 
 // one_slot(id, metaclass or None for CPython's own): a type whose spec has just this slot. It must
 // not be instantiated: the slot leads nowhere. The arrays are empty ones.
@@ -311,8 +312,8 @@ static PyObject *fill_extra(PyObject *module, PyObject *type) {
   Py_RETURN_NONE;
 }
 
-// layout(type): what else of the C struct two types of one spec must agree in, then where the
-// members are behind the type, or None.
+// layout(type): the other fields of the C struct in which two types of one spec must agree, then
+// where the members are behind the type, or None.
 static PyObject *layout(PyObject *module, PyObject *object) {
   PyTypeObject *type = (PyTypeObject *)object;
   PyObject *members = Py_None;

@@ -1,5 +1,5 @@
-// Memory in front of a method's name, laid out from the offsets that the ABI's text gives and not
-// from the header's structs, so that a mistake there cannot hide itself. Calls no Python function.
+// Memory in front of a method's name, laid out from the offsets in the ABI's text and not from the
+// header's structs, so that a mistake there cannot hide itself. Calls no Python function.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 
@@ -12,7 +12,7 @@
 
 namespace typed_method_test {
 
-// Where fields stand, in bytes before the name.
+// The positions of fields, in bytes before the name.
 constexpr size_t kFunction = 8, kPadding = 12, kReturn = 16, kArguments = 24;
 constexpr size_t kMagic = 32, kMinor = 34, kMajor = 36, kSize = 40, kTable = 48, kDetails = 56;
 // The magic has eight bytes: it ends where PyPy's struct begins.
@@ -26,7 +26,7 @@ void put(char *name, size_t before, T value) {
   std::memcpy(name - before, &value, sizeof value);
 }
 
-// PyPy's struct in front of `name`, with the padding that static data has.
+// PyPy's struct in front of `name`, with the padding of static data.
 inline void put_pypy(char *name, const int *arg_types, int ret_type, void *function) {
   put(name, kArguments, arg_types);
   put(name, kReturn, ret_type);
@@ -48,7 +48,7 @@ inline PyMethodDef def_of(const char *name, int flags) {
   return PyMethodDef{name, nullptr, flags, nullptr};
 }
 
-// An address that is nobody's and nothing calls.
+// A unique address that is never called.
 inline void *function_at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
 // A name with room in front of it; every byte that no test sets is 0xAA.
@@ -70,7 +70,7 @@ class DefInMemory {
   alignas(16) char bytes_[kRoom + 112];
 };
 
-// What a reader says. The entry's signature is checked to be the buffer that the caller gave.
+// A reader's result. Checks that the entry's signature is the caller's buffer.
 struct Read {
   bool accepted = false;
   std::string signature;

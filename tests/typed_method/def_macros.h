@@ -26,7 +26,7 @@ PyTypedMethod_DEFINE_PYPY(def_pypy, "pypy", PyTypedMethod_CODES(T_C_DOUBLE, T_C_
                           def_two, {"dd->d", 0, (void *)def_two});
 PyTypedMethod_DEFINE_PYPY(def_no_arguments, "", {-1}, T_C_DOUBLE, def_none,
                           {"->d", 0, (void *)def_none});
-// What a macro of the user's expands to is on one line.
+// The expansion of a user's macro is on one line.
 #define DEF_BOTH(f, g)                                        \
   PyTypedMethod_DEFINE(f, #f, {"l->l", 0, (void *)def_long}); \
   PyTypedMethod_DEFINE(g, #g, {"l->l", 0, (void *)def_long})
@@ -42,7 +42,7 @@ static PyMethodDef def_methods[] = {
     PyTypedMethod_METHOD_DEF(def_second, def_long, METH_O, NULL),
 };
 
-// 0, or the number of the first check that failed.
+// Returns 0, or the number of the first check that failed.
 static int def_macros_check(void) {
   static const PyTypedMethodMetadata *const expected[] = {
       &def_plain,        &def_longest, &def_overloads, &def_pypy,

@@ -1,5 +1,5 @@
-// Readers look at no memory that the def's bits, and then the header's own size, do not declare:
-// what they may read is at the very edge of a page whose neighbour cannot be read.
+// Readers access no memory that the def's bits, and then the header's own size, do not declare: the
+// readable memory is at the very edge of a page whose neighbour is unreadable.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -17,7 +17,7 @@ using namespace typed_method_test;
 const int kLong[] = {1, -1};
 const PyNativeCallableTable kOverloads = {1, {{"l->l", 0, nullptr}}};
 
-// A page of zeros between two that cannot be read.
+// A page of zeros between two unreadable ones.
 class Guarded : public testing::Test {
  protected:
   Guarded() : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {}
@@ -43,7 +43,7 @@ class Guarded : public testing::Test {
   }
 
   char *first = nullptr;  // the page's first byte
-  char *end = nullptr;    // behind its last
+  char *end = nullptr;    // just past its last
 
  private:
   size_t page_;
@@ -120,7 +120,7 @@ TEST_F(Guarded, Header) {
   const PyMethodDef def = def_of(name, kBoth | METH_O);
   EXPECT_EQ(PyTypedMethod_Table(&def), &kOverloads);
   EXPECT_EQ(read_pypy(def).signature, "l->l");
-  // However far it says that it reaches.
+  // However far it claims to reach.
   put(name, kMinor, uint16_t{9});
   put(name, kSize, uint32_t{0xfffffff8});
   EXPECT_EQ(PyTypedMethod_Table(&def), &kOverloads);
@@ -128,7 +128,7 @@ TEST_F(Guarded, Header) {
 }
 
 TEST_F(Guarded, HeaderThatIsTooSmall) {
-  // It declares its fields from `size` on, and not those in front.
+  // It declares its fields from `size` on, and not those before.
   char *name = first + kSize;
   put_pypy(name, kLong, 1, function_at(8));
   put(name, kMagic, uint64_t{0x5059545950454431});

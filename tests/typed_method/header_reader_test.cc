@@ -16,7 +16,7 @@ const int kNotForPyPy[] = {PyTypedMethod_NOT_FOR_PYPY, -1};
 const int kLong[] = {1, -1};
 const PyNativeCallableTable kOverloads = {1, {{"l->l", 0, nullptr}}};
 
-// A def that has everything, for tests to spoil.
+// A def that has everything, for tests to corrupt.
 class Header : public testing::Test {
  protected:
   Header() {
@@ -114,7 +114,7 @@ TEST_F(Header, Sizes) {
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
-  // A size says how far the header reaches, and no reader of 1.0 follows it beyond its own fields.
+  // A size tells how far the header reaches, and no reader of 1.0 follows it beyond its own fields.
   for (uint32_t size : {56u, 57u, 64u, 4096u, 0x80000000u, 0xffffffffu}) {
     SCOPED_TRACE(size);
     memory.set(kSize, size);
@@ -160,9 +160,9 @@ TEST(Flags, AreUsable) {
                           0x6ul,  // an exception without a thread to set it in
                           0x104ul,       0x105ul,
                           0x108ul,       0x110ul,
-                          0x111ul,  // what falls back sets none
+                          0x111ul,  // a function that falls back sets none
                           0x8ul,         0x9ul,
-                          0x19ul,        0x1dul,  // an error value of what cannot raise by a result
+                          0x19ul,        0x1dul,  // an error value, but results cannot raise
                           0x200ul,       0x400ul,
                           0x8000ul,      0x8001ul,  // must be understood, and is unknown
                           0x1000000ul,   0x80000000ul,

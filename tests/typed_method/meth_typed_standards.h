@@ -9,7 +9,7 @@ static long inc_impl(long arg) { return arg + 1; }
 
 static PyPyTypedMethodMetadata inc_sig = {T_C_LONG, T_C_LONG, (void *)inc_impl, "inc"};
 
-// 0, or the number of the first check that failed.
+// Returns 0, or the number of the first check that failed.
 static int meth_typed_standards_check(void) {
   PyMethodDef def = {inc_sig.ml_name, NULL, METH_O | METH_TYPED, NULL};
   const PyPyTypedMethodMetadata *found = GetTypedSignature(&def);

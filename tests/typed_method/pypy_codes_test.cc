@@ -1,5 +1,5 @@
-// PyPy's type codes of a def must say what one of its entries says, error protocol and self
-// included: PyTypedMethod_AddTags refuses the def if they do not.
+// PyPy's type codes of a def must agree with one of its entries, error protocol and self included:
+// PyTypedMethod_AddTags refuses the def if they do not.
 
 #include "typedcall/tag.h"
 

@@ -1,5 +1,6 @@
-// Readers of PyPy's struct and of the post's, with one argument: what is accepted, what it spells,
-// what is refused. Linked without libpython, which shows that they call no Python function.
+// Readers of PyPy's struct and of the post's, with one argument: which ones are accepted, how they
+// are spelled, which are refused. Linked without libpython, which shows that they call no Python
+// function.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -110,7 +111,7 @@ TEST(PyPy, ManyArguments) {
 
   codes.insert(codes.begin(), 1);
   expect_refused(pypy(codes, 2));
-  // 128 codes and no end: none behind them is looked at (AddressSanitizer, guard_page_test.cc).
+  // 128 codes without a terminator: none after them is read (AddressSanitizer, guard_page_test.cc).
   codes.pop_back();
   codes.shrink_to_fit();
   expect_refused(pypy(codes, 2));
@@ -135,7 +136,7 @@ TEST(PyPy, OtherConventions) {
     expect_refused(pypy({1, -1}, 1, flags));
     expect_refused(one(1, 1, kTyped | flags));
   }
-  // How a method binds and what replaces what says nothing about its arguments.
+  // Binding and METH_COEXIST say nothing about the arguments.
   for (int more : {METH_CLASS, METH_STATIC, METH_COEXIST, 0x4000, INT_MIN}) {
     SCOPED_TRACE(more);
     EXPECT_EQ(pypy({1, -1}, 1, METH_O | more).signature, "l->l");
@@ -153,7 +154,7 @@ TEST(PyPy, NeedsTheBit) {
     expect_refused(read_pypy(memory.def(flags)));
     expect_refused(read_one(memory.def(flags)));
   }
-  expect_refused(read_pypy(memory.def(METH_O | kBoth)));  // what is in front is no header
+  expect_refused(read_pypy(memory.def(METH_O | kBoth)));  // not preceded by a header
   EXPECT_TRUE(read_pypy(memory.def(METH_O | kTyped)).accepted);
 }
 
@@ -183,16 +184,16 @@ TEST(OneArgument, SpellsAndRefuses) {
   expect_refused(one(1, 1, kTyped | METH_FASTCALL));
 }
 
-// Every int that may stand where a code does, in both places.
+// Every int that may be where a code is, in both places.
 const int kCodes[] = {0,   1,   2,   3,     4,      -1,     -2,      -3,          -4,
                       100, 255, 256, 0x100, -0x100, 0xAAAA, INT_MAX, INT_MIN + 1, INT_MIN};
 
 TEST(OneArgument, BothReadersReadIt) {
   for (int arg_type : kCodes) {
     for (int ret_type : kCodes) {
-      if (ret_type == 0) continue;  // which is what tells PyPy's struct
+      if (ret_type == 0) continue;  // which identifies PyPy's struct
       SCOPED_TRACE(std::to_string(arg_type) + ", " + std::to_string(ret_type));
-      DefInMemory memory;  // what is in front is no pointer
+      DefInMemory memory;  // not preceded by a pointer
       memory.set(kOneArgument, arg_type);
       memory.set(kOneReturn, ret_type);
       memory.set(kFunction, kAddress);
@@ -200,7 +201,7 @@ TEST(OneArgument, BothReadersReadIt) {
       const Read usual = read_pypy(memory.def(kTyped | METH_O));
       const bool known = arg_type >= 1 && arg_type <= 3 && ret_type >= -3 && ret_type <= 3;
       EXPECT_EQ(one.accepted, known);
-      // A negative result may be what is left in PyPy's padding.
+      // A negative result may be a leftover in PyPy's padding.
       EXPECT_EQ(usual.accepted, known && ret_type > 0);
       if (!usual.accepted) continue;
       EXPECT_EQ(usual.signature, one.signature);
@@ -230,7 +231,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
   put_pypy(memory.name(), codes, 2, kAddress);
   expect_refused(read_one(memory.def(kTyped | METH_O)));
   EXPECT_EQ(read_pypy(memory.def(kTyped | METH_O)).signature, "l->d");
-  // Whatever a struct that was made at run time has where there is no field.
+  // Leftovers between the fields of a struct that was made at run time.
   for (int padding : {4, -1, -2, -3, -4, 0x100, 0xAAAA, INT_MAX, INT_MIN}) {
     SCOPED_TRACE(padding);
     memory.set(kPadding, padding);
@@ -238,7 +239,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
       expect_refused(read_pypy(memory.def(kTyped | convention)));
     }
   }
-  // Behind our header there is no doubt.
+  // After our header there is no doubt.
   put_header(memory.name(), nullptr);
   EXPECT_EQ(read_pypy(memory.def(kBoth | METH_O)).signature, "l->d");
 }

@@ -1,5 +1,5 @@
 // Who owns a tag and how long it lives: methods, modules executed twice, several interpreters, defs
-// in memory that cannot be written; and when a table is destroyed, which is once.
+// in memory that cannot be written; and that a table is destroyed exactly once.
 
 // As on CPython 3.11 and later, whatever this one is: all rows go to the side table.
 #define PyTypedMethod_FLAGS 0
@@ -76,7 +76,7 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   EXPECT_EQ(destroyed[&table], 1);
 }
 
-// What is bound dies at once: its class is what has the def.
+// The bound object dies at once: its class has the def.
 TEST_F(TagOwner, OfABoundMethodIsItsClass) {
   static PyMethodDef methods[] = {{"method", Boxed, METH_O, nullptr},
                                   {"class_method", Boxed, METH_O | METH_CLASS, nullptr},
@@ -122,7 +122,7 @@ TEST_F(TagOwner, OfBuiltinTypesMethods) {
   }
 }
 
-// A class whose attribute of that name is something else: nobody knows whose the def is.
+// A class whose attribute of that name is something else: the owner of the def is unknown.
 TEST_F(TagOwner, OfAHiddenMethodIsTheFunction) {
   scope_.Run("class Hides(list):\n  append = None\nf = super(Hides, Hides()).append");
   PyNativeCallableTable table = Table();
@@ -153,7 +153,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(destroyed[&table], 0) << "a reader may still be using it";
 }
 
-// A def whose name ends a page, with an unreadable page behind it.
+// A def whose name ends a page, followed by an unreadable page.
 TEST_F(TagOwner, DefsInReadOnlyMemory) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *memory =
@@ -260,7 +260,7 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
   module.reset();
   Collect();
-  // Where classes live for ever, modules do.
+  // Builds that never free classes never free modules either.
   EXPECT_EQ(Found(interface_, &defs[0]),
             typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }

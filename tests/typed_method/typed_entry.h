@@ -64,7 +64,7 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
-// Functions without the last parameters of others, and what they pass for these.
+// Functions without the last parameters of others, and the values they pass for these.
 static const double earth = 6371.5;
 static long called_with = 0;
 static double distance(double a, double b, double c, double radius) {
@@ -98,7 +98,7 @@ PyTypedMethod_DEFINE(distance_typed, "distance",
                      PyTypedMethod_ENTRY(0, distance_from_zero, DOUBLE, DOUBLE),
                      PyTypedMethod_ENTRY_WITH_SELF(0, of_self_and_one, LONG, LONG));
 
-// 0, or the number of the first check that failed.
+// Returns 0, or the number of the first check that failed.
 static int defaults_check(void) {
   const double items[] = {0, 1, 2};
   double value = 0;
@@ -119,7 +119,7 @@ static int defaults_check(void) {
   return 0;
 }
 
-// 0, or the number of the first check that failed.
+// Returns 0, or the number of the first check that failed.
 static int typed_entry_check(void) {
   if (defaults_check() != 0) return defaults_check();
   const int count = (int)(sizeof(expected) / sizeof(expected[0]));

@@ -1,4 +1,4 @@
-// A consumer with the resolver, which knows nothing of the providers.
+// A consumer with the resolver, which knows nothing about the providers.
 #include "typedcall/resolve.h"
 
 namespace {
@@ -25,7 +25,7 @@ PyObject *call_ddd_d(PyObject *, PyObject *args) {
              PyFloat_FromDouble, a, b, c);
 }
 
-// Without the interpreter's table: what is in bits or sibling symbols is found all the same.
+// Without the interpreter's table: tags in bits or sibling symbols are still found.
 PyObject *call_without_interface(PyObject *, PyObject *args) {
   PyObject *callable;
   long a, b;

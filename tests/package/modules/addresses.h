@@ -1,5 +1,5 @@
-/* Where the C functions of a module are, for tests that tag them: an attribute of the module, a
-   dict of numbers. */
+/* The addresses of a module's C functions, for tests that tag them: an attribute of the module,
+   a dict of numbers. */
 #ifndef TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 #define TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 

@@ -1,5 +1,5 @@
-// Functions of C bools, which add their bytes as compilers do: a byte that is neither 0 nor 1
-// shows.
+// Functions of C bools, which add their bytes as compilers do: a byte that is neither 0 nor 1 is
+// visible in the result.
 #include <stdexcept>
 
 #include "typedcall/provider.h"

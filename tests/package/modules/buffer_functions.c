@@ -1,5 +1,5 @@
-/* Functions of buffers as people write them without this library, each with a wrapper of its own.
-   The addresses of the C functions are in `addresses`, for tests that tag from outside. */
+/* Functions of buffers as people write them without this library, each with a wrapper of its
+   own. The addresses of the C functions are in `addresses`, for tests that tag from outside. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -49,7 +49,7 @@ static float largest(const float *x, Py_ssize_t n) {
 static void negate(int *x, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) x[i] = (int)-(unsigned)x[i];
 }
-/* With exceptions, in three ways: of nothing there is no mean. */
+/* With exceptions, in three ways: an empty buffer has no mean. */
 static double mean(const double *x, Py_ssize_t n) {
   double sum = 0;
   if (n == 0) {

@@ -1,12 +1,12 @@
-// The functions of buffer_functions.c with wrappers that the compiler generates: for tests that
-// hold every consumer against them, and them against the ones by hand.
+// The functions of buffer_functions.c with compiler-generated wrappers, for tests that compare
+// every consumer with them, and them with the hand-written ones.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
 
 #include "typedcall/provider.h"
-// provider.h comes first, because of Python.h.
+// provider.h comes first because it includes Python.h.
 #include "typedcall/boxed_call.h"
 
 namespace {
@@ -76,7 +76,8 @@ Py_ssize_t utf8_length(std::string_view text) noexcept {
   return static_cast<Py_ssize_t>(text.size());
 }
 
-// What a Python callable gets where one is called with spans; what it returns, and has written.
+// The arguments of a Python callable that is called with spans; its result, and the data it has
+// written.
 PyObject *call_boxed(PyObject *callable) {
   double numbers[] = {1.5, -2.5, 4.0};
   const long constant[] = {7, 1L << 40};

@@ -1,5 +1,5 @@
-// Typed functions for libraries to call back: of numbers, arrays, with a gradient, of a state;
-// those that fall back, raise, return a status, take self, or are not to be in two threads.
+// Typed functions for libraries to call back: of numbers, of arrays, with a gradient, of a state;
+// functions that fall back, raise, return a status, take self, or must not run in two threads.
 #include <atomic>
 #include <cmath>
 #include <cstdint>

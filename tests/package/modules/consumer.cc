@@ -1,4 +1,4 @@
-// What a project that uses the headers compiles: a provider and, on CPython, a consumer.
+// A project that uses the headers: a provider and, on CPython, a consumer.
 #include "typedcall/provider.h"
 #ifndef PYPY_VERSION
 #include "typedcall/resolve.h"

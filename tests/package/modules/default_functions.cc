@@ -3,7 +3,7 @@
 // no literal. Digits of the results show which argument went where. `calls` counts native calls.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <atomic>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// Functions that fall back: by an empty std::optional, by throwing, by a status; with Python's part
-// in them. `calls` counts the native calls.
+// Functions that fall back: by an empty std::optional, by throwing, by a status; with their Python
+// counterparts. `calls` counts the native calls.
 
 #include <atomic>
 #include <cmath>

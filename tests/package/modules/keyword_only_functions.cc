@@ -1,8 +1,8 @@
-// Functions of which Python passes the last parameters by name only. Digits of the results show
-// which argument went where. `calls` counts native calls.
+// Functions whose last parameters Python passes by name only. Digits of the results show which
+// argument went where. `calls` counts native calls.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <atomic>
 #include <cmath>
 #include <optional>

@@ -1,7 +1,7 @@
-// C++ consumers of double(double) that hold the function, as objects of Python's: a function that
-// falls back, a callback, and a loop. The collector looks into what they keep.
+// C++ consumers of double(double) that hold the function, as Python objects: a function that falls
+// back, a callback, and a loop. The garbage collector can traverse what they keep.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 struct consumer {
   virtual ~consumer() = default;
-  /// Calls for each, and puts the results in their places. False with an exception.
+  /// Calls for each argument, and stores the results. Returns false with an exception.
   virtual bool call(std::vector<double> &values) const = 0;
   virtual int traverse(visitproc visit, void *arg) const = 0;
 };
@@ -38,7 +38,7 @@ struct by_fallback : consumer {
 struct by_callback : consumer {
   explicit by_callback(PyObject *callable)
       : library(PyTypedcall_Import(), callable, 0, typedcall::checks_errors) {}
-  // A library's call does not change what the callback is.
+  // A library's call does not change the callback.
   mutable typedcall::callback<double(double, void *), double(double)> library;
 
   bool call(std::vector<double> &values) const override {
@@ -84,7 +84,7 @@ std::unique_ptr<consumer> make_loop(PyObject *callable) {
   constexpr auto can = typedcall::loop_capabilities;
   auto found = typedcall::resolve(interface, callable, "d->d", can);
   if (!found) {
-    // Where its C result is a status, or it falls back.
+    // The C result is a status, or the function falls back.
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
     PyErr_Clear();
     found = typedcall::resolve(interface, callable, "d&d->i", can);

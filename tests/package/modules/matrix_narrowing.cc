@@ -1,7 +1,7 @@
 // C++ callers for the matrix that have bools, ints and doubles, whatever numbers a function takes:
-// narrowing() calls it with those, and the exception of an int without room is Python's.
+// narrowing() calls it with those, and an int without room raises Python's exception.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <array>
 #include <cstring>
 #include <type_traits>
@@ -90,7 +90,7 @@ constexpr auto rows =
             int(int, int), unsigned long(unsigned long, unsigned long), float(float, float),
             double(double, double)>;
 
-/// Returns what C++ gets; NotImplemented for numbers that it does not compile.
+/// Returns the C++ result; NotImplemented for numbers that it does not compile.
 PyObject *call(const char *signature, PyObject *callable, PyObject *arguments) noexcept {
   for (const row &each : rows) {
     if (std::strcmp(each.signature, signature) == 0) return each.run(callable, arguments);

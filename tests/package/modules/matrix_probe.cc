@@ -1,8 +1,8 @@
 // C++ consumers for the matrix: a call site, a function that falls back, a loop over one element
 // and a callback each ask for one signature, call the typed function with values of its types, and
-// give what C++ got, or the exception.
+// return the C++ result, or the exception.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <array>
 #include <cstring>
 #include <tuple>
@@ -22,8 +22,7 @@ enum class kind { call_site, fallback, loop, callback };
 constexpr std::array kinds = {"call site", "fallback", "loop", "C++ callback"};
 constexpr std::size_t most = 4;  // arguments
 
-/// Reads one argument, which matrix_c_sinks.py has found to be of the type. A span lasts as long as
-/// `view`.
+/// Reads one argument, whose type matrix_c_sinks.py has checked. A span lasts as long as `view`.
 template <class T>
 bool read(PyObject *object, T *value, Py_buffer *) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -69,7 +68,7 @@ PyObject *called(const Found &found, A... arguments) {
   return found.raised(result) ? nullptr : box(result);
 }
 
-/// What a library passes for an argument: for an array its length and its first element.
+/// The C arguments of a library for one argument: for an array its length and its first element.
 template <class T>
 std::tuple<T> passed(T value) {
   return {value};
@@ -119,7 +118,7 @@ struct consumer<R(A...)> {
     if (interface == nullptr) return nullptr;
     constexpr auto can = typedcall::loop_capabilities;
     auto found = typedcall::find(interface, callable, typedcall::signature_of<R(A...)>::text, can);
-    // Where its C result is a status, or it falls back.
+    // The C result is a status, or the function falls back.
     if (!found) {
       const char *const text = typedcall::signature_of<int(A..., R *)>::text;
       found = typedcall::resolve(interface, callable, text, can);
@@ -189,7 +188,7 @@ struct consumer<R(A...)> {
   }
 };
 
-/// How a signature is called in each way; null: in this way not.
+/// How each consumer calls a signature; null if it cannot.
 struct row {
   const char *signature;
   std::array<PyObject *(*)(PyObject *, PyObject *), kinds.size()> run;
@@ -226,7 +225,7 @@ void for_each_row(const Body &body) {
   for (const row &each : others) body(each);
 }
 
-/// The number of the kind of this name, or -1 with LookupError.
+/// The index of the kind with this name, or -1 with LookupError.
 int number_of(const char *name) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (std::strcmp(kinds[i], name) == 0) return static_cast<int>(i);

@@ -2,7 +2,7 @@
 // that fall back, that raise, that return a status. `calls` counts the native calls.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <atomic>
 #include <cmath>
 #include <optional>
@@ -63,7 +63,7 @@ int expect(int x) noexcept {
 }
 long half(long x) noexcept { return x / 2; }
 
-// What the exception is that raises() sets; it is kept, so that a test can see that it is the same.
+// The exception that raises() sets; it is kept so that a test can check its identity.
 PyObject *kept = nullptr;
 PyObject *keep(PyObject *exception) noexcept {
   Py_INCREF(exception);

@@ -1,9 +1,8 @@
-// Functions of every one and two of `d`, `l`, `i` and `?`, whose results say which of them was
-// called, for sets of overloads that are made at run time; and a few sets as the wrappers choose
-// among them.
+// Functions of every one and two of `d`, `l`, `i` and `?`, whose results tell which of them was
+// called, for sets of overloads made at run time; and a few sets as the wrappers choose among them.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <complex>
 #include <type_traits>
 
@@ -17,7 +16,7 @@ constexpr long number_of = std::is_same_v<T, double> ? 1
                            : std::is_same_v<T, int>  ? 3
                                                      : 4;
 
-/// The sum of the arguments and of a number for their types, which wraps round in integers.
+/// The sum of the arguments and of a number for their types, with wrap-around for integers.
 template <class... A>
 auto sum(A... values) noexcept {
   using R = std::common_type_t<A...>;
@@ -38,7 +37,7 @@ constexpr auto one = &sum<A>;
 template <class A, class B>
 constexpr auto two = &sum<A, B>;
 
-// Which of the overloads for a float, a complex number and any object was called.
+// Tells which of the overloads for a float, a complex number and any object was called.
 long float_kind(double) noexcept { return 0; }
 long complex_kind(std::complex<double>) noexcept { return 1; }
 long object_kind(PyObject *) noexcept { return 2; }
@@ -75,7 +74,7 @@ typedcall::method_table methods{
     def<two<int, double>, two<double, int>>("of id di"),
     def<two<int, int>, two<long, double>, two<double, double>>("of ii ld dd"),
     def<two<int, bool>, two<bool, long>, two<int, long>>("of i? ?l il"),
-    // The first is as good as the others by its worst argument, and better in none.
+    // The first equals the others in its worst argument, and is better in none.
     def<two<double, double>, two<int, double>, two<double, int>, two<long, double>>(
         "of dd id di ld"),
     def<float_kind, complex_kind, object_kind>("kind"),

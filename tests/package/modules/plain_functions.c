@@ -9,11 +9,11 @@ static long inc_c(long x) { return (long)((unsigned long)x + 1); }
 static double add_c(double a, double b) { return a + b; }
 static double mix_c(double a, long b, double c, long d) { return a * (double)b + c * (double)d; }
 static double half_c(double x) { return x / 2; }
-/* Other results than the Python callable's: calls that come here can be told apart. */
+/* Results differ from the Python callable's, so that native calls can be told apart. */
 static double half_differs_c(double x) { return x / 2 + 1000; }
 
 static PyObject *inc(PyObject *self, PyObject *argument) {
-  PyObject *integer = PyNumber_Index(argument); /* before 3.10 PyLong_AsLong takes floats */
+  PyObject *integer = PyNumber_Index(argument); /* before 3.10 PyLong_AsLong accepts floats */
   const long x = integer != NULL ? PyLong_AsLong(integer) : -1;
   Py_XDECREF(integer);
   if (x == -1 && PyErr_Occurred()) return NULL;

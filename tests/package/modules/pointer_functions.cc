@@ -1,4 +1,4 @@
-// The addresses that pointers of no type have in C.
+// Functions that return the addresses of untyped pointers as C sees them.
 #include <cstdint>
 
 #include "typedcall/provider.h"

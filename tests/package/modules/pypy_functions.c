@@ -1,5 +1,5 @@
-/* Typed functions made with the C macros, whose boxed wrappers and C functions count their calls: a
-   test can tell which of the two PyPy has called. */
+/* Typed functions made with the C macros, whose boxed wrappers and C functions count their
+   calls: a test can tell which of the two PyPy has called. */
 #include "typedcall/tag_array.h"
 #include "typedcall/typed_entry.h"
 
@@ -80,7 +80,7 @@ static PyObject *boxed(PyObject *result) {
   return result;
 }
 
-/* Wrappers by hand, with PyArg_Parse's rules and messages. */
+/* Hand-written wrappers, with PyArg_Parse's rules and messages. */
 #define WRAPPER(name, format, declare, call)                \
   static PyObject *name(PyObject *module, PyObject *args) { \
     declare;                                                \
@@ -201,14 +201,14 @@ PyTypedMethod_DEFINE(two_ints_typed, "two_ints",
                      PyTypedMethod_ENTRY(SIMPLE, two_ints_c, INT, INT, INT));
 PyTypedMethod_DEFINE(single_typed, "single", PyTypedMethod_ENTRY(SIMPLE, single_c, FLOAT, FLOAT));
 PyTypedMethod_DEFINE(truth_typed, "truth", PyTypedMethod_ENTRY(SIMPLE, truth_c, BOOL, BOOL));
-/* Not said to be safe in threads. */
+/* Not declared thread-safe. */
 PyTypedMethod_DEFINE(nothing_typed, "nothing", PyTypedMethod_ENTRY(0, nothing_c, VOID, INT));
 PyTypedMethod_DEFINE(none_typed, "none", PyTypedMethod_ENTRY(0, none_c, LONG));
 PyTypedMethod_DEFINE(size_typed, "size", PyTypedMethod_ENTRY(SIMPLE, size_double_c, DOUBLE, DOUBLE),
                      PyTypedMethod_ENTRY(SIMPLE, size_two_c, DOUBLE, DOUBLE, LONG),
                      PyTypedMethod_ENTRY(SIMPLE, size_long_c, LONG, LONG));
 PyTypedMethod_DEFINE(raises_typed, "raises", PyTypedMethod_ENTRY(RAISES, raises_c, INT, LONG));
-/* An overload that wants any object is in front of one for ints. */
+/* An overload for any object precedes one for ints. */
 PyTypedMethod_DEFINE(object_typed, "object",
                      PyTypedMethod_ENTRY(PyNativeCallable_NEEDS_THREAD, object_c, OBJECT, OBJECT),
                      PyTypedMethod_ENTRY(SIMPLE, mixed_long_c, LONG, LONG));

@@ -1,4 +1,5 @@
-// A function of every shape that SciPy calls, and some that it knows as functions of an array only.
+// A function of every shape that SciPy calls, and some that it accepts only as functions of an
+// array.
 #include "typedcall/provider.h"
 
 namespace {

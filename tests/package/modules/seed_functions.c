@@ -1,6 +1,7 @@
-/* Functions typed as M. Bernstein's post has it, "Type information for faster Python C extensions",
-   with its struct and no header of ours: static ones behind words that are no pointers, and one on
-   the heap, in a block of exactly its size. And PyPy's struct where it may be doubtful. */
+/* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions",
+   with its struct and no header of ours: static ones preceded by words that are not pointers,
+   and one on the heap, in a block of exactly its size. Also PyPy's struct in ambiguous
+   positions. */
 #include <Python.h>
 
 #include <stddef.h>
@@ -67,10 +68,10 @@ static PyMethodDef methods[] = {
     {all[6].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
     {NULL, NULL, 0, NULL}};
 
-/* As long as the process lives, as static ones do. */
+/* Lives as long as the process, like the static ones. */
 static PyMethodDef on_heap[5];
 
-/* The struct `typed` in a block of its own, `of` bytes long, where its name is. */
+/* The struct `typed` in a block of its own, `of` bytes long, that contains its name. */
 static const char *Copy(const void *typed, size_t of, size_t name) {
   char *block = malloc(of);
   if (block == NULL) return NULL;

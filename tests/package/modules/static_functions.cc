@@ -1,4 +1,4 @@
-// Functions for CinderX: of ints with symbols that others see, and what Static Python cannot call.
+// Functions for CinderX: of ints with exported symbols, and some that Static Python cannot call.
 #include "typedcall/provider.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))

@@ -1,8 +1,8 @@
-// Functions that see other threads: one whether it runs in two at once, one waits until another
+// Functions that detect other threads: one whether it runs in two at once, one waits until another
 // thread has run Python code.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -14,7 +14,7 @@ std::condition_variable changed;
 long inside = 0, entered = 0, waiting = 0;
 bool may_go = false;
 
-/// True if there is a second call during this one, for which it waits so long.
+/// True if a second call overlaps this one, which waits this long for it.
 long meets(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   const long mine = ++entered;
@@ -26,7 +26,7 @@ long meets(long milliseconds) noexcept {
   return has_met;
 }
 
-/// True if let_go() is called during this call, for which it waits so long.
+/// True if let_go() is called during this call, which waits this long for it.
 long waits(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   may_go = false;

@@ -1,8 +1,8 @@
-// The module that the tests of the package and of its adapters call: tagged functions of every
-// shape, each also as a Python callable. plain_functions.c is its twin without tags.
+// The module for the tests of the package and of its adapters: tagged functions of every shape,
+// each also as a Python callable. plain_functions.c is its twin without tags.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <complex>
 
@@ -79,7 +79,7 @@ double ten(double a, double b, double c, double d, double e, double f, double g,
 
 constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
 
-// The same function in two rows would share its name and defaults, so these are their own.
+// The same function in two rows would share its name and defaults, so these are separate functions.
 double scaled(PyObject *self, double x) noexcept;
 double factor(PyObject *self) noexcept;
 

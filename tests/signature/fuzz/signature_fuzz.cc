@@ -1,5 +1,5 @@
-// Fuzzes the signature parser: whatever the bytes, the invariants below hold.
-// libFuzzer hands over a block of exactly `size` bytes, so reading past it is caught as well.
+// Fuzzes the signature parser: whatever the bytes, the invariants below hold. libFuzzer passes a
+// block of exactly `size` bytes, so reads beyond it are caught as well.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     require(fault.position <= size && fault.reason != nullptr);
     require(signature.nargs == 0 && signature.result.code == PyNativeType_VOID);
-    // What comes after the fault does not matter.
+    // Text after the fault does not matter.
     PyNativeSignature_Fault shorter = {SIZE_MAX, nullptr};
     const size_t upto = fault.position < size ? fault.position + 1 : size;
     require(PyNativeSignature_Parse(bytes, upto, nullptr, &shorter) == -1);
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *second = text.c_str() + split + 1;
     require(PyNativeSignature_Equivalent(text.c_str(), second) ==
             PyNativeSignature_Equivalent(second, text.c_str()));
-    // And where both answer the other, they are the same.
+    // And if each answers the other, they are the same.
     const bool both = PyNativeSignature_Answers(text.c_str(), second) != 0 &&
                       PyNativeSignature_Answers(second, text.c_str()) != 0;
     require(both == (PyNativeSignature_Equivalent(text.c_str(), second) != 0));
