@@ -1,9 +1,9 @@
-// What bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py, numpy_ufunc.py,
-// numpy_gufunc.py and clusters_dask.py call: tagged functions, which ctypes finds by their symbols
-// as well, and the ufuncs that one would write by hand.
+// The callees of bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py,
+// numpy_ufunc.py, numpy_gufunc.py and clusters_dask.py: tagged functions, which ctypes finds by
+// their symbols as well, and hand-written ufuncs.
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <optional>
 
@@ -14,18 +14,18 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(d
   return x * x / 2 + 1 / (1 + x * x);
 }
 
-// What SQLite's abs() does with a REAL, and the same for those who promise nothing about threads.
+// Does what SQLite's abs() does with a REAL; once more without a promise about threads.
 static double absolute(double x) noexcept { return x < 0 ? -x : x; }
 static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }
 
-// A function that validates, and the same without.
+// A function that validates, and the same without validation.
 static double bare_part(double x) noexcept { return 1 / (1 + x); }
 static std::optional<double> checked_part(double x) noexcept {
   if (x < 0) return std::nullopt;
   return 1 / (1 + x);
 }
 
-// NumPy's shape of a loop over `bench_curve`, by hand: the call, two pointers, two steps.
+// A hand-written NumPy loop over `bench_curve`: the call, two pointers, two steps.
 extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];
@@ -42,8 +42,8 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_norm(
   return std::sqrt(sum);
 }
 
-// The loop of a generalised ufunc, (n)->(), over rows without gaps: what one would write where
-// others are copied first.
+// The loop of a generalised ufunc, (n)->(), over contiguous rows: a hand-written one, where other
+// rows are copied first.
 extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];

@@ -1,5 +1,5 @@
-// What a call of a known signature costs: a C function pointer, a function that was resolved from a
-// Python callable, the same through libffi, and the same callable called as any Python callable.
+// The cost of a call with a known signature: a C function pointer, a function that was resolved
+// from a Python callable, the same through libffi, and the callable called from Python code.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -23,7 +23,7 @@ namespace {
 using typedcall::span;
 
 /// The loop of all benchmarks here: call(arguments...) with arguments that the compiler does not
-/// know. Not inlined: what surrounds a loop decides whether gcc doubles its body, and pointer and
+/// know. Not inlined: the code around a loop decides whether gcc doubles its body, and pointer and
 /// direct would differ by that.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
@@ -94,7 +94,7 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   });
 }
 
-/// A hash of so many bytes that are at hand: without an object, and as Python's callers get it.
+/// A hash of a buffer that is already available: without an object, and as Python's callers get it.
 void add_hashes(const char *size, span<const unsigned char> bytes) {
   const std::string prefix = std::string("call/kB_L_") + size + "/";
 
@@ -135,7 +135,7 @@ bool add_all() {
   add_hashes("8", {bytes, 8});
   add_hashes("1000", {bytes, 1000});
   add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
-  // Not one of the small integers that CPython keeps: their boxes cost nothing.
+  // Too large for the small integers that CPython caches: their boxes cost nothing.
   add_calls<long, long>("l_l", bench::l_l, 1234567);
   add_calls<double, double, long, double, long>("dldl_d", bench::dldl_d, 1.5, 1234567, 2.25, 3);
   return true;

@@ -1,11 +1,11 @@
-// Functions for numerical libraries, typed, and as callbacks written by hand; and a loop that does
-// nothing but call one.
+// Typed functions for numerical libraries, and the same as hand-written callbacks; and a loop that
+// only calls one.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 #include <cstdint>
 
-// Of SUNDIALS', where that has been loaded.
+// From SUNDIALS, if it has been loaded.
 extern "C" __attribute__((weak)) double *N_VGetArrayPointer(void *vector);
 
 namespace {
@@ -50,7 +50,7 @@ int spring_of_vectors_by_hand(double t, void *y, void *rate, void *) {
   return 0;
 }
 
-/// Each argument waits for the result before.
+/// Each argument waits for the previous result.
 double sum(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double x = 0;

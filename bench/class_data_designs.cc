@@ -1,6 +1,6 @@
 // Six ways to keep a C pointer for a Python class and to find it from an instance: the five of a
-// blog post on Cython metaclasses, and a custom slot. All are written the same way, so that what
-// differs is the design. bench/class_data.py measures them, tests/class_data tests them.
+// blog post on Cython metaclasses, and a custom slot. All are written the same way, so that only
+// the design differs. bench/class_data.py measures them, tests/class_data tests them.
 #include <time.h>
 
 #include <cstdint>
@@ -19,10 +19,10 @@ PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
 PyTypeObject *greet_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
 PyObject *holders = nullptr;  // class -> holder
-// Volatile: as if the function that reads it was elsewhere.
+// Volatile, as if the function that reads it were elsewhere.
 const greeting_class *volatile hello_greeting = nullptr;
 
-// A class object with a C field of its own behind CPython's. `greet_type` and `greet_metatype` make
+// A class object with a C field of its own after CPython's. `greet_type` and `greet_metatype` make
 // such classes.
 struct class_with_field {
   PyHeapTypeObject heap_type;
@@ -38,10 +38,10 @@ const greeting_class *field_of(PyTypeObject *type) {
   return reinterpret_cast<class_with_field *>(type)->greeting;
 }
 
-// A class like its base, with `metaclass`; methods may be NULL. New reference.
+// Makes a class like its base, with `metaclass`; methods may be NULL. Returns a new reference.
 PyObject *make_class(PyTypeObject *metaclass, PyObject *base, PyMethodDef *methods = nullptr) {
   PyType_Slot slots[] = {{methods != nullptr ? Py_tp_methods : 0, methods}, {0, nullptr}};
-  // Before 3.11 types refer to the spec's name; all may have the same.
+  // Before 3.11 types refer to the spec's name, so all share one.
   PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};
   return PyExtensibleType_FromMetaclass(metaclass, nullptr, &spec, base);
@@ -53,7 +53,7 @@ PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greetin
   return made;
 }
 
-// A class that carries nothing: what all others are compared with.
+// A class that carries nothing, as the baseline for all others.
 struct plain {
   static PyObject *make(PyObject *base, const greeting_class *) {
     return make_class(&PyType_Type, base);
@@ -66,7 +66,7 @@ struct plain {
 };
 
 // A variable, and a class with a method that reads it, for every greeting: written out, because
-// code that runs cannot make more of them. So only the first greeting has one.
+// running code cannot make more of them. So only the first greeting has one.
 struct module_variable {
   static PyObject *method(PyObject *self, PyObject *) {
     return PyUnicode_FromString(find(self)->sentence);
@@ -122,7 +122,7 @@ struct metaclass_mro : metaclass {
   }
 };
 
-// A metaclass for every class. What carries the field is the metaclass.
+// A metaclass for every class. The metaclass carries the field.
 struct meta_metaclass {
   static PyObject *make(PyObject *base, const greeting_class *greeting) {
     PyObject *own =
@@ -158,8 +158,8 @@ double nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Nanoseconds per access. Either the processor may begin with the next access while the last one is
-// under way, or (chained) the address of the next instance depends on what the last one found.
+// Nanoseconds per access. Either the processor may begin the next access while the last one is
+// under way, or (chained) the address of the next instance depends on the last result.
 template <class Design, bool chained>
 __attribute__((noinline)) double measure(PyObject *instance, long count) {
   std::uintptr_t zero = 0;
@@ -234,7 +234,7 @@ PyObject *py_make(PyObject *, PyObject *args) {
   return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
 }
 
-// Every design but ours reads memory of the class unchecked, so the classes must be its own.
+// Every design except ours reads memory of the class unchecked, so the classes must be its own.
 PyObject *py_find(PyObject *, PyObject *args) {
   const char *name;
   PyObject *instance;

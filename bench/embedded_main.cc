@@ -1,5 +1,5 @@
-// Starts the interpreter the same way in every run, sets the defaults of Google Benchmark, and sums
-// up: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
+// Starts the interpreter the same way in every run, sets the defaults of Google Benchmark, and
+// summarises: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
 #include "bench/embedded_main.h"
 
 #include <cstdio>
@@ -14,8 +14,8 @@
 namespace bench {
 namespace {
 
-// Benchmarks take turns in random order, so that a slow spell of the machine meets all of them; the
-// median then leaves it out.
+// Benchmarks take turns in random order, so that a slow spell of the machine affects all of them;
+// the median then drops it.
 const char *const kDefaults[] = {
     "--benchmark_repetitions=32",
     "--benchmark_enable_random_interleaving=true",
@@ -28,7 +28,7 @@ benchmark::IterationCount fixed_iterations = 0;
 
 std::vector<std::string> added;
 
-/// Did a benchmark give up? The field has had another name since Google Benchmark 1.8.
+/// True if a benchmark gave up. Google Benchmark renamed the field in 1.8.
 template <typename Run>
 auto gave_up(const Run &run, int) -> decltype(run.skipped, bool()) {
   return run.skipped != decltype(run.skipped){};
@@ -38,7 +38,7 @@ auto gave_up(const Run &run, long) -> decltype(run.error_occurred, bool()) {
   return run.error_occurred;
 }
 
-/// Shows what the reporter chosen by --benchmark_format shows, and keeps the medians.
+/// Forwards to the reporter chosen by --benchmark_format, and keeps the medians.
 class SummingUp : public benchmark::BenchmarkReporter {
  public:
   explicit SummingUp(benchmark::BenchmarkReporter *shown) : shown_(shown) {}
@@ -56,8 +56,7 @@ class SummingUp : public benchmark::BenchmarkReporter {
 
   void Finalize() override {
     shown_->Finalize();
-    // In the order of the program, not in that of the turns; and not to standard output, which may
-    // be JSON.
+    // In the order of the program, not of the turns; and not to standard output, which may be JSON.
     for (const std::string &name : added) {
       const auto pointer = medians_.find(name.substr(0, name.rfind('/')) + "/pointer");
       const auto median = medians_.find(name);
@@ -76,7 +75,7 @@ class SummingUp : public benchmark::BenchmarkReporter {
 };
 
 /// Isolated from the user's settings, without site, and with one hash seed: two runs of one program
-/// then differ by what they were told to do only, which counting instructions relies on.
+/// then differ only in their options, which counting instructions relies on.
 void start_python() {
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
@@ -88,7 +87,7 @@ void start_python() {
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
 }
 
-/// argv with the defaults behind the program's name, and without our own flag.
+/// argv with the defaults after the program's name, and without our own flag.
 std::vector<char *> with_defaults(int argc, char **argv) {
   std::vector<char *> arguments = {argv[0]};
   // Google Benchmark reads flags from left to right and does not write to them.

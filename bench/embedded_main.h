@@ -1,5 +1,5 @@
-// What the benchmark programs share: an embedded interpreter, and defaults under which the figures
-// of one run can be compared with each other.
+// Shared by the benchmark programs: an embedded interpreter, and defaults that make the figures of
+// one run comparable.
 #ifndef TYPEDCALL_BENCH_EMBEDDED_MAIN_H_
 #define TYPEDCALL_BENCH_EMBEDDED_MAIN_H_
 
@@ -12,13 +12,13 @@ namespace bench {
 
 /// Starts Python, lets `add_all` register the benchmarks, runs them with the GIL held, and prints
 /// the medians as multiples of the ".../pointer" of their group. `add_all` returns false with a
-/// Python exception set. Built-in modules are put into the inittab before. Returns main()'s result.
+/// Python exception set. Add built-in modules to the inittab before. Returns main()'s result.
 ///
-/// Google Benchmark's own flags win over the defaults. One flag is ours: --iterations=N runs each
-/// loop N times exactly, for tools that count instructions.
+/// Google Benchmark's own flags override the defaults. One flag is ours: --iterations=N runs each
+/// loop exactly N times, for tools that count instructions.
 int run(int argc, char **argv, bool (*add_all)());
 
-/// Remembers the name, and does as --iterations says. Called by add().
+/// Remembers the name, and applies --iterations. Called by add().
 void prepare(const std::string &name, benchmark::internal::Benchmark *made);
 
 /// Registers `body`, called with a benchmark::State &.

@@ -1,5 +1,5 @@
-// What a call costs whose signature is known only at run time: an invoker in each of its ways, and
-// libffi with a prepared CIF as anybody would write it, beside the call of a plain pointer.
+// The cost of a call whose signature is known only at run time: an invoker in each of its ways, and
+// hand-written code for libffi with a prepared CIF, beside the call of a plain pointer.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 #include <ffi.h>
@@ -18,7 +18,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-// Not inlined: what surrounds a loop decides whether gcc doubles its body.
+// Not inlined: the code around a loop decides whether gcc doubles its body.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {
@@ -29,7 +29,7 @@ __attribute__((noinline)) void time_call(benchmark::State &state, const Call &ca
   }
 }
 
-/// An invoker's loop: the arguments, which are others each time, are put into an array.
+/// An invoker's loop: the arguments, which differ each time, are put into an array.
 template <class R, class... A>
 void time_invoker(benchmark::State &state, const invoker &invoke, A... values) {
   time_call(
@@ -41,7 +41,7 @@ void time_invoker(benchmark::State &state, const invoker &invoke, A... values) {
       values...);
 }
 
-/// The benchmarks of one signature; `name` are its letters.
+/// The benchmarks of one signature; `name` is its letters.
 template <class R, class... A>
 void add_invocations(const char *name, R (*address)(A...), A... values) {
   const std::string prefix = std::string("invoke/") + name + "/";

@@ -1,6 +1,6 @@
-// Times look-ups behind an object, each with the call of what it found. A loop of six cycles takes
-// one more or one less depending on where in a cache line it stands, which says nothing about what
-// it does: every loop stands in sixteen places, another one in each repetition.
+// Times look-ups behind an object, each with a call of the result. A loop of six cycles takes one
+// more or less depending on its position in a cache line, which says nothing about its work: every
+// loop exists in sixteen positions, and each repetition uses another one.
 #ifndef TYPEDCALL_BENCH_LOOKUP_H_
 #define TYPEDCALL_BENCH_LOOKUP_H_
 
@@ -21,9 +21,9 @@ using function = double (*)(double, double);
 
 constexpr std::size_t kPlaces = 16;
 
-/// find(subject) yields a function, which is called. The compiler does not know the subject, so
-/// nothing that is read through it can be kept from one iteration to the next. Not inlined: where
-/// two benchmarks do the same with different objects, they run the same machine code.
+/// find(subject) returns a function, which is called. The compiler does not know the subject, so it
+/// cannot keep data read through it from one iteration to the next. Not inlined: two benchmarks
+/// that do the same with different objects run the same machine code.
 template <std::size_t place, class Subject, class Find>
 __attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
                                               const Find &find) {
@@ -59,7 +59,7 @@ void add_in_turns(const std::string &name, Body body) {
       [body, turn = std::size_t{0}](benchmark::State &state) mutable { body(state, turn++); });
 }
 
-/// What a consumer does when it finds no slot: it has another function.
+/// A consumer that finds no slot has another function.
 template <class Find>
 struct OrElse {
   function operator()(PyObject *any) const {
@@ -70,7 +70,7 @@ struct OrElse {
   function other;
 };
 
-/// find(object) yields a slot, or null: then `other` is called.
+/// find(object) returns a slot, or null: then `other` is called.
 template <class Find>
 void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find,
                function other) {
@@ -86,7 +86,7 @@ void add_slot(const std::string &name, PyObject **object, Find find, function ot
   });
 }
 
-/// The bare call: the function is at hand.
+/// The bare call: the function is already known.
 inline void add_pointer(const std::string &name, function called) {
   add_in_turns(name, [called](benchmark::State &state, std::size_t turn) {
     time_lookup(state, turn, called, [](function any) { return any; });

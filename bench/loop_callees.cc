@@ -1,4 +1,4 @@
-// The callees of bench/loops.cc: as little work as possible, but for the integrand.
+// The callees of bench/loops.cc: as little work as possible, except for the integrand.
 #include "bench/loop_callees.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// A function applied to arrays: a loop over the pointer as one would write it, typedcall::loop, and
-// the best loops that call the same function as a Python callable.
+// A function applied to arrays: a hand-written loop over the pointer, typedcall::loop, and the best
+// loops that call the same function as a Python callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -33,7 +33,7 @@ using typedcall::loop_kernel;
 using typedcall::object_ref;
 
 constexpr std::intptr_t kMillion = 1000000;
-constexpr std::intptr_t kCached = 500;  // arrays that stay in the first cache
+constexpr std::intptr_t kCached = 500;  // arrays that stay in the first-level cache
 
 object_ref callee(const char *name) {
   const auto module = object_ref::steal(PyImport_ImportModule("bench_loop_callees"));
@@ -61,7 +61,7 @@ std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   return made;
 }
 
-// --- Loops as one would write them. Not inlined, so that nothing around them changes them --
+// --- Hand-written loops. Not inlined, so that nothing around them changes them -------------------
 
 template <class R, class... A>
 __attribute__((noinline)) void by_hand(R (*function)(A...), std::intptr_t count, R *results,
@@ -90,7 +90,7 @@ __attribute__((noinline)) void by_hand_strided(R (*function)(A...), std::intptr_
   }
 }
 
-// --- Python callables, called as fast as it goes -------------------------------------------------
+// --- Python callables, called as fast as possible ------------------------------------------------
 
 PyObject *box(double value) { return PyFloat_FromDouble(value); }
 PyObject *box(float value) { return PyFloat_FromDouble(static_cast<double>(value)); }
@@ -199,7 +199,7 @@ void add_maps(const std::string &group, const char *name, R (*address)(A...), st
   add_boxed("boxed_call", &by_boxed_call<R, A...>);
 }
 
-/// Columns of a table: each element of the arrays is 24 bytes behind the one before.
+/// Columns of a table: each element of the arrays is 24 bytes after the previous one.
 template <class R, class... A>
 void add_strided(const char *name, R (*address)(A...)) {
   constexpr std::intptr_t apart = 3;
@@ -244,7 +244,7 @@ __attribute__((noinline)) double integrate(const Function &function) {
   return sum * kStep;
 }
 
-/// With blocks of points, as one that does not know the signature at compile time does it.
+/// With blocks of points, as code that does not know the signature at compile time does it.
 __attribute__((noinline)) bool integrate_blocks(const loop &made, double *integral) {
   constexpr std::intptr_t block = 500;
   constexpr std::intptr_t steps[] = {sizeof(double), sizeof(double)};
@@ -325,7 +325,7 @@ bool add_all() {
   add_strided("d_d", &bench::twice);
   add_strided("dd_d", &bench::plus);
   add_integrations();
-  // What letting the GIL go costs each time, for loop::detach_from.
+  // The cost of releasing the GIL each time, for loop::detach_from.
   bench::add("loops/gil/let_go", [](benchmark::State &state) {
     for (auto _ : state) PyEval_RestoreThread(PyEval_SaveThread());
   });

@@ -1,4 +1,4 @@
-// What it costs to find the C function behind a Python callable on every call: by a call site that
+// The cost of finding the C function behind a Python callable on every call: by a call site that
 // has seen the callable before, and by a search, with 1, 16 and 1000 callables in turn. Every loop
 // contains the call, too.
 #include <Python.h>
@@ -34,7 +34,7 @@ PyObject *boxed(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return PyFloat_FromDouble(bench::dd_d(x, y));
 }
 
-/// A function of its own: def, table and metadata are nobody else's.
+/// A function with a def, table and metadata of its own.
 struct callee {
   explicit callee(int bits)
       : def{metadata.pypy.ml_name,
@@ -53,14 +53,14 @@ struct callee {
                                     PyTypedMethod_MAGIC,
                                     {nullptr, 0, nullptr, "dd_d"}};
   PyMethodDef def;
-  PyObject *object;  // never let go: the interpreter's end is the program's
+  PyObject *object;  // never freed: the interpreter ends with the program
 };
 
 // Created once.
 const PyTypedcall_Interface *interface = nullptr;
 using callees = std::vector<callee *>;
 callees tagged;     // rows of the side table
-callees with_bits;  // tables behind ml_name, static as those of a module are
+callees with_bits;  // tables behind ml_name, static like those of a module
 callees on_heap;    // the same, not static
 callees with_nothing;
 
@@ -84,15 +84,15 @@ bool make_callees() {
   return true;
 }
 
-/// A pseudo-random order, the same in every run, so that memory is not read in the order in which
-/// it was allocated.
+/// A pseudo-random order, the same in every run, so that memory is not read in the order of
+/// allocation.
 std::vector<PyObject *> in_turn(const callees &all, std::size_t count) {
   std::vector<PyObject *> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * 617 % kMost]->object);
   return some;
 }
 
-/// find(callable) yields a function, which is called. Not inlined: all benchmarks have the loop to
+/// find(callable) returns a function, which is called. Not inlined: all benchmarks have the loop to
 /// themselves.
 template <class Subject, class Find>
 __attribute__((noinline)) void time_finding(benchmark::State &state,
@@ -130,7 +130,7 @@ void add_search(const std::string &name, const callees *all, std::size_t count, 
 void add_with(std::size_t count) {
   const std::string group = "resolve_" + std::to_string(count) + "/";
   const auto known = [](typedcall::function_view<signature> found) { return found.get(); };
-  // What a consumer does when nothing is offered: it has another function.
+  // A consumer that is offered nothing has another function.
   const auto or_else = [](typedcall::function_view<signature> found) {
     return found ? found.get() : static_cast<function>(bench::dd_d);
   };
@@ -167,7 +167,7 @@ void add_boxed() {
   });
 }
 
-/// Is everything found where it is said to be?
+/// True if everything is found where it should be.
 bool check() {
   typedcall::call_site<signature> site(interface);
   for (std::size_t i = 0; i < kMost; ++i) {

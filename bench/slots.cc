@@ -1,5 +1,5 @@
-// What it costs to look for a C function pointer behind an object on every call: in a custom slot
-// of its type, and in the places where a capsule would stand. Every loop contains the call, too.
+// The cost of looking for a C function pointer behind an object on every call: in a custom slot of
+// its type, and in the places where a capsule would be. Every loop contains the call, too.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -21,12 +21,12 @@ constexpr char kCapsule[] = "bench.dd_d";
 constexpr unsigned kSlots = 8;
 constexpr unsigned kForeignTypes = 64;
 
-/// Slot 0 stands where its consumers expect it, and the last one where they do not.
+/// Slot 0 is where its consumers expect it, and the last one is not.
 constexpr uintptr_t slot_id(unsigned position) {
   return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100 + position, 0);
 }
 
-// Created once; the interpreter's end is the program's.
+// Created once; the interpreter ends with the program.
 PyObject *extensible = nullptr;
 PyObject *ordinary = nullptr;
 PyObject *integer = nullptr;
@@ -45,7 +45,7 @@ void add_lookup(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// A benchmark that finds a slot, or else calls another function.
+/// A benchmark that finds a slot, or otherwise calls another function.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
   bench::add_slot(name, object, find, bench::dd_d);
@@ -96,7 +96,7 @@ void add_with_foreign(const char *name, PyObject **object, Find find) {
   bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
     const Foreign registered;
     if (!registered) return bench::fail(state);
-    find(*object);  // the first look at a class merges what it inherits
+    find(*object);  // the first look at a class merges inherited slots
     bench::time_slot(state, turn, *object, find, bench::dd_d);
   });
 }
@@ -115,14 +115,14 @@ PyObject *make_extensible_type() {
   return type;
 }
 
-/// A plain Python class; or null. Most objects that a consumer meets are of such a kind.
+/// A plain Python class, like that of most objects a consumer meets; or null.
 PyObject *make_class(const char *name, PyObject *base = nullptr) {
   PyObject *metaclass = reinterpret_cast<PyObject *>(&PyType_Type);
   return base != nullptr ? PyObject_CallFunction(metaclass, "s(O){}", name, base)
                          : PyObject_CallFunction(metaclass, "s(){}", name);
 }
 
-/// An instance of `type`, whose reference it takes; or null.
+/// An instance of `type`, whose reference it steals; or null.
 PyObject *instance_of(PyObject *type) {
   PyObject *instance = type != nullptr ? PyObject_CallObject(type, nullptr) : nullptr;
   Py_XDECREF(type);
@@ -153,7 +153,7 @@ const PyCustomSlot *find_any(PyObject *object, unsigned position) {
   return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
-/// Does every look-up yield what its name says? Otherwise another one is being timed.
+/// True if every look-up returns the object in its name. Otherwise another one is being timed.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
   bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
@@ -173,10 +173,10 @@ bool check_objects() {
   return right;
 }
 
-/// PyCustomSlots_Find, and what it is compared with.
+/// PyCustomSlots_Find, and alternatives for comparison.
 void add_own() {
   bench::add_pointer("slots/pointer", bench::dd_d);
-  // Lambdas that read alike are types of their own, and so their loops are call sites of their own.
+  // Identical lambdas have types of their own, and so their loops are call sites of their own.
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
   add_slot("slots/scan", &extensible,

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uintptr_t kId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x200, 0);
 constexpr Py_ssize_t kSlots = 2;
 
-/// The SEP's struct, and behind it a table in the type itself, which the SEP tried and left out.
+/// The SEP's struct, followed by a table in the type itself, which the SEP tried and left out.
 struct sep_type {
   PyHeapTypeObject heap_type;
   Py_ssize_t count;
@@ -26,14 +26,14 @@ struct sep_type {
   PyCustomSlot embedded[kSlots];
 };
 
-// Created once; the interpreter's end is the program's.
+// Created once; the interpreter ends with the program.
 PyCustomSlot slots[kSlots];
 PyTypeObject *metaclass = nullptr;
 PyObject *sep_object = nullptr;      // its type's metaclass is `metaclass`
 PyObject *derived_object = nullptr;  // its type's metaclass derives from that
 PyObject *own_object = nullptr;      // its type is an extensible one of core/extensible_type.h
 
-/// The SEP takes bit 22, which is CPython's by now. Each bit takes as long: this one is set in
+/// The SEP uses bit 22, which is CPython's by now. All bits take equally long: this one is set in
 /// these types, and not in those of CPython's own objects.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
@@ -48,7 +48,7 @@ bool has_metaclass_or_derived(PyTypeObject *type) {
 PyCustomSlot *by_pointer(sep_type *type) { return type->table; }
 PyCustomSlot *embedded(sep_type *type) { return type->embedded; }
 
-/// PyCustomSlots_Find as the SEP's reference implementation has it.
+/// PyCustomSlots_Find as in the SEP's reference implementation.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 PyCustomSlot *find(PyObject *any) {
   constexpr Py_ssize_t expected = 0;
@@ -74,7 +74,7 @@ PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base 
                                               : PyObject_CallFunction(called, "s(){}", name));
 }
 
-/// An instance of `type`, whose reference it takes; or null.
+/// An instance of `type`, whose reference it steals; or null.
 PyObject *instance_of(PyTypeObject *type) {
   PyObject *made = reinterpret_cast<PyObject *>(type);
   PyObject *instance = made != nullptr ? PyObject_CallObject(made, nullptr) : nullptr;
@@ -82,7 +82,7 @@ PyObject *instance_of(PyTypeObject *type) {
   return instance;
 }
 
-/// The same of a new class of a metaclass with the SEP's fields, which are filled in.
+/// The same for a new class of a metaclass with the SEP's fields, which are filled in.
 PyObject *make_sep_object(PyTypeObject *of, const char *name) {
   PyTypeObject *made = of != nullptr ? make_class(of, name) : nullptr;
   if (made == nullptr) return nullptr;
@@ -125,7 +125,7 @@ bool make_objects() {
   return sep_object != nullptr && derived_object != nullptr && own_object != nullptr;
 }
 
-/// Does every look-up yield what its name says? Otherwise another one is being timed.
+/// True if every look-up returns the object in its name. Otherwise another one is being timed.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 bool finds(PyObject *object) {
   const PyCustomSlot *table = table_of(reinterpret_cast<sep_type *>(Py_TYPE(object)));

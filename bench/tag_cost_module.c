@@ -1,5 +1,5 @@
-// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three defs that differ in how
-// they are tagged and in nothing else. The wrappers behind them are the same.
+// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three defs that differ only in
+// how they are tagged. They share their wrappers.
 #include <Python.h>
 
 #include "typedcall/tag.h"

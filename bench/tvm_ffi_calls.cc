@@ -1,7 +1,7 @@
-// What bench/tvm_ffi_calls.py times: one C function behind a Python function, and as tvm-ffi's own
-// C++ makes a function of it; and loops in C++ that call either, by tvm-ffi and by typedcall.
+// The callees of bench/tvm_ffi_calls.py: one C function behind a Python function, and wrapped by
+// tvm-ffi's own C++; and loops in C++ that call either, by tvm-ffi and by typedcall.
 #include "typedcall/provider.h"
-// Behind Python.h.
+// After Python.h.
 #include <tvm/ffi/function.h>
 
 #include <string>
@@ -14,7 +14,7 @@ double step(double x) noexcept { return x * 0.999 + 0.001; }
 
 constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
 
-/// Each call waits for the one before.
+/// Each call waits for the previous one.
 template <class Function>
 double run(const Function &call, long times) {
   double x = 0.5;

@@ -1,5 +1,5 @@
-// What it costs to reach the C data of a class over `list` from an instance (PEP 697): at a
-// constant offset, as when the base's struct is known, by CPython's function, and by typedcall's.
+// The cost of reaching the C data of a class over `list` from an instance (PEP 697): at a constant
+// offset, as when the base's struct is known, by CPython's function, and by typedcall's.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -17,11 +17,11 @@ struct data {
   bench::function called;
 };
 
-// Created once; the interpreter's end is the program's.
+// Created once; the interpreter ends with the program.
 PyTypeObject *over_list = nullptr;
 PyObject *instance = nullptr;
 
-/// Behind the base's struct, aligned as PEP 697 aligns it.
+/// After the base's struct, aligned as in PEP 697.
 constexpr std::size_t kOffset = (sizeof(PyListObject) + alignof(std::max_align_t) - 1) /
                                 alignof(std::max_align_t) * alignof(std::max_align_t);
 

@@ -1,5 +1,5 @@
-// For wrapper_cost.py: METH_O and METH_FASTCALL wrappers as one writes them by hand, with the
-// checks that the generated ones make: types, numbers of arguments, ints that do not fit, errors.
+// For wrapper_cost.py: hand-written METH_O and METH_FASTCALL wrappers, with the checks that the
+// generated ones make: types, numbers of arguments, ints that do not fit, errors.
 #include <Python.h>
 
 static long inc_native(long x) { return (long)((unsigned long)x + 1u); }

@@ -1,5 +1,5 @@
-// What the simulation calls throughout: an extension module as anybody would write it, with numbers
-// in and out. Each function has a tag, which the program itself does not know of.
+// The functions that the simulation calls throughout: an ordinary extension module, with numbers in
+// and out. Each function has a tag, which the program itself does not know about.
 #include "typedcall/provider.h"
 
 namespace {
@@ -39,7 +39,7 @@ double noise(long n) noexcept {
   return static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
 }
 
-/// Which bin of a histogram a squared distance falls into; the last one takes the rest.
+/// The bin of a histogram that a squared distance falls into; the last one takes the rest.
 long bin(double squared, double width, long bins) noexcept {
   const double at = squared / width;
   return at < static_cast<double>(bins - 1) ? static_cast<long>(at) : bins - 1;

@@ -1,6 +1,6 @@
-// The module as one writes it by hand, with METH_O, METH_FASTCALL and the conversions of the API.
-// With LIKE_CLINIC doubles are read as CPython's own modules do it: Argument Clinic writes the case
-// of an exact float out.
+// The hand-written module, with METH_O, METH_FASTCALL and the conversions of the API. With
+// LIKE_CLINIC it reads doubles as CPython's own modules do: Argument Clinic adds a case for an
+// exact float.
 #include <Python.h>
 
 #include "bench/peers/native.h"

@@ -1,3 +1,3 @@
-// The functions as a C library has them, for those that find them by their symbols: ctypes.
+// The functions as exported by a C library, for peers that find them by symbol: ctypes.
 #define NATIVE_FUNCTION __attribute__((noinline, visibility("default")))
 #include "bench/peers/native.h"

@@ -1,9 +1,9 @@
 // The three functions that every peer wraps. They are in the module, as users have them, but are
-// never inlined: what is measured is the way to them, which must not differ by what happens there.
+// never inlined: the call path is measured, and must not depend on the body.
 #ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
 #define TYPEDCALL_BENCH_PEERS_NATIVE_H_
 
-// NATIVE_MAY_THROW: as functions are whose author says nothing.
+// NATIVE_MAY_THROW: like functions whose author declares nothing.
 #if defined(__cplusplus) && !defined(NATIVE_MAY_THROW)
 #define NATIVE_NOEXCEPT noexcept
 #else
@@ -11,9 +11,9 @@
 #endif
 
 #ifdef NATIVE_FUNCTION
-// The includer has chosen.
+// The including file has chosen.
 #elif defined(NATIVE_MAY_THROW)
-// Else the compiler sees that the body throws nothing, and drops what an author pays for.
+// Otherwise the compiler sees that the body throws nothing, and drops code that an author pays for.
 #define NATIVE_FUNCTION static __attribute__((noipa))
 #else
 #define NATIVE_FUNCTION static __attribute__((noinline))
@@ -28,8 +28,8 @@ NATIVE_FUNCTION double mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
 }
 
 #ifdef __cplusplus
-// More functions with the same signatures, as any real module has. What is generated once for one
-// of them the compiler puts in line, which would flatter a module of three functions.
+// More functions with the same signatures, as in any real module. The compiler inlines code that is
+// generated for only one of them, which would flatter a module of three functions.
 template <int N>
 __attribute__((noinline)) long other_inc(long x) NATIVE_NOEXCEPT {
   return (long)((unsigned long)x + N);

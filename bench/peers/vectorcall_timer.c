@@ -15,14 +15,14 @@
 
 enum { MOST_ARGUMENTS = 8 };
 
-// Of the thread: the machine may have other work.
+// The thread's time: the machine may have other work.
 static long long now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// Aligned, so that the loop is the same one whatever is in front of it.
+// Aligned, so that the preceding code does not change the loop.
 static __attribute__((noinline, aligned(64))) int call_in_a_loop(PyObject *callable,
                                                                  PyObject *const *args,
                                                                  size_t nargsf, Py_ssize_t calls) {
@@ -44,7 +44,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "at most 8 arguments, at least one call");
     return NULL;
   }
-  // The first place is the callee's to use: PY_VECTORCALL_ARGUMENTS_OFFSET.
+  // The callee may use the first place: PY_VECTORCALL_ARGUMENTS_OFFSET.
   PyObject *vector[MOST_ARGUMENTS + 1] = {NULL};
   for (Py_ssize_t i = 0; i < count; ++i) vector[i + 1] = PyTuple_GET_ITEM(arguments, i);
   const long long start = now_ns();
@@ -64,7 +64,7 @@ static PyObject *start_counting(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Up to here; the count is written to a file that says `name`.
+// Up to here; the count is written to a file that contains `name`.
 static PyObject *stop_counting(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);

@@ -8,6 +8,6 @@
 static typedcall::method_table methods{typedcall::def<inc>("inc"), typedcall::def<add>("add"),
                                        typedcall::def<mix>("mix") OTHER_FUNCTIONS(ROW)};
 
-// TYPEDCALL_MODULE pastes the name into others: it must have become one before.
+// TYPEDCALL_MODULE pastes the name into others, so it must be expanded first.
 #define MODULE(name) TYPEDCALL_MODULE(name, "", methods)
 MODULE(MODULE_NAME);

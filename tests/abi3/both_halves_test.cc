@@ -65,7 +65,7 @@ TEST(StaticTypes, AreReadAndDerivedFromByBoth) {
   }
   EXPECT_EQ(Found(scope.Eval("Child()").get(), Id(9)), Both(99));
   EXPECT_EQ(Found(scope.Eval("Derived()").get(), Id(9)), Both(-1));
-  // Only the dictionary of a static type tells whether data follow it, and reading that needs the
+  // Only the dictionary of a static type tells whether data follows it, and reading that needs the
   // GIL.
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Derived()").get(), Id(1)), -1);
   EXPECT_EQ(LimitedValueDetached(scope.Eval("Child()").get(), Id(1)), 11);

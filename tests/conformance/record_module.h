@@ -116,7 +116,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
 
 // --- Callables ---
 
-// What Python returns: the first argument plus 1000. No native function returns that.
+// Python returns the first argument plus 1000, and no native function does.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
   if (count < 1) return PyLong_FromLong(1000);
   PyObject *thousand = PyLong_FromLong(1000);

@@ -1,5 +1,5 @@
-// What keeps a row's objects alive: how the garbage collector sees them, who owns them, and what
-// Python code can do to them.
+// Objects that rows keep alive: how the garbage collector sees them, who owns them, and how Python
+// code can reach them.
 #include "tests/core/rows.h"
 #include "tests/core/subinterpreter.h"
 

@@ -40,9 +40,9 @@ struct alignas(16) Value {
   }
 };
 
-/// What boxing preserves: a `g` and the parts of a `Zg` are doubles in Python, so digits beyond
-/// those are lost, and a signalling NaN of a type other than double becomes a quiet one with the
-/// same payload when it is converted.
+/// Boxing keeps most values, but a `g` and the parts of a `Zg` are doubles in Python, so digits
+/// beyond those are lost, and a signalling NaN of a type other than double becomes a quiet one with
+/// the same payload when it is converted.
 enum class Range { boxable, any };
 
 /// The value of that type that these bits make: any one, or an edge case one time in four. A string

@@ -17,7 +17,7 @@
 namespace exactness {
 namespace {
 
-// What the last call of any function received and what it may return.
+// The arguments of the last call of any function, and its next result.
 std::uint64_t latest_mixed = 0;
 std::uint64_t calls = 0;
 Range results_drawn_from = Range::any;

@@ -1,5 +1,5 @@
-// What an instance offers after its owner has set, replaced, extended and withdrawn its table, what
-// stays valid meanwhile, and what the resolver makes of it.
+// The offers of an instance after its owner has set, replaced, extended and withdrawn its table,
+// their validity meanwhile, and the resolver's answers.
 #include <cstring>
 
 #include "tests/instance_table/instance.h"

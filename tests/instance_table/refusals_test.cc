@@ -107,7 +107,8 @@ TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 9 || bit >= 16;
-    // What each needs: an int for a status; an exception and a double for an error value.
+    // The companions of each flag: an int for a status; an exception and a double for an error
+    // value.
     const bool is_error_value = flag == PyNativeCallable_ERROR_IS_NEG_ZERO;
     const std::uintptr_t flags =
         flag | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);

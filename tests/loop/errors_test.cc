@@ -130,8 +130,7 @@ TEST(ErrorsTest, OfAFunctionWithAnErrorValueOfItsOwn) {
   EXPECT_EQ(result.list(3), (std::vector<double>{5, 9, 9}));
 }
 
-// --- PyPy's error value
-// ---------------------------------------------------------------------------
+// --- PyPy's error value --------------------------------------------------------------------------
 
 double NegativeZero(double x) {
   if (x > 2) {
@@ -154,8 +153,7 @@ TEST(ErrorsTest, NegativeZero) {
   EXPECT_TRUE(std::signbit(result.get(1)));
 }
 
-// --- Status
-// ----------------------------------------------------------------------------------------
+// --- Status --------------------------------------------------------------------------------------
 
 template <class T>
 int Divide(T x, T y, T *quotient) {

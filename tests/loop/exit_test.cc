@@ -24,8 +24,7 @@ TEST(ExitTest, LoopsOfOtherThreadsStop) {
   EXPECT_EXIT(typedcall_test::EndPythonDuring(RunLoop), testing::ExitedWithCode(0), "");
 }
 
-// --- Loops that run Python code, with the GIL
-// -----------------------------------------------------------------------------------------------
+// --- Loops that run Python code, with the GIL ----------------------------------------------------
 
 PyObject *wait_function = nullptr;
 double RunPython(double x) {

@@ -125,8 +125,7 @@ TEST(GilTest, AnotherThreadTakesItMeanwhile) {
   EXPECT_EQ(result.list(kMany), x.list(kMany));
 }
 
-// --- Without Python
-// --------------------------------------------------------------------------------
+// --- Without Python ------------------------------------------------------------------------------
 
 TEST(DetachedTest, RunsWithoutTheGil) {
   const loop made = Make(&Look);

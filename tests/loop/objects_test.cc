@@ -226,8 +226,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
   for (PyObject *object : pool) Py_XDECREF(object);
 }
 
-// --- Self
-// ------------------------------------------------------------------------------------------
+// --- Self ----------------------------------------------------------------------------------------
 
 double Scale(PyObject *self, double x) { return PyFloat_AS_DOUBLE(self) * x; }
 double ScaleAndCheck(PyObject *self, double x) {

@@ -47,7 +47,8 @@ PyObject *kept(PyObject *module) {
   Py_INCREF(list);
   return list;
 }
-// What the collector does to a module in a cycle, unless another part of the cycle comes first.
+// Does what the collector does to a module in a cycle, unless another part of the cycle comes
+// first.
 void clear(PyObject *module) {
   Py_TYPE(module)->tp_clear(module);
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(module);

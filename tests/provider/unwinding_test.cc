@@ -24,8 +24,7 @@ constexpr int kStopped = 0;
 
 PyObject *Call(PyObject *callable) { return PyObject_CallObject(callable, nullptr); }
 
-// --- The functions
-// ---------------------------------------------------------------------------------
+// --- The functions -------------------------------------------------------------------------------
 
 PyObject *may_throw(PyObject *callable) { return Call(callable); }
 PyObject *in_c(PyObject *callable) { return Call(callable); }

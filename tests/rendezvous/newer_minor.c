@@ -5,7 +5,7 @@
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
 #define PROVIDER_NAME "newer_minor"
 #define PROVIDER_IDEA 3
-/* Of a future registrar. */
+/* A future registrar's. */
 #define PROVIDER_UNKNOWN_SLOT 0x7e000101
 #define PROVIDER_EXEC AddTwice
 

@@ -220,7 +220,7 @@ TEST(Inheriting, BasesComeFirst) {
 }
 
 /// An ordinary static type derived from an extensible one: CPython gives it our metaclass, but no
-/// data follow it. Its end is the end of its memory, so that ASan detects a read beyond it.
+/// data follows it. Its end is the end of its memory, so that ASan detects a read beyond it.
 PyTypeObject *OrdinarySubtype(const char *name, PyTypeObject *base) {
   auto *type = new PyTypeObject();
   type->tp_name = name;

@@ -29,7 +29,7 @@ class Memory {
   std::size_t Blocks(Domain domain) const;
   std::size_t Bytes(Domain domain) const;
   std::size_t Blocks() const;
-  /// Of CPython's `mem` and `object` domains: slot tables are in the former, types in the latter.
+  /// For CPython's `mem` and `object` domains: slot tables are in the former, types in the latter.
   std::size_t PythonBlocks() const { return Blocks(kMem) + Blocks(kObject); }
   std::size_t PythonBytes() const { return Bytes(kMem) + Bytes(kObject); }
 

@@ -11,7 +11,7 @@
 
 namespace typedcall::python {
 
-/// What functions need from Python. Never freed, because functions may outlive the interpreter.
+/// Functions need this to enter Python. Never freed, because they may outlive the interpreter.
 struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};

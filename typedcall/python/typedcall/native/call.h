@@ -103,7 +103,7 @@ class native_call {
 
   native_call(calling::entry own, const PyNativeSignature &asked)
       : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
-    // What Python passes and gets.
+    // The values that Python passes and gets.
     const PyNativeView view = PyNativeView_Of(&asked, own_.invoke.flags());
     is_wide_ = typedcall::internal::is_wide(view.result);
     box_ = boxer_of(view.result);

@@ -11,8 +11,8 @@
 
 namespace typedcall::python {
 
-/// What to call, and with which types. Never freed, like the code that has its address; the creator
-/// keeps the callable alive.
+/// The callable to call, and its types. Never freed, like the code that has its address; the
+/// creator keeps the callable alive.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;

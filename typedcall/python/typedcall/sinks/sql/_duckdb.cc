@@ -131,8 +131,8 @@ typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 
-/// DuckDB loads an extension into a database once, but retries a failed one whenever asked. So this
-/// one always fails: there may be another function to add.
+/// DuckDB loads an extension into a database once, but retries a failed one on every request. So
+/// this one always fails: there may be another function to add.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);
