@@ -50,4 +50,4 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE(tvm_ffi_calls, "What bench/tvm_ffi_calls.py times.", methods);
+TYPEDCALL_MODULE(tvm_ffi_calls, "The callees of bench/tvm_ffi_calls.py.", methods);

@@ -93,7 +93,8 @@ class Values(Connection):
             self.assertIsNone(self.value(name + "('TYPEDCALL_TEXT')"), flags)
             for data in (b"caf\xe9", b"\xed\xa0\x80", b"1234567\xc3", b"\xc0\xaf"):
                 os.environb[b"TYPEDCALL_TEXT"] = data
-                self.refuses("UnicodeDecodeError: the result is no UTF-8", name + "('TYPEDCALL_TEXT')")
+                self.refuses("UnicodeDecodeError: the result is not UTF-8",
+                             name + "('TYPEDCALL_TEXT')")
             for text in ("", "h\u00e4, \u20ac, \U0001f40d", "a text that is not short"):
                 os.environ["TYPEDCALL_TEXT"] = text
                 self.assertEqual(self.value(name + "('TYPEDCALL_TEXT')"), text)

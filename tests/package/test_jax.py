@@ -245,9 +245,10 @@ class Errors(With64Bits):
             names.update({loop.name: loop.number for loop in loops})
         name = "typed_functions.half d->d"
         for shape, dtype, arrays, message in (
-                ((3,), "float64", [X[:4]], "different sizes"), ((4,), "int64", [X[:4]], "another type"),
-                ((4,), "float64", [X[:4].astype("complex64")], "another type"),
-                ((4,), "float64", [X[:4], X[:4]], "another number"), ((4,), "float64", [], "another number")):
+                ((3,), "float64", [X[:4]], "different sizes"), ((4,), "int64", [X[:4]], "the type of an array"),
+                ((4,), "float64", [X[:4].astype("complex64")], "the type of an array"),
+                ((4,), "float64", [X[:4], X[:4]], "the number of arrays"),
+                ((4,), "float64", [], "the number of arrays")):
             made = jax.ffi.ffi_call("typedcall_elementwise", jax.ShapeDtypeStruct(shape, dtype))
             with self.assertRaisesRegex(Exception, message):
                 jax.block_until_ready(made(*arrays, index=numpy.int64(names[name]), name=name))

@@ -134,8 +134,9 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         for result in (None, "t\u00e4xt" * 9, "a\0b", ""):
             given.append(result)
             self.assertEqual(self.value("f('a' || chr(0))"), result)
-        for result, message in [(3, "TypeError: the function is declared to give a str, not 'int'"),
-                                ("\ud800", "UnicodeEncodeError")]:
+        for result, message in [
+                (3, "TypeError: the function is declared to return a str, not 'int'"),
+                ("\ud800", "UnicodeEncodeError")]:
             given.append(result)
             self.refuses(message, "f('a' || chr(0))")
 

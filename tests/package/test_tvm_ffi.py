@@ -65,7 +65,7 @@ class Values(unittest.TestCase):
             self.assertEqual(call_raw(length, RAW_TEXT, data) is not None, result is not None)
             self.assertEqual(call_raw(same, RAW_TEXT, data) is not None, result is not None)
         self.assertIsNone(function(caller.no_text)())
-        self.refuses(ValueError, "the result is no UTF-8", function(caller.no_utf8))
+        self.refuses(ValueError, "the result is not UTF-8", function(caller.no_utf8))
 
     def test_bytes_by_their_address(self):
         hash_of, fits = function(buffers.hash), set()

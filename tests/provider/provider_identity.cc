@@ -27,4 +27,4 @@ typedcall::method_table methods{
 
 }  // namespace
 
-TYPEDCALL_MODULE(provider_identity, "What Python sees.", methods);
+TYPEDCALL_MODULE(provider_identity, "A module as Python sees it.", methods);

@@ -32,7 +32,7 @@ class Names(unittest.TestCase):
             self.assertIs(function.__self__, m)
         self.assertEqual(len(LONG_NAME), 99)
         self.assertEqual(getattr(m, LONG_NAME)(1), 2)
-        self.assertEqual(m.__doc__, "What Python sees.")
+        self.assertEqual(m.__doc__, "A module as Python sees it.")
 
     def test_documentation(self):
         self.assertEqual(m.inc.__doc__, "The next number.")

@@ -31,4 +31,5 @@ static typedcall::method_table methods{
     typedcall::def<hidden>("hidden", simple),
     typedcall::def<static_raises>("raises"),
 };
-TYPEDCALL_MODULE(static_functions, "What CinderX can call, and what not.", methods);
+TYPEDCALL_MODULE(static_functions, "Functions that CinderX can call, and some that it cannot.",
+                 methods);

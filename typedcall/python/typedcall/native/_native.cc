@@ -252,13 +252,13 @@ using typedcall::takes_self;
 typedcall::method_table methods{
     def<entries>("entries", takes_self, positional("callable"),
                  "(signature, flags, address, place, keep_alive) of every usable entry in the "
-                 "places that native code looks at."),
+                 "places that native code searches."),
     def<find>("find", takes_self, positional("callable"), positional("signature"),
               positional("capabilities"), positional("casting"),
-              "The entry, as entries() has it, that answers the request best, or None."),
+              "The entry that answers the request best, in the form of entries(), or None."),
     def<refuse>("refuse", takes_self, positional("callable"), positional("signature"),
                 positional("capabilities"), positional("casting"),
-                "Raises the TypeError that says why find() gives None."),
+                "Raises TypeError with the reason why find() returns None."),
     def<select>("select", positional("rows"), positional("signature"), positional("capabilities"),
                 positional("casting"),
                 "The index of the (signature, flags, address) that answers the request best, or "
@@ -270,40 +270,41 @@ typedcall::method_table methods{
                        "A TypedFunction of an entry."),
     def<tag>("tag", takes_self, positional("callable"), positional("rows"),
              positional("keep_alive"),
-             "Publishes (signature, flags, address) rows. False: they are there already."),
+             "Publishes (signature, flags, address) rows. False if they are there already."),
     def<untag>("untag", takes_self, positional("callable"),
-               "Takes the tag away. False: there was none."),
-    def<typedcall::python::kept_by>("kept_by", positional("callable"),
-                                    "What the callable itself keeps for its tags, or None."),
+               "Removes the tag. False if there was none."),
+    def<typedcall::python::kept_by>(
+        "kept_by", positional("callable"),
+        "The object that the callable itself keeps for its tags, or None."),
     TYPEDCALL_PYTHON_SIGNATURE_METHODS,
     def<typedcall::python::capsule_name>("capsule_name", positional("capsule"),
                                          "Its name, or None."),
     def<typedcall::python::capsule_address>("capsule_address", positional("capsule"),
                                             "The address in it, as an int."),
-    def<typedcall::python::make_capsule>("make_capsule", positional("address"), positional("name"),
-                                         "A capsule of an int, whose name is bytes that the caller "
-                                         "keeps for ever."),
+    def<typedcall::python::make_capsule>(
+        "make_capsule", positional("address"), positional("name"),
+        "A capsule of an int; the caller never frees its name, which is bytes."),
     def<fall_back_plan>("fall_back_plan", positional("callable"), positional("signature"),
-                        "The address of what FALL_BACK takes first, for ever; the caller keeps the "
-                        "callable."),
-    def<typedcall::python::raise_again>("raise_again",
-                                        "Raises what FALL_BACK has put aside, as it was."),
+                        "The address of FALL_BACK's first argument, which is never freed; the "
+                        "caller keeps the callable."),
+    def<typedcall::python::raise_again>(
+        "raise_again", "Raises the exception that FALL_BACK has put aside, unchanged."),
     def<typedcall::python::scalar_functions>(
         "scalar_functions", positional("ufunc"),
         "(signature, address) of each C function that one of NumPy's generic loops calls."),
     def<typedcall::python::array_callee::make>(
         "array_callee", positional("signature"), positional("address"),
         "The capsule that CALL_WITH_ARRAY, a double (int, double *, void *), takes "
-        "as its data; it does not keep what the address depends on."),
+        "as its data; it does not keep the address valid."),
     def<time_boxed>("time_boxed", positional("callable"), positional("arguments"),
-                    positional("count"), "Seconds for `count` calls from C with objects."),
+                    positional("count"),
+                    "Returns the seconds that `count` calls from C with objects take."),
     def<time_unboxed>("time_unboxed", takes_self, positional("function"), positional("arguments"),
                       positional("count"),
-                      "Seconds for `count` calls of a TypedFunction's C function; arguments are "
-                      "converted once."),
+                      "Returns the seconds that `count` calls of a TypedFunction's C function "
+                      "take; the arguments are converted once."),
 };
 
 }  // namespace
 
-TYPEDCALL_MODULE_STATE(_native, "What the C++ headers of typedcall know, for Python.", methods,
-                       native_state);
+TYPEDCALL_MODULE_STATE(_native, "The C++ headers of typedcall, for Python.", methods, native_state);

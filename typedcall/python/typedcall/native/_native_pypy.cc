@@ -131,12 +131,12 @@ typedcall::method_table methods{
                  "an extension's function or method; an empty list for any other object."),
     def<check>("check", positional("signature"), positional("flags"), positional("address"),
                positional("number"), positional("name"),
-               "ValueError if that cannot be offered as an entry."),
+               "Raises ValueError if that cannot be offered as an entry."),
     TYPEDCALL_PYTHON_SIGNATURE_METHODS,
     def<make_call>("make_call", positional("signature"), positional("flags"), positional("address"),
-                   "A function that calls an entry, which it does not keep, with the GIL and what "
-                   "the wrapper would make of the arguments; NotImplemented where it falls back. "
-                   "ValueError for what only libffi can call."),
+                   "A function that calls an entry, which it does not keep, with the GIL, and "
+                   "converts arguments like the wrapper; NotImplemented if it falls back. Raises "
+                   "ValueError if only libffi can call the entry."),
 };
 
 }  // namespace

@@ -190,7 +190,7 @@ class native_call {
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     if (found == calling::outcome::value) return PyFloat_FromDouble(took.count());
     if (found == calling::outcome::none) {
-      PyErr_SetString(PyExc_ValueError, "there is no result to time: it falls back");
+      PyErr_SetString(PyExc_ValueError, "there is no result to time: the function falls back");
     }
     return nullptr;
   }

@@ -52,8 +52,9 @@ inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
   if (value == nullptr) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "an exception was lost: of another thread, or there was no memory to keep it");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "an exception was lost: another thread's, or one that there was no memory to keep");
     return nullptr;
   }
   Py_INCREF(value);

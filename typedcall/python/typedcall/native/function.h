@@ -215,9 +215,9 @@ inline PyTypeObject *make_function_type(PyObject *module) {
   static PyMemberDef members[] = {
 #define MEMBER(name, doc) {#name, T_OBJECT_EX, offsetof(typed_function, parts.name), READONLY, doc}
       MEMBER(callable, "The Python callable that was resolved."),
-      MEMBER(signature, "As the provider spells it."),
+      MEMBER(signature, "The provider's spelling."),
       MEMBER(flags, "typedcall.Flags of the entry."),
-      MEMBER(address, "Of the native function, an int; valid as long as this object lives."),
+      MEMBER(address, "The native function's address, an int; valid as long as this object lives."),
       MEMBER(place, "Where the entry was found."),
 #undef MEMBER
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(typed_function, vectorcall), READONLY, nullptr},
@@ -228,7 +228,7 @@ inline PyTypeObject *make_function_type(PyObject *module) {
       {"__name__", name_of_function, nullptr, "The name of the callable.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMethodDef methods[] = {{"__reduce__", reduce_function, METH_NOARGS,
-                                   "By the callable and the signature, never by the address."},
+                                   "Pickles the callable and the signature, never the address."},
                                   {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void *>(free_function)},
@@ -241,9 +241,8 @@ inline PyTypeObject *make_function_type(PyObject *module) {
       {Py_tp_methods, methods},
       {Py_tp_doc,
        const_cast<char *>(
-           "A native function that was found behind a Python callable. Calls convert each "
-           "argument once, and need the GIL. Names and defaults of the parameters are "
-           "those of the callable.")},
+           "A native function found behind a Python callable. Calls convert each argument once, "
+           "and need the GIL. The parameters have the callable's names and defaults.")},
       {0, nullptr}};
   unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL;
 #if PY_VERSION_HEX >= 0x030A0000
@@ -280,7 +279,7 @@ inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) 
   if (call->has_bound_self()) {
     self = self_of(parts.callable);
     if (self == nullptr) {
-      PyErr_SetString(PyExc_TypeError, "the entry takes self, which this function has none of");
+      PyErr_SetString(PyExc_TypeError, "the entry takes self, and this function has none");
       return nullptr;
     }
   }

@@ -62,7 +62,7 @@ inline object_ref imported_numpy() {
     object_ref module = object_ref::steal(PyImport_GetModule(text.get()));
     if (module || PyErr_Occurred() != nullptr) return module;
   }
-  PyErr_SetString(PyExc_ImportError, "there is no imported NumPy whose ufuncs these could be");
+  PyErr_SetString(PyExc_ImportError, "NumPy has not been imported");
   return {};
 }
 

@@ -148,14 +148,14 @@ inline PyObject *rank(const char *kind, const char *letters) {
   const auto given = std::find_if(std::begin(kind_names), std::end(kind_names),
                                   [&](const char *name) { return std::strcmp(name, kind) == 0; });
   if (given == std::end(kind_names)) {
-    return PyErr_Format(PyExc_ValueError, "'%.100s' is no kind of value", kind);
+    return PyErr_Format(PyExc_ValueError, "'%.100s' is not a kind of value", kind);
   }
   PyNativeType type = {PyNativeType_VOID, 0};
   const std::size_t length = std::strlen(letters);
   std::size_t position = 0;
   if (PyNativeSignature_Internal_ReadType(letters, length, &position, &type) != nullptr ||
       position != length) {
-    return PyErr_Format(PyExc_ValueError, "'%.100s' is no type", letters);
+    return PyErr_Format(PyExc_ValueError, "'%.100s' is not a type", letters);
   }
   const PyNativeRank found = PyNativeChoice_Rank(
       PyNativeChoice_Row(type), static_cast<PyNativeGiven>(given - std::begin(kind_names)));
@@ -190,29 +190,29 @@ inline bool answers(const char *offered, const char *asked) {
 #define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                        \
   def<typedcall::python::parse_signature>(                                                        \
       "parse_signature", positional("signature"),                                                 \
-      "'d*kl->d' as (['d', '*kl'], 'd'): what Python passes and gets. ValueError, with the "      \
-      "position, for what is no signature; TypeError for what is no str."),                       \
+      "'d*kl->d' as (['d', '*kl'], 'd'): the types that Python passes and gets. ValueError, "     \
+      "with the position, if the signature is invalid; TypeError if it is not a str."),           \
       def<typedcall::python::describe>(                                                           \
           "describe", positional("signature"), positional("flags"),                               \
-          "What an entry is to Python, of typedcall/entry_view.h: letters of its arguments, and " \
+          "An entry as Python sees it, from typedcall/entry_view.h: letters of arguments and "    \
           "of its result; verdict; hold; mask, expected and is_value_if_equal of the comparison " \
-          "behind the call. The value of a function that returns a status or falls back is in "   \
+          "after the call. The value of a function that returns a status or falls back is at "    \
           "its place, not among the arguments."),                                                 \
       def<typedcall::python::rank>(                                                               \
           "rank", positional("kind"), positional("letters"),                                      \
-          "How well a value of a kind in KINDS suits a parameter, 0 best, or None: it does not. " \
-          "Not for pointers and buffers, which are tried."),                                      \
+          "How well a value of a kind in KINDS suits a parameter, 0 being best; None if it "      \
+          "does not. Not for pointers and buffers, which are tried."),                            \
       def<typedcall::python::in_order>(                                                           \
           "in_order", positional("ranks"), positional("rows"),                                    \
-          "The numbers of rows of ranks, a byte each behind the worst: in the order in which "    \
+          "The indices of rows of ranks, a byte each behind the worst: in the order in which "    \
           "Python tries such overloads."),                                                        \
       def<typedcall::python::are_equivalent>(                                                     \
           "are_equivalent", positional("one"), positional("other"),                               \
-          "Are two signatures the same but for names of integers (`l` and `q`)?"),                \
+          "True if two signatures differ only in names of integers (`l` and `q`)."),              \
       def<typedcall::python::answers>(                                                            \
           "answers", positional("offered"), positional("asked"),                                  \
-          "Can a function that is offered be called as what is asked for: equivalent, or with "   \
-          "more that is const?")
+          "True if the offered function can be called as the requested one: equivalent, or with " \
+          "more that is const.")
 
 }  // namespace typedcall::python
 

@@ -27,7 +27,7 @@ inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   entry->signature = PyUnicode_AsUTF8AndSize(text, &length);
   if (entry->signature == nullptr) return false;
   if (std::strlen(entry->signature) != static_cast<std::size_t>(length)) {
-    PyErr_SetString(PyExc_ValueError, "a signature holds no null character");
+    PyErr_SetString(PyExc_ValueError, "a signature cannot contain a null character");
     return false;
   }
   entry->flags = flags;

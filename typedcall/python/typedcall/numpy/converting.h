@@ -27,8 +27,7 @@ class converting_loop {
     if (!made->home_.set_current()) return nullptr;
     if (!read_entries(rows, "NumPy", &made->functions_)) return nullptr;
     if (made->plan_.make(arrays, made->inner_) && !made->plan_.is_direct()) return made;
-    PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to what the function takes",
-                 asked);
+    PyErr_Format(PyExc_ValueError, "no loop over '%.200s' converts to the function's types", asked);
     return nullptr;
   }
 

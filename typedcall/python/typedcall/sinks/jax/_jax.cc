@@ -66,7 +66,7 @@ struct arrays {
   std::string read(const xla_call &call, const loop &over) {
     const xla_buffers &in = call.arguments, &out = call.results;
     if (in.count != static_cast<std::int64_t>(over.inputs().size()) || out.count != 1) {
-      return "another number of arrays than the function has";
+      return "the number of arrays differs from the function's";
     }
     PyNativeSignature types = {};
     types.nargs = static_cast<int>(in.count);
@@ -74,11 +74,11 @@ struct arrays {
       const bool is_result = i == in.count;
       const xla_buffers &from = is_result ? out : in;
       const std::int64_t at = is_result ? 0 : i;
-      if (from.kinds[at] != kXlaIsBuffer) return "an argument that is no array";
+      if (from.kinds[at] != kXlaIsBuffer) return "an argument is not an array";
       const auto &each = *static_cast<const xla_buffer *>(from.items[at]);
       const PyNativeType type = type_of(each.type);
       if (type.code == PyNativeType_VOID) return kOtherType;
-      if (i > 0 && each.count() != count) return "arrays of different sizes";
+      if (i > 0 && each.count() != count) return "the arrays have different sizes";
       count = each.count();
       data.push_back(static_cast<char *>(each.data));
       steps.push_back(static_cast<std::intptr_t>(PyNativeType_Size(type)));
@@ -87,7 +87,7 @@ struct arrays {
     return plan.make(types, over) ? "" : kOtherType;
   }
 
-  static constexpr char kOtherType[] = "an array of another type than the function has";
+  static constexpr char kOtherType[] = "the type of an array differs from the function's";
 };
 
 /// The outcome of a pass: an error's text.
@@ -163,7 +163,7 @@ void *run_xla(xla_call *call) noexcept {
     const element_function *const found = at < 0 || static_cast<std::size_t>(at) >= kMost
                                               ? nullptr
                                               : all[at].load(std::memory_order_acquire);
-    // In a program that another process made, this may be the address of another function.
+    // In a program that another process compiled, the index may be that of another function.
     if (found == nullptr || found->name != std::string(name.data, name.size)) {
       return fail(*call, kXlaInvalid,
                   "typedcall: the program was compiled in another process, which had " +
@@ -198,7 +198,7 @@ Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kep
   std::size_t at = count_of_all.load();
   do {
     if (at == kMost) {
-      PyErr_SetString(PyExc_RuntimeError, "JAX has 65536 typed functions already");
+      PyErr_SetString(PyExc_RuntimeError, "JAX already has 65536 typed functions");
       return -1;
     }
   } while (!count_of_all.compare_exchange_weak(at, at + 1));
@@ -216,9 +216,10 @@ using typedcall::positional;
 typedcall::method_table methods{
     typedcall::def<add>("add", typedcall::may_raise, positional("name"), positional("rows"),
                         positional("first"), positional("kept"), positional("callable"),
-                        "The index by which a program calls the overload that is the first to try "
-                        "of `rows`; it is kept for ever."),
-    typedcall::def<target>("target", "What XLA calls, for jax.ffi.register_ffi_target()."),
+                        "The index by which a program calls the overload of `rows` that is tried "
+                        "first; it is never freed."),
+    typedcall::def<target>("target",
+                           "The function that XLA calls, for jax.ffi.register_ffi_target()."),
 };
 
 }  // namespace

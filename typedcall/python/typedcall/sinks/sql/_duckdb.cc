@@ -65,7 +65,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
 /// Null, or the reason for a failure.
 TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
-  if (api.connect(database, &connection) != 0) return "typedcall: no connection to the database";
+  if (api.connect(database, &connection) != 0) return "typedcall: cannot connect to the database";
   handle set = api.create_function_set(wanted->name);
   for (auto &each : wanted->functions) add(set, wanted->name, std::move(each));
   const bool is_done = api.register_set(connection, set) == 0;
@@ -73,7 +73,7 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   api.disconnect(&connection);
   return is_done
              ? nullptr
-             : "typedcall: DuckDB does not take it; has it an aggregate or a macro of that name?";
+             : "typedcall: DuckDB does not take it; does an aggregate or a macro have that name?";
 }
 
 /// Adds the function of one list of types to `wanted`. Returns false with an exception.
@@ -123,7 +123,7 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
     PyErr_Clear();
     Py_RETURN_NONE;
   }
-  if (result) PyErr_SetString(PyExc_RuntimeError, "the database has loaded nothing");
+  if (result) PyErr_SetString(PyExc_RuntimeError, "the database has not loaded the extension");
   return nullptr;
 }
 

@@ -144,7 +144,8 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
   PyObject *const result = PyObject_CallObject(load, nullptr);
   current = outer;
   if (result != nullptr && !wanted.is_done) {
-    PyErr_SetString(PyExc_RuntimeError, "the connection has loaded nothing in this thread");
+    PyErr_SetString(PyExc_RuntimeError,
+                    "the connection has not loaded the extension in this thread");
     Py_DECREF(result);
     return nullptr;
   }

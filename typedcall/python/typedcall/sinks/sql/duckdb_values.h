@@ -251,7 +251,7 @@ struct results {
       return nullptr;
     }
     const given value = calling::given_of(type, place);
-    if (value.is_no_text()) return "UnicodeDecodeError: the result is no UTF-8";
+    if (value.is_no_text()) return "UnicodeDecodeError: the result is not UTF-8";
     if (value.kind == PyNativeGiven_STR) {
       library.vector_assign_string(vector, row, value.utf8(),
                                    static_cast<std::uint64_t>(value.size));
@@ -275,7 +275,7 @@ struct results {
       return true;
     }
     if (type.is_text || type.kind == PyNativeKind_VOID) {
-      PyErr_Format(PyExc_TypeError, "the function is declared to give %s, not '%.100s'",
+      PyErr_Format(PyExc_TypeError, "the function is declared to return %s, not '%.100s'",
                    type.is_text ? "a str" : "None", Py_TYPE(object)->tp_name);
       return false;
     }

@@ -62,13 +62,13 @@ inline void end(PyObject *module) { state_of<state>(module).end(); }
 template <auto install>
 auto methods_of() {
   return method_table{
-      def<install>(
-          "install", takes_self, positional("load"), positional("name"), positional("callable"),
-          positional("kept"), positional("groups"),
-          "Calls load(), which loads this file into a database, and gives that the functions: "
-          "(arity, pure, ((signature, flags, address), ...)) of each."),
-      def<end>("end", takes_self,
-               "A subinterpreter ends: nothing is called in it any more, or let go."),
+      def<install>("install", takes_self, positional("load"), positional("name"),
+                   positional("callable"), positional("kept"), positional("groups"),
+                   "Calls load(), which loads this file into a database, and adds the functions: "
+                   "(arity, pure, ((signature, flags, address), ...)) for each."),
+      def<end>(
+          "end", takes_self,
+          "Call at the end of a subinterpreter: no function runs or is destroyed in it any more."),
   };
 }
 

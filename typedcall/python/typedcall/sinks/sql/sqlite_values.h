@@ -39,7 +39,7 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
                                SQLITE_TRANSIENT, SQLITE_UTF8);
     default:  // NULL, which the result already is
       if (value.is_no_text()) {
-        api.result_error(context, "UnicodeDecodeError: the result is no UTF-8", -1);
+        api.result_error(context, "UnicodeDecodeError: the result is not UTF-8", -1);
       }
   }
 }

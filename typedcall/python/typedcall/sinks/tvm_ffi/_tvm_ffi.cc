@@ -139,19 +139,19 @@ using typedcall::positional;
 
 typedcall::method_table methods{
     typedcall::def<use>("use", positional("addresses"),
-                        "The addresses of the functions of tvm-ffi's library, once."),
+                        "Sets the addresses of tvm-ffi's functions, once."),
     typedcall::def<make_bridge>(
         "make_bridge", positional("rows"), positional("fallback"),
-        "Of ((signature, flags, address), ...), which `fallback` keeps valid, and the handle of "
-        "that: handle, call and deleter for TVMFFIFunctionCreate."),
+        "Returns handle, call and deleter for TVMFFIFunctionCreate, made from ((signature, flags, "
+        "address), ...) and the handle of `fallback`, which keeps these valid."),
     typedcall::def<make_closure>(
         "make_closure", positional("signature"), positional("flags"), positional("function"),
         positional("error"),
-        "The capsule of a C function that calls the function of tvm-ffi with that handle. "
-        "error(kind, message) makes the exception of an error."),
+        "The capsule of a C function that calls the tvm-ffi function with that handle. "
+        "error(kind, message) makes an error's exception."),
     typedcall::def<elements>("elements", positional("tensor"),
                              "The type code of the elements of the tensor with that handle, their "
-                             "address and how many there are; None where they are no buffer."),
+                             "address and their number; None if they are not a buffer."),
 };
 
 }  // namespace

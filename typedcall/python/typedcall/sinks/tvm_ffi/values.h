@@ -199,7 +199,7 @@ inline int give(const tvm_api &api, const value_type &type, const void *place, t
     const tvm_bytes bytes = {value.utf8(), static_cast<std::size_t>(value.size)};
     return api.make_text(&bytes, to);
   }
-  if (value.is_no_text()) return api.fail("ValueError", "the result is no UTF-8");
+  if (value.is_no_text()) return api.fail("ValueError", "the result is not UTF-8");
   if (!put_number(value, to)) {
     return api.fail("OverflowError", "the result is too large for an int of tvm-ffi");
   }
