@@ -1,5 +1,5 @@
 // The memory of an extensible class above that of a plain one, counted at CPython's allocators; and
-// ten thousand classes that are made, subclassed and dropped leave no slot table and nothing else.
+// ten thousand classes that are made, subclassed and dropped leave no slot table or anything else.
 #include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"

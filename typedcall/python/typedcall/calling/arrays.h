@@ -72,13 +72,13 @@ struct array_plan {
   bool is_direct() const { return converted == 0 && !output; }
 };
 
-/// One pass over arrays. `End` says what becomes of it:
+/// One pass over arrays. `End` handles its outcome:
 ///
-///   bool is_attached()             the pass runs with the GIL; else maybe, and needs none
-///   const Home &where()            as calling.h says
-///   void raised(), void detached(const char *why)      as calling.h says
+///   bool is_attached()             true: the pass has the GIL; false: it may, but needs none
+///   const Home &where()            see calling.h
+///   void raised(), void detached(const char *why)      see calling.h
 ///   void misfit(PyNativeType)      a result of this type that the array cannot have
-///   bool has_stopped()             one of these four was so
+///   bool has_stopped()             true once one of these has stopped the pass
 template <class End>
 class array_pass {
  public:

@@ -17,8 +17,8 @@ namespace typedcall::python {
 
 /// The arguments of make_function().
 struct function_parts {
-  PyObject *callable;    ///< as it was resolved; keeps the address valid
-  PyObject *keep_alive;  ///< whatever else does
+  PyObject *callable;    ///< the resolved one; keeps the address valid
+  PyObject *keep_alive;  ///< anything else that does
   PyObject *signature, *asked, *flags, *address, *place, *casting;
   PyObject *capabilities;  ///< the caller's; None: as Python's call
   bool has_keyword_only;   ///< needs an arrangement for each call

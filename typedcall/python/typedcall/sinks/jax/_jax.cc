@@ -62,7 +62,7 @@ struct arrays {
   array_plan plan;
   std::intptr_t count = 0;
 
-  /// "" or what is wrong.
+  /// Returns "", or an error message.
   std::string read(const xla_call &call, const loop &over) {
     const xla_buffers &in = call.arguments, &out = call.results;
     if (in.count != static_cast<std::int64_t>(over.inputs().size()) || out.count != 1) {
