@@ -1,5 +1,5 @@
-# What tools/coverage does once the Debian packages are there: builds and runs the tests with GCC's --coverage and
-# under coverage.py, has gcovr and coverage.py write LCOV files, and counts those by room.
+# Implements tools/coverage once the Debian packages are installed: builds and runs the tests with GCC's --coverage and
+# under coverage.py, lets gcovr and coverage.py write LCOV files, and counts these by room.
 import argparse
 import collections
 import glob
@@ -22,19 +22,19 @@ from results import FAILED, UNAVAILABLE, Case
 PACKAGE = "typedcall/python/typedcall"
 EXCEPTIONS = "tools/coverage.toml"
 FLAGS = "--coverage -fprofile-update=atomic -fstack-reuse=none"
-# Starts coverage.py in each process, but in its first interpreter alone, which is the only one that coverage.py can
-# watch. Otherwise the .pth file of coverage.py itself would do.
+# Starts coverage.py in each process, but only in its first interpreter, because coverage.py cannot watch any other:
+# its own .pth file would start it in all.
 START = """import os; os.environ.get("COVERED") == str(os.getpid()) or (\
 os.environ.update(COVERED=str(os.getpid()), COVERAGE_PROCESS_START={!r}), \
 __import__("coverage").process_startup(), os.environ.pop("COVERAGE_PROCESS_START"))"""
-# These are compiled by the tests themselves, or measure what is compiled.
+# These compile something themselves, or measure compiled code.
 NOT_MEASURED = "-compiles,-compiles-once,-preflight,-programs,-timing"
-# `taken` is how many of its `branches` are.
+# `taken` of its `branches` are taken.
 Line = collections.namedtuple("Line", "path number text is_covered taken branches")
 
 
 def checked(*command, **options):
-    """What a command prints; the end of this program if it fails."""
+    """Returns what a command prints, and ends this program if it fails."""
     status, output = commands.run(*command, **options)
     if status:
         sys.exit(f"tools/coverage: {command[0]}: exit status {status}\n{output}")
@@ -42,8 +42,8 @@ def checked(*command, **options):
 
 
 def with_bazel(usual, targets, scratch):
-    """The cases of Bazel's tests. What they have covered is in `scratch`."""
-    # Bazel tells the compiler that its folder is /proc/self/cwd, which is another one in each test.
+    """Runs Bazel's tests and returns their cases; leaves what they have covered in `scratch`."""
+    # Bazel tells the compiler that its folder is /proc/self/cwd, which differs in each test.
     flags = ["--config=coverage", "--nocache_test_results", "--build_tests_only", "--test_tag_filters=" + NOT_MEASURED,
              "--test_env=GCOV_PREFIX=" + scratch, "--test_env=GCOV_PREFIX_STRIP=3"]
     cases = bazel_tests.bazel_test(usual, flags, folders=targets)
@@ -55,7 +55,8 @@ def with_bazel(usual, targets, scratch):
 
 
 def with_package(usual, names, scratch):
-    """The cases of the package's tests. What they have covered is in `scratch`, Python's in python.info."""
+    """Runs the package's tests and returns their cases; leaves what they have covered in `scratch`, for Python in
+    python.info."""
     libraries, reason = package_tests.environment_of(usual)
     if libraries is None:
         return [Case("package", UNAVAILABLE, reason)]
@@ -75,7 +76,7 @@ def with_package(usual, names, scratch):
     modules = os.path.join(scratch, "modules")
     os.mkdir(modules)
     cases = package_tests.run_files(
-        usual, os.path.join(scratch, "venv"), package_tests.SLOW, names, "not timing",
+        usual, os.path.join(scratch, "venv"), () if names else package_tests.SLOW, names, "not timing",
         {**compilers, "TMPDIR": modules})
     checked(python, "-m", "coverage", "combine", "--quiet", "--rcfile", settings)
     checked(python, "-m", "coverage", "lcov", "--quiet", "--rcfile", settings, "-o", scratch + "/python.info")
@@ -83,14 +84,14 @@ def with_package(usual, names, scratch):
 
 
 def compile_headers(folder):
-    """Compiles all headers, because a test's object has only those inline functions that the test calls."""
+    """Compiles all headers, because a test's object contains only the inline functions that the test calls."""
     for source, standard in headers.write_sources(folder):
         checked("gcc", standard, "-c", *FLAGS.split(), "-fkeep-inline-functions", "-fkeep-static-functions", "-I.",
                 "-isystem" + sysconfig.get_paths()["include"], source, "-o", source + ".o")
 
 
 def read(path):
-    """The Lines of an LCOV file that are the project's."""
+    """Returns the Lines of an LCOV file."""
     counts = collections.defaultdict(lambda: [0, 0, 0])
     with open(path, encoding="utf-8") as file:
         for kind, _, value in (row.strip().partition(":") for row in file):
@@ -109,7 +110,7 @@ def read(path):
 
 
 def counted(lines, key):
-    """[lines that are covered, lines that are not, branches that are taken, branches that are not] by key(line)."""
+    """Returns [covered lines, other lines, branches taken, branches not taken] by key(line)."""
     counts = collections.defaultdict(lambda: [0, 0, 0, 0])
     for line in lines:
         counts[key(line)] = [a + b for a, b in zip(counts[key(line)], (
@@ -131,7 +132,7 @@ def show(lines, key):
 
 
 def show_all(lines):
-    """Prints the table, and what the C99 headers still lack."""
+    """Prints the table, and which branches of the C99 headers no test takes."""
     print(f"{'room':40}", f"{'lines':>20}", f"{'branches':>20}")
     show(lines, room)
     show(lines, lambda line: "all")
@@ -149,7 +150,7 @@ def show_all(lines):
             line = line._replace(branches=line.taken)
         rest.append(line)
         listed += [line] if line.taken < line.branches else []
-    show(rest, lambda line: "the C99 headers, but the exceptions")
+    show(rest, lambda line: "the C99 headers without the exceptions")
     for line in listed:
         print(f"{line.path}:{line.number}: {line.taken} of {line.branches} branches: {line.text}")
     for row in unused:
@@ -157,8 +158,8 @@ def show_all(lines):
 
 
 def compare(old, new):
-    """Prints the rooms, and what is covered in `old` but not in `new`: a line is known by its text, wherever it has
-    moved. True if there is any."""
+    """Prints the rooms, and what is covered in `old` but not in `new`: lines are compared by their text, so that they
+    may move. Returns True if there is anything."""
     before, after = (counted(lines, room) for lines in (old, new))
     for name in sorted(before.keys() & after.keys()):
         print(f"{name:40}", *(f"{what} {share(before[name], i):6.2f} -> {share(after[name], i):6.2f}"
@@ -170,7 +171,7 @@ def compare(old, new):
         for i, is_missing, what in ((0, not line.is_covered, "line"), (2, line.taken < line.branches, "branch")):
             if is_missing and has[i] < had[i] and has[i + 1] > had[i + 1]:
                 lost.append(f"{line.path}:{line.number}: {what} no longer covered: {line.text}")
-    print("\n".join(lost) or "nothing that was covered is lost")
+    print("\n".join(lost) or "everything that was covered still is")
     return bool(lost)
 
 
@@ -185,8 +186,12 @@ def main():
     parser.add_argument("chosen", nargs="*", metavar="TARGET|NAME")
     given = parser.parse_args()
     if given.chosen[:1] == ["compare"]:
+        if len(given.chosen) != 3:
+            parser.error("compare takes two files")
         _, old, new = given.chosen
         return compare(load(old), load(new))
+    if "GCOVR" not in os.environ:
+        sys.exit("tools/coverage: gcovr could not be installed")
     targets = [name for name in given.chosen if name.startswith("//")]
     names = [name for name in given.chosen if not name.startswith("//")]
     usual = next(i for i in interpreters.find() if not i.reason and i.ordinary)
@@ -206,11 +211,12 @@ def main():
     for case in cases:
         if case.outcome in (FAILED, UNAVAILABLE):
             print(case.outcome, case.name, case.message)
-    show_all(lines)
     if given.json:
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump(lines, file)
-    return not lines
+    show_all(lines)
+    # The headers alone give lines, too.
+    return not any(line.is_covered for line in lines)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-# What tools/figures does once the Debian packages are there: an environment with the package and the
-# peers, PyPy's, the C++ benchmarks; then bench/figures/main.py there. Also a part of tools/test --full, which
-# counts instructions.
+# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the
+# peers, one for PyPy, and the C++ benchmarks; then runs bench/figures/main.py there. Also the part of tools/test --full
+# that counts instructions.
 import os
+import shutil
 import subprocess
 import sys
 
@@ -29,7 +30,9 @@ def programs(python, names=PROGRAMS):
 
 
 def instructions(interpreter, *options):
-    """Counts instructions beside the package and its libraries: a case for each count."""
+    """Counts instructions where the package and its libraries are installed. Returns a case for each count."""
+    if shutil.which("valgrind") is None:
+        return [Case("instructions", UNAVAILABLE, "valgrind is not installed")]
     folder, reason = package_tests.environment_of(interpreter)
     if folder is None:
         return [Case("instructions", UNAVAILABLE, reason)]

@@ -128,15 +128,15 @@ def make_editable(interpreter):
 
 
 def install_in_place(python, *settings, **options):
-    """Makes an editable installation of this checkout; `settings` are those of the build."""
+    """Makes an editable installation of this checkout with these `settings` of its build."""
     return pip(python, "install", "--no-deps", "--no-index", "--no-build-isolation",
                *("--config-settings=" + setting for setting in ("cmake.build-type=Debug", *settings)),
                "--editable", ".", **options)
 
 
 def make_environment(interpreter, libraries, folder, *lines):
-    """The Python of a virtual environment that has the libraries, and pip, of another one; it runs these `lines`
-    whenever it starts."""
+    """Makes a virtual environment with the libraries, and pip, of another one, and returns its Python, which runs these
+    `lines` whenever it starts."""
     subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
     with open(os.path.join(site_packages(folder), "libraries.pth"), "w", encoding="utf-8") as file:
         file.write("\n".join([f"import site; site.addsitedir({site_packages(libraries)!r})", *lines, ""]))
@@ -231,8 +231,7 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
 
 
 def run_files(interpreter, folder, left_out=(), chosen=(), marks="", environment=()):
-    """The cases of the tests, with the package that is installed in the environment `folder`; the rest as
-    cases_of()."""
+    """Does the same with the package that is already installed in the environment `folder`."""
     python = os.path.join(folder, "bin", "python")
     files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
                    if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())

@@ -14,7 +14,7 @@ import os
 import pathlib
 import platform
 import resource
-import shutil
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -30,7 +30,7 @@ from callgrind import instructions_per_iteration  # noqa: E402
 BASELINE = HERE / "instructions.json"
 #: A count that is larger than the baseline's by more than this share fails.
 LEAST = 0.02
-#: Rows of the C++ benchmarks, each the whole turn of its loop.
+#: Rows of the C++ benchmarks; each counts a whole turn of its loop.
 PROGRAMS = {
     "call": ("call/l_l/direct", "call/dd_d/direct", "call/dldl_d/direct"),
     "invoke": ("invoke/dd_d/invoker",),
@@ -43,7 +43,7 @@ WRAPPERS = {"wrapper l->l": "inc", "wrapper dd->d": "add", "wrapper dldl->d": "m
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`command(count)` runs a loop so many times. What one turn of the `base` takes is not the row's."""
+    """`command(count)` runs a loop `count` times. What one turn of `base` takes is subtracted."""
 
     name: str
     command: object
@@ -53,7 +53,7 @@ class Row:
 
 
 def rows_of(programs):
-    """All rows that can be counted here."""
+    """Returns all rows that can be counted here."""
     rows = [Row(name, functools.partial(slots_callgrind.command, str(programs / program), name))
             for program, names in PROGRAMS.items() for name in names]
     empty = Row("empty", functools.partial(wrapper_cost.command, "hand", "empty"))
@@ -74,7 +74,7 @@ def rows_of(programs):
 
 
 def counts_of(rows):
-    """name -> instructions of one turn."""
+    """Returns name -> instructions of one turn."""
     every = {*rows, *(row.base for row in rows if row.base)}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = dict(zip(every, pool.map(
@@ -83,27 +83,27 @@ def counts_of(rows):
 
 
 def seconds(command):
-    """Processor time of one run."""
+    """Returns the processor time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def nanoseconds(row, count):
-    """The time of one turn, from one pair of runs: a rough figure."""
+    """Returns the time of one turn, from a single pair of runs: a rough figure."""
     taken = (seconds(row.command(count)) - seconds(row.command(count // 10))) / (count - count // 10) * 1e9
     return taken - (nanoseconds(row.base, count) if row.base else 0)
 
 
 def key():
-    """What counts depend on beside the sources."""
-    compiler = machine.first_line([os.environ.get("CXX", "c++"), "--version"])
+    """Returns what counts depend on besides the sources."""
+    compiler = machine.first_line([*shlex.split(os.environ.get("CXX", "c++")), "--version"])
     return (f"{platform.machine()}, {compiler}, {' '.join(platform.libc_ver())}, "
             f"{platform.python_implementation()} {platform.python_version()} by {platform.python_compiler()}")
 
 
 def baseline(of, path=BASELINE):
-    """The counts recorded for a key, or None."""
+    """Returns the counts recorded for a key, or None."""
     return json.loads(path.read_text(encoding="utf-8")).get(of) if path.exists() else None
 
 
@@ -114,7 +114,7 @@ def record(of, counts, path=BASELINE):
 
 
 def compared(counts, old):
-    """[(outcome, row, text)] of counts against old ones, or against None."""
+    """Returns [(outcome, row, text)] for counts beside the old ones, which may be None."""
     old, found = old or {}, []
     for name, count in counts.items():
         before = old.get(name)
@@ -134,9 +134,6 @@ def main():
     parser.add_argument("--record", action="store_true", help="write the counts into " + BASELINE.name)
     parser.add_argument("--programs", type=pathlib.Path, required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if shutil.which("valgrind") is None:
-        print("unavailable valgrind: it is not installed")
-        return 77
     with tempfile.TemporaryDirectory() as folder:
         build_module.build("adapter_callees.cc", folder)
         os.environ["PYTHONPATH"] = os.pathsep.join([str(options.programs.resolve()), folder])
