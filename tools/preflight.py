@@ -83,7 +83,7 @@ CHECKS = {
     "mypy": mypy,
     "clang-tidy": clang_tidy,
     "flags": flags,
-    "gate": tests("tests/gate/test_gate.py"),
+    "gate": tests("tests/gate/test_gate.py", "tests/gate/test_coverage.py"),
     "layout": tests("tests/layout/test_layout.py"),
     "rooms": tests("tests/layout/test_rooms.py"),
     "assertions": tests("tests/layout/test_assertions.py"),

@@ -1,5 +1,5 @@
 """The gate's decisions: which failures run again, which skips are expected, what is cached for a tree and a
-machine, what a run prints and returns, and what tools/coverage reports as lost."""
+machine, and what a run prints and returns."""
 import contextlib
 import io
 import json
@@ -17,7 +17,6 @@ import unittest.mock
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import commands  # noqa: E402
-import coverage  # noqa: E402
 import expected  # noqa: E402
 import kept  # noqa: E402
 import parts  # noqa: E402
@@ -28,39 +27,6 @@ from results import FAILED, FLAKY, PASSED, SKIPPED, UNAVAILABLE, Case  # noqa: E
 
 def outcomes(cases):
     return [(case.name, case.outcome) for case in cases]
-
-
-class Coverage(unittest.TestCase):
-    LCOV = "SF:core/slot_id.h\nDA:1,2\nDA:2,0\nBRDA:1,0,0,1\nBRDA:1,0,1,-\nend_of_record\n"
-
-    def lost(self, old, new):
-        """Is there a difference, and what is printed."""
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            is_lost = coverage.compare(*([coverage.Line("core/a.h", number, *line) for number, line in enumerate(lines)]
-                                         for lines in (old, new)))
-        return is_lost, printed.getvalue()
-
-    def test_lines_and_branches_of_a_file(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".info") as file:
-            file.write(self.LCOV)
-            file.flush()
-            first, second = coverage.read(file.name)
-        self.assertEqual(first[:2] + first[3:], ("core/slot_id.h", 1, True, 1, 2))
-        self.assertEqual(second[3:], (False, 0, 0))
-
-    def test_what_moves_is_not_lost(self):
-        lines = [("return 1;", True, 0, 0), ("if (x) {", True, 1, 2)]
-        self.assertFalse(self.lost(lines, [("new();", False, 0, 0), *reversed(lines)])[0])
-
-    def test_what_goes_is_not_lost(self):
-        self.assertFalse(self.lost([("return 1;", True, 0, 0)] * 2, [("return 1;", True, 0, 0)])[0])
-
-    def test_a_line_and_a_branch_are_lost(self):
-        is_lost, printed = self.lost([("return 1;", True, 0, 0), ("if (x) {", True, 2, 2)],
-                                     [("return 1;", False, 0, 0), ("if (x) {", True, 1, 2)])
-        self.assertTrue(is_lost)
-        self.assertIn("core/a.h:0: line no longer covered: return 1;", printed)
-        self.assertIn("core/a.h:1: branch no longer covered: if (x) {", printed)
 
 
 class RunAgain(unittest.TestCase):
