@@ -252,19 +252,23 @@ request plain_request(capabilities can) {
 /// Which exceptions come with an empty function.
 enum class telling { nothing, no_memory, everything };
 
-/// Is it an unbound method? Else sets the TypeError, where that is to be told.
+/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
+TYPEDCALL_RARE inline void set_not_unbound(PyObject *callable) {
+  PyErr_Clear();
+  text name;
+  add_name(&name, callable);
+  if (PyErr_Occurred() != nullptr) return;
+  PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
+               name.c_str());
+}
+
+/// Is it an unbound method? Else sets that, where it is to be told.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
   if (is_unbound(callable)) return true;
   // See resolve().
   if (which == telling::nothing || (interface == nullptr && PyErr_Occurred())) return false;
-  PyErr_Clear();
-  say([&] {
-    const std::string name = name_of(callable);
-    if (PyErr_Occurred() != nullptr) return;
-    PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
-                 name.c_str());
-  });
+  set_not_unbound(callable);
   return false;
 }
 

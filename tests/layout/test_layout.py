@@ -29,7 +29,7 @@ ARROWS = {
     "typedcall/tag": ["core", "typedcall base"],
     "typedcall/convert": ["typedcall base"],
     "typedcall/provider": ["core", "typedcall base", "typedcall/convert"],
-    "typedcall/resolve": ["core", "typedcall base", "typedcall/tag"],
+    "typedcall/resolve": ["core", "typedcall base", "typedcall/tag", "typedcall/convert"],
     "typedcall/invoke": ["typedcall base"],
     "typedcall/callback": ["typedcall base"],
     "typedcall/calling": ["typedcall base", "typedcall/convert", "typedcall/invoke", "typedcall"],

@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
 #define TYPEDCALL_PROVIDER_KEYWORDS_H_
 
+#include "typedcall/convert/text.h"
 #include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
-#include "typedcall/provider/text.h"
 
 // Behind Python.h.
 #include <cstring>

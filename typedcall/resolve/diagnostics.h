@@ -4,15 +4,13 @@
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
-#include "typedcall/with_exceptions.h"
-
 #include "typedcall/resolve/places.h"
 // places.h comes first, because of Python.h.
+#include <cstdint>
 #include <cstring>
-#include <new>
-#include <string>
-#include <utility>
 
+#include "typedcall/convert/text.h"
+#include "typedcall/gil.h"
 #include "typedcall/namespace.h"
 #include "typedcall/object_ref.h"
 #include "typedcall/resolve/request.h"
@@ -39,25 +37,28 @@ inline void clear_failed_look_up() {
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
 }
 
-/// A text that `object` has as an attribute; empty for anything else. As name_of().
-TYPEDCALL_COLD inline std::string text_of(PyObject *object, const char *attribute) {
+/// Adds the text that `object` has as an attribute; nothing for anything else. As add_name().
+TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char *attribute) {
   const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
-  const char *text =
+  const char *words =
       found && PyUnicode_Check(found.get()) ? PyUnicode_AsUTF8(found.get()) : nullptr;
+  if (words != nullptr) to->add(words);
   clear_failed_look_up();
-  return text != nullptr ? text : "";
 }
 
 /// Is the class in `qualified` no more than that of the object behind the function, which has no
-/// such method? pybind11's functions have a record of its own there. As name_of().
-TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const std::string &qualified,
-                                               const std::string &name) {
-  if (name.empty() || qualified.size() <= name.size()) return false;
+/// such method? pybind11's functions have a record of its own there. As add_name().
+TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &qualified,
+                                               const text &name) {
+  if (name.length() == 0 || qualified.length() <= name.length()) return false;
   const object_ref self = object_ref::steal(PyObject_GetAttrString(callable, "__self__"));
   clear_failed_look_up();
   if (!self || PyErr_Occurred() != nullptr) return false;
   auto *const type = reinterpret_cast<PyObject *>(Py_TYPE(self.get()));
-  if (qualified != text_of(type, "__qualname__") + "." + name || PyErr_Occurred() != nullptr) {
+  text of_type;
+  add_attribute(&of_type, type, "__qualname__");
+  of_type.add(".").add(name);
+  if (PyErr_Occurred() != nullptr || std::strcmp(qualified.c_str(), of_type.c_str()) != 0) {
     return false;
   }
   const object_ref method = object_ref::steal(PyObject_GetAttrString(type, name.c_str()));
@@ -67,52 +68,63 @@ TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const std::st
 
 /// The name for messages: `__qualname__` if there is one that means something, `__name__` where
 /// that does not, else the type's. GIL: held, and no exception pending. One that is pending
-/// afterwards goes in front of the message.
-TYPEDCALL_COLD inline std::string name_of(PyObject *callable) {
-  std::string qualified = text_of(callable, "__qualname__");
-  if (PyErr_Occurred() == nullptr && !qualified.empty()) {
-    std::string name = text_of(callable, "__name__");
-    if (PyErr_Occurred() == nullptr && is_of_hidden_record(callable, qualified, name)) return name;
+/// afterwards, perhaps MemoryError, goes in front of the message.
+TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
+  text qualified, name;
+  add_attribute(&qualified, callable, "__qualname__");
+  if (PyErr_Occurred() == nullptr && qualified.length() != 0) {
+    add_attribute(&name, callable, "__name__");
   }
-  if (!qualified.empty()) return qualified;
-  return std::string("'") + Py_TYPE(callable)->tp_name + "' object";
+  if (PyErr_Occurred() == nullptr && is_of_hidden_record(callable, qualified, name)) {
+    to->add(name);
+  } else {
+    to->add(qualified);
+    if (qualified.length() == 0) to->add("'").add(Py_TYPE(callable)->tp_name).add("' object");
+  }
+  if (!to->is_complete() && PyErr_Occurred() == nullptr) PyErr_NoMemory();
 }
 
-/// What prevents the use of an entry, in brackets; empty when it only has another signature.
-TYPEDCALL_COLD inline std::string obstacles(const PyNativeCallableEntry &entry,
-                                            const request &asked, PyObject *callable) {
-  if (entry.funcptr == nullptr) return " (no function)";
-  if (!PyNativeCallable_FlagsAreUsable(entry.flags)) return " (flags not understood)";
+/// Adds what prevents the use of an entry, in brackets; nothing when it only has another signature.
+TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &entry,
+                                         const request &asked, PyObject *callable) {
+  bool is_first = true;
+  const auto add = [&](const char *not_or_none, const char *words) {
+    to->add(is_first ? " (" : ", ").add(not_or_none).add(words);
+    is_first = false;
+  };
   PyNativeSignature parsed;
-  if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
-      !PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) {
-    return " (its result does not go with its flags)";
-  }
-  static constexpr std::pair<std::uintptr_t, const char *> words[] = {
+  if (entry.funcptr == nullptr) {
+    add("", "no function");
+  } else if (!PyNativeCallable_FlagsAreUsable(entry.flags)) {
+    add("", "flags not understood");
+  } else if (PyNativeSignature_ParseString(entry.signature, &parsed, nullptr) == 0 &&
+             !PyNativeCallable_IsWellFormed(entry.flags, parsed.result)) {
+    add("", "its result does not go with its flags");
+  } else {
+    static constexpr struct {
+      std::uintptr_t bit;
+      const char *word;
+    } flags[] = {
 #define ROW(NAME, WORDS) {PyNativeCallable_##NAME, WORDS},
-      PyNativeCallable_FLAG_LIST(ROW)
+        PyNativeCallable_FLAG_LIST(ROW)
 #undef ROW
-  };
-  std::string text;
-  const auto add = [&text](const char *word) {
-    text += text.empty() ? " (" : ", ";
-    text += word;
-  };
-  for (const auto &[bit, word] : words) {
-    const bool is_mandatory = (bit & PyNativeCallable_MANDATORY_MASK) != 0;
-    const bool is_missing = (asked.required & ~entry.flags & bit) != 0;
-    if (is_mandatory && (entry.flags & ~asked.can & bit) != 0) add(word);
-    if (is_mandatory && is_missing) {
-      add(bit == PyNativeCallable_TAKES_SELF ? "does not take self"
-                                             : ("not: " + std::string(word)).c_str());
+    };
+    for (const auto &[bit, word] : flags) {
+      const bool is_mandatory = (bit & PyNativeCallable_MANDATORY_MASK) != 0;
+      const bool is_missing = (asked.required & ~entry.flags & bit) != 0;
+      if (is_mandatory && (entry.flags & ~asked.can & bit) != 0) add("", word);
+      if (is_mandatory && is_missing) {
+        const bool is_self = bit == PyNativeCallable_TAKES_SELF;
+        add(is_self ? "" : "not: ", is_self ? "does not take self" : word);
+      }
+      if (!is_mandatory && is_missing) add("", word);
     }
-    if (!is_mandatory && is_missing) add(word);
+    const bool wants_self = (entry.flags & asked.can & PyNativeCallable_TAKES_SELF) != 0;
+    if (wants_self && !is_unbound(callable) && self_of(callable) == nullptr) {
+      add("", "takes self, which this function has none of");
+    }
   }
-  const bool wants_self = (entry.flags & asked.can & PyNativeCallable_TAKES_SELF) != 0;
-  if (wants_self && !is_unbound(callable) && self_of(callable) == nullptr) {
-    add("takes self, which this function has none of");
-  }
-  return text.empty() ? text : text + ")";
+  if (!is_first) to->add(")");
 }
 
 /// `staticmethod(f)` and `classmethod(f)` as they are in the dictionary of a class. Python 3.9
@@ -121,110 +133,98 @@ inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// What a callable without any table is, and what to do instead.
-TYPEDCALL_COLD inline std::string advice(const PyTypedcall_Interface *interface,
-                                         PyObject *callable) {
+/// Adds what a callable without any table is, and what to do instead.
+TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
+                                      PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
   if (type == &PyFunction_Type) {
-    return "it is a Python function, which has no C function behind it; call it boxed";
-  }
-  if (type == &PyMethod_Type) {
-    return "it is a bound method of Python; resolve its __func__ and pass its __self__ first";
-  }
-  if (std::strcmp(type->tp_name, "functools.partial") == 0) {
-    return "it is a functools.partial; resolve its func and pass its arguments along";
-  }
-  if (PyType_Check(callable)) {
-    return "it is a type, which makes instances; resolve a function that makes them, or call it "
-           "boxed";
-  }
-  // The second one's type object is not among what 3.13 shows.
-  if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
-    return "it wraps a slot of a type and has no PyMethodDef; call it boxed";
-  }
-  if (is_method_in_class_body(callable)) {
-    return std::string("it is a ") + type->tp_name + " object; resolve what a class gives for it";
-  }
-  if (!TYPEDCALL_IS_SUPPORTED) {
-    return "there are no tags on this platform (TYPEDCALL_IS_SUPPORTED); call it boxed";
-  }
-  if (def_of(callable) != nullptr) {
-    return interface != nullptr
-               ? "nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C"
-               : "only its flag bits and symbol were looked at, without an interface";
-  }
-  if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
-                         PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) != nullptr) {
-    return PyNativeCallable_InstanceTable(callable) == nullptr
-               ? "its native-callable slot (SEP 201) has nothing in it now"
-               : std::string("'") + type->tp_name +
-                     "' overrides __call__, of which its native-callable slot (SEP 201) is not";
-  }
-  return std::string("'") + type->tp_name +
-         "' objects are no builtin functions, and this one has " +
-         (interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
-                               : "no native-callable slot (SEP 201)");
-}
-
-/// Calls `set`, which makes a message with C++ strings and sets an exception. Without memory for
-/// them it is MemoryError: who resolves may do so where C++ exceptions end the process.
-template <class Set>
-void say(const Set &set) {
-  try {
-    set();
-  } catch (const std::bad_alloc &) {
-    PyErr_NoMemory();
+    to->add("it is a Python function, which has no C function behind it; call it boxed");
+  } else if (type == &PyMethod_Type) {
+    to->add("it is a bound method of Python; resolve its __func__ and pass its __self__ first");
+  } else if (std::strcmp(type->tp_name, "functools.partial") == 0) {
+    to->add("it is a functools.partial; resolve its func and pass its arguments along");
+  } else if (PyType_Check(callable)) {
+    to->add(
+        "it is a type, which makes instances; resolve a function that makes them, or call it "
+        "boxed");
+    // The second one's type object is not among what 3.13 shows.
+  } else if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
+    to->add("it wraps a slot of a type and has no PyMethodDef; call it boxed");
+  } else if (is_method_in_class_body(callable)) {
+    to->add("it is a ").add(type->tp_name).add(" object; resolve what a class gives for it");
+  } else if (!TYPEDCALL_IS_SUPPORTED) {
+    to->add("there are no tags on this platform (TYPEDCALL_IS_SUPPORTED); call it boxed");
+  } else if (def_of(callable) != nullptr) {
+    to->add(interface != nullptr
+                ? "nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C"
+                : "only its flag bits and symbol were looked at, without an interface");
+  } else if (PyCustomSlots_Find(callable, PYCUSTOMSLOT_NATIVECALLABLE_ID,
+                                PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS) == nullptr) {
+    to->add("'").add(type->tp_name).add("' objects are no builtin functions, and this one has ");
+    to->add(interface != nullptr ? "neither a native-callable slot (SEP 201) nor a tag"
+                                 : "no native-callable slot (SEP 201)");
+  } else if (PyNativeCallable_InstanceTable(callable) == nullptr) {
+    to->add("its native-callable slot (SEP 201) has nothing in it now");
+  } else {
+    to->add("'").add(type->tp_name);
+    to->add("' overrides __call__, of which its native-callable slot (SEP 201) is not");
   }
 }
 
-/// set_refusal(), with the end of the interpreter left to it. Throws std::bad_alloc.
+/// set_refusal(), with the end of the interpreter left to it.
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
   // Attributes are not looked up while an exception is pending; ours replaces it anyway.
   PyErr_Clear();
-  const std::string name = name_of(callable);
+  text name, reason;
+  add_name(&name, callable);
   if (PyErr_Occurred() != nullptr) return;
   // What the dictionary of a class has for a class method is not callable by itself.
-  if (!PyCallable_Check(callable) && !is_unbound(callable) && !is_method_in_class_body(callable)) {
+  const bool is_callable =
+      PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
+  if (is_callable) {
+    visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
+      for (const PyNativeCallableEntry &entry : entries_of(table)) {
+        if (entry.signature == nullptr) continue;
+        reason.add_behind(", ", "'").add(entry.signature).add("'");
+        add_obstacles(&reason, entry, asked, callable);
+      }
+      return false;
+    });
+  }
+  const bool offers_something = reason.length() != 0;
+  if (is_callable && !offers_something) add_advice(&reason, interface, callable);
+  if (!reason.is_complete()) {
+    PyErr_NoMemory();
+  } else if (!is_callable) {
     PyErr_Format(
         PyExc_TypeError, "%s is not callable%s", name.c_str(),
         PyCapsule_CheckExact(callable)
             ? ": in Python, typedcall.tag(f, signature, capsule) says that its function is "
               "behind f"
             : "");
-    return;
-  }
-  std::string offered;
-  visit_tables(interface, callable, [&](const PyNativeCallableTable &table, place) {
-    for (const PyNativeCallableEntry &entry : entries_of(table)) {
-      if (entry.signature == nullptr) continue;
-      offered += (offered.empty() ? "'" : ", '") + std::string(entry.signature) + "'" +
-                 obstacles(entry, asked, callable);
-    }
-    return false;
-  });
-  if (offered.empty()) {
+  } else if (!offers_something) {
     PyErr_Format(PyExc_TypeError, "%s offers no native signature; '%s' was asked for: %s",
-                 name.c_str(), asked.signature, advice(interface, callable).c_str());
+                 name.c_str(), asked.signature, reason.c_str());
   } else if (is_unbound(callable) && !asked.unbound) {
     PyErr_Format(
         PyExc_TypeError,
         "%s is an unbound method, whose first argument is %s '%.100s'; bind it, or ask for "
         "an unbound function; it offers %s",
         name.c_str(), Py_TYPE(callable) == &PyMethodDescr_Type ? "a" : "a subclass of",
-        PyDescr_TYPE(callable)->tp_name, offered.c_str());
+        PyDescr_TYPE(callable)->tp_name, reason.c_str());
   } else {
     PyErr_Format(PyExc_TypeError, "%s does not offer '%s'; it offers %s", name.c_str(),
-                 asked.signature, offered.c_str());
+                 asked.signature, reason.c_str());
   }
 }
 
 /// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
 /// of a callable raises that is more than an ordinary exception; without memory for its words,
 /// MemoryError. GIL: held.
-TYPEDCALL_COLD inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
+TYPEDCALL_RARE inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                                        const request &asked) {
-  run_python([&] { say([&] { describe_refusal(interface, callable, asked); }); });
+  run_python([&] { describe_refusal(interface, callable, asked); });
 }
 
 }  // namespace internal

@@ -186,15 +186,11 @@ inline void free_function(PyObject *object) {
 inline PyObject *show_function(PyObject *object) {
   const typed_function *function = function_of(object);
   if (function->parts.callable == nullptr) return PyUnicode_FromString("<typedcall.TypedFunction>");
-  PyObject *shown = nullptr;
-  typedcall::internal::say([&] {
-    const std::string name = typedcall::internal::name_of(function->parts.callable);
-    if (PyErr_Occurred()) return;
-    shown =
-        PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
-                             function->parts.signature, PyLong_AsVoidPtr(function->parts.address));
-  });
-  return shown;
+  typedcall::internal::text name;
+  typedcall::internal::add_name(&name, function->parts.callable);
+  if (PyErr_Occurred()) return nullptr;
+  return PyUnicode_FromFormat("<typedcall.TypedFunction %s '%U' at %p>", name.c_str(),
+                              function->parts.signature, PyLong_AsVoidPtr(function->parts.address));
 }
 
 // An address means nothing in another process, so the callable is resolved again there.
@@ -265,9 +261,10 @@ inline std::unique_ptr<const native_call> make_call(const function_parts &parts)
   if (flags == static_cast<unsigned long>(-1) && PyErr_Occurred()) return nullptr;
   void *address = PyLong_AsVoidPtr(parts.address);
   if (address == nullptr && PyErr_Occurred()) return nullptr;
-  std::string name = typedcall::internal::name_of(parts.callable);
+  typedcall::internal::text name;
+  typedcall::internal::add_name(&name, parts.callable);
   if (PyErr_Occurred()) return nullptr;
-  return native_call::make(std::move(name), asked, signature, flags, address,
+  return native_call::make(name.c_str(), asked, signature, flags, address,
                            typedcall::internal::is_unbound(parts.callable));
 }
 

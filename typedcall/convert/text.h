@@ -1,8 +1,8 @@
 // Text that is put together for documentation and for messages, which is no hot path: a few
 // functions that every use shares. std::string's are in line, and each use would have its own
 // clean-up.
-#ifndef TYPEDCALL_PROVIDER_TEXT_H_
-#define TYPEDCALL_PROVIDER_TEXT_H_
+#ifndef TYPEDCALL_CONVERT_TEXT_H_
+#define TYPEDCALL_CONVERT_TEXT_H_
 
 #include <cstddef>
 #include <cstdlib>
@@ -82,4 +82,4 @@ class text {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_PROVIDER_TEXT_H_
+#endif  // TYPEDCALL_CONVERT_TEXT_H_
