@@ -9,6 +9,7 @@
 #include "core/interface.h"
 #include "core/rendezvous/def_memory.h"
 #include "core/rendezvous/without_tags.h"
+#include "core/separate.h"
 #include "core/type_access.h"
 
 #include <string.h>
@@ -32,11 +33,25 @@ typedef struct PyTypedcall_Awaited {
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the bodies
+#define PyTypedcall_Internal_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Internal_Arrived)
+TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *state);
+#ifndef Py_LIMITED_API
+#define PyTypedcall_Await TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Await)
+TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Await(void);
+#endif
+#endif
+
 // True if `interface` only stands in for another one.
 static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Records that the interface is here. Call sites that remember a look-up made without it look
 // again, because the counters change. Called again for another interface if Python code took the
@@ -63,9 +78,6 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
   Py_XDECREF(capsule);
 }
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
-
 // Returns the installed interface, or NULL. If Python code takes our capsule away, no installer
 // tells us, so this searches the interpreter's own dictionary whenever that has changed.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(
@@ -86,6 +98,8 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_A
   return installed;
 }
 
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
+
 /// Returns the interface itself if `interface` only stands in for it; NULL if none is installed,
 /// and for NULL. Cache the result if you call this often. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
@@ -95,6 +109,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
   }
   return PyTypedcall_Internal_Arrived(interface->state);
 }
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Returns the interface in the capsule, or NULL with ImportError.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
@@ -312,12 +328,14 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   return interface;
 }
 
-#ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
+#endif  // Py_LIMITED_API
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
+
+#if !defined(Py_LIMITED_API) && !defined(TYPEDCALL_CORE_RENDEZVOUS_H_)
 /// Without core/rendezvous.h nothing can be installed.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
 
-#endif  // Py_LIMITED_API
 #pragma GCC diagnostic pop
 
 TYPEDCALL_END_C

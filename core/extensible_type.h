@@ -5,6 +5,7 @@
 #ifndef TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 #define TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
 
+#include "core/custom_slots.h"
 #include "core/rendezvous.h"
 
 #if TYPEDCALL_IS_SUPPORTED

@@ -7,13 +7,21 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
 #include "core/await.h"
+#include "core/separate.h"
 
 #if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this
 
-#include "core/rendezvous/interface_functions.h"
-
 // The macro of core/await.h waits for an installer; the function below is one.
 #undef PyTypedcall_Import
+
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the body
+TYPEDCALL_BEGIN_C
+#define PyTypedcall_Import TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Import)
+TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Import(void);
+TYPEDCALL_END_C
+#else
+
+#include "core/rendezvous/interface_functions.h"
 
 TYPEDCALL_BEGIN_C
 
@@ -361,6 +369,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 }
 
 TYPEDCALL_END_C
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 #endif  // TYPEDCALL_IS_SUPPORTED
 
 TYPEDCALL_BEGIN_C

@@ -17,22 +17,25 @@
 // function that another one has as well, gives the other one its own: made for other members. To be
 // changed in each release that changes a class or an inline function; between releases, modules
 // that are built from different checkouts share symbols. Counters are members, too, and so are the
-// standard library's strings and containers, which have several layouts.
+// standard library's strings and containers, which have several layouts. Files whose functions are
+// compiled separately have another name, too.
 #include <cstddef>
 
 #include "core/compiler.h"
+#include "core/separate.h"
 
-#define TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d) a##b##c##d
-#define TYPEDCALL_INTERNAL_JOIN_4(a, b, c, d) TYPEDCALL_INTERNAL_PASTE_4(a, b, c, d)
+#define TYPEDCALL_INTERNAL_PASTE_5(a, b, c, d, e) a##b##c##d##e
+#define TYPEDCALL_INTERNAL_JOIN_5(a, b, c, d, e) TYPEDCALL_INTERNAL_PASTE_5(a, b, c, d, e)
 #if defined(TYPEDCALL_STATS) && TYPEDCALL_STATS
 #define TYPEDCALL_INTERNAL_COUNTING _stats
 #else
 #define TYPEDCALL_INTERNAL_COUNTING
 #endif
 #if defined(_LIBCPP_ABI_VERSION)
-#define TYPEDCALL_INTERNAL_LIBRARY TYPEDCALL_INTERNAL_JOIN_4(_libcxx, _LIBCPP_ABI_VERSION, , )
+#define TYPEDCALL_INTERNAL_LIBRARY TYPEDCALL_INTERNAL_JOIN_5(_libcxx, _LIBCPP_ABI_VERSION, , , )
 #elif defined(_GLIBCXX_USE_CXX11_ABI)
-#define TYPEDCALL_INTERNAL_LIBRARY TYPEDCALL_INTERNAL_JOIN_4(_libstdcxx, _GLIBCXX_USE_CXX11_ABI, , )
+#define TYPEDCALL_INTERNAL_LIBRARY \
+  TYPEDCALL_INTERNAL_JOIN_5(_libstdcxx, _GLIBCXX_USE_CXX11_ABI, , , )
 #else
 #define TYPEDCALL_INTERNAL_LIBRARY
 #endif
@@ -41,9 +44,14 @@
 #else
 #define TYPEDCALL_INTERNAL_CHECKED
 #endif
+#if TYPEDCALL_INTERNAL_IS_SEPARATE
+#define TYPEDCALL_INTERNAL_KIND _separate
+#else
+#define TYPEDCALL_INTERNAL_KIND
+#endif
 #define TYPEDCALL_LAYOUT                                                                  \
-  TYPEDCALL_INTERNAL_JOIN_4(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
-                            TYPEDCALL_INTERNAL_COUNTING)
+  TYPEDCALL_INTERNAL_JOIN_5(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
+                            TYPEDCALL_INTERNAL_COUNTING, TYPEDCALL_INTERNAL_KIND)
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {}

@@ -11,6 +11,7 @@
 #endif
 
 #include "core/platform.h"
+#include "core/separate.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
 #ifndef PYPY_VERSION  // no side table there: defs carry flag bits, and Python code keeps other tags
@@ -274,6 +275,12 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   return -1;
 }
 
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the body
+#define PyTypedMethod_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_AddTags)
+TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
+                                           const PyTypedMethodMetadata *const *typed);
+#else
+
 /// Tags those of `defs` that were written with PyTypedMethod_METHOD_DEF, or changed by
 /// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. To be called when
 /// `owner`, a module or a type, is executed or made; calling it for every module or type object
@@ -312,6 +319,7 @@ static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const Py
   }
   return 0;
 }
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 #ifdef __cplusplus
 }

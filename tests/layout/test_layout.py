@@ -11,7 +11,8 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 # The base of the folders of the same room. The other headers at the top are built on those folders.
-CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access"}
+CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
+             "separate"}
 TYPEDCALL_BASE = {
     "namespace", "type_codes", "native_type", "signature", "native_callable", "typed_method",
     "entry_view", "overload_choice", "sibling_symbol", "signature_of", "span", "error_value", "stats", "gil",
@@ -49,6 +50,7 @@ WITHOUT_REFERENCE = {
     "core/customslots.h": "the names of custom_slots.h",
     "core/extensibletype.h": "the names of extensible_type.h",
     "core/type_access.h": "private functions",
+    "core/separate.h": "private macros; docs/how-to/build-systems.md has the user's",
     "core/version.h": "one macro, for the others",
     "typedcall/attach.h": "private functions",
     "typedcall/meth_typed.h": "the names of typed_method.h",
@@ -209,7 +211,8 @@ class Layout(unittest.TestCase):
         for page in ("c.md", "cpp.md"):
             with open(os.path.join(ROOT, "docs", "reference", page), encoding="utf-8") as file:
                 shown.update(re.findall(r"(?m)^```{public-header} (.*)$", file.read()))
-        top = {path: text for path, text in sources("core", "typedcall") if path.count("/") == 1}
+        top = {path: text for path, text in sources("core", "typedcall")
+               if path.count("/") == 1 and path.endswith(".h")}
         self.assertGreater(len(top), 30)
         self.assertEqual({path for path in top if os.path.basename(path) not in shown},
                          set(WITHOUT_REFERENCE))

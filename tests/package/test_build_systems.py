@@ -52,6 +52,12 @@ class Building(unittest.TestCase):
         support.run(support.compiler("c++") + ["-std=c++17", "-O1", "-shared", "-fPIC", *flags,
                                                CONSUMER, "-o", self.folder / ("consumer" + SUFFIX)])
 
+    def compile_object(self, source, *flags):
+        made = self.folder / (pathlib.Path(source).stem + ".o")
+        support.run(support.compiler("c++") + ["-O1", "-fPIC", "-fvisibility=hidden", *command_line("--includes").split(),
+                                               *flags, "-c", source, "-o", made])
+        return made
+
 
 class ByHand(Building):
     def test_includes(self):
@@ -122,6 +128,52 @@ class EditablePkgConfig(unittest.TestCase):
             self.assertEqual(here, installed)
 
 
+class CompiledOnce(Building):
+    """Files that define TYPEDCALL_SEPARATE, and the one that has what they leave out."""
+
+    def link(self, name, *objects):
+        support.run(support.compiler("c++") + ["-shared", *objects, "-o", self.folder / (name + SUFFIX)])
+
+    def test_consumer(self):
+        consumer = self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE")
+        self.link("consumer", consumer, self.compile_object(command_line("--sources"), "-std=c++17"))
+        self.check()
+
+    def test_compiled_as_c(self):
+        consumer = self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE")
+        made = self.folder / "in_c.o"
+        support.run(support.compiler("c") + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC",
+                                             *command_line("--includes").split(), "-x", "c", "-c",
+                                             command_line("--sources"), "-o", made])
+        self.link("consumer", consumer, made)
+        self.check()
+
+    def test_both_kinds_in_one_shared_object(self):
+        source = support.MODULES / "typed_functions.cc"
+        objects = [self.compile_object(source, "-std=c++17"),
+                   self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE"),
+                   self.compile_object(command_line("--sources"), "-std=c++17")]
+        for name in ("consumer", "typed_functions"):
+            self.link(name, *objects)
+        code = ("import consumer, typed_functions\n"
+                "print(consumer.sum(consumer.triple), consumer.sum(typed_functions.half))")
+        if not support.IS_PYPY:
+            self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, "135.0 22.5\n", ""))
+        defined = [{line.split()[-1] for line in support.run(["nm", "--defined-only", made]).splitlines()
+                    if line.split()[-2] in "TWVBDuR"} for made in objects]
+        shared = {name for name in defined[0] & (defined[1] | defined[2]) if "typedcall" in name.lower()}
+        self.assertEqual(shared, set())
+
+    def test_two_copies_are_one(self):
+        consumer = self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE")
+        copies = []
+        for name in ("one.cc", "two.cc"):
+            shutil.copy(command_line("--sources"), self.folder / name)
+            copies.append(self.compile_object(self.folder / name, "-std=c++17"))
+        self.link("consumer", consumer, *copies)
+        self.check()
+
+
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
 class CMake(Building):
     def project(self, find):
@@ -141,6 +193,16 @@ class CMake(Building):
 
     def test_find_package(self):
         self.project("find_package(typedcall 0.1 CONFIG REQUIRED)")
+        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
+        self.assertEqual(ended.status, 0, ended.out)
+        support.run(["cmake", "--build", self.folder / "build"])
+        self.check(self.folder / "build")
+
+    def test_compile_once(self):
+        self.project("find_package(typedcall CONFIG REQUIRED)\ntypedcall_compile_once(once)\n"
+                     "target_include_directories(once PRIVATE \"%s\")" % support.python_include())
+        lists = self.folder / "CMakeLists.txt"
+        lists.write_text(lists.read_text() + "target_link_libraries(consumer PRIVATE once)\n")
         ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
         self.assertEqual(ended.status, 0, ended.out)
         support.run(["cmake", "--build", self.folder / "build"])

@@ -201,6 +201,6 @@ class Distributions(unittest.TestCase):
         package = ROOT / SOURCES
         names = {pathlib.Path("typedcall", path.relative_to(package)) for path in package.rglob("*")
                  if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed"}
-        for suffix in (".h", ".pxd"):
+        for suffix in (".h", ".pxd", "separate.cc"):
             names |= {pathlib.Path("typedcall", "include", path) for path in headers(ROOT, suffix)}
         return {path.as_posix() for path in names}

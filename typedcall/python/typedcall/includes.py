@@ -4,7 +4,7 @@ from __future__ import annotations
 import pathlib
 import sysconfig
 
-__all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "include_flags"]
+__all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "get_source", "include_flags"]
 
 _HERE = pathlib.Path(__file__).resolve().parent
 # In an editable installation the headers are in the repository.
@@ -18,6 +18,11 @@ def get_include() -> str:
         if (folder / "typedcall" / "typed_method.h").is_file():
             return str(folder)
     raise RuntimeError(f"typedcall's headers are not installed beside {_HERE}")
+
+
+def get_source() -> str:
+    """Returns the source to compile once for files that define TYPEDCALL_SEPARATE."""
+    return str(pathlib.Path(get_include(), "typedcall", "separate.cc"))
 
 
 def get_cmake_dir() -> str:

@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--includes", action="store_true", help="compiler flags for the headers")
+    where.add_argument("--sources", action="store_true", help="source file for TYPEDCALL_SEPARATE")
     where.add_argument("--cmakedir", action="store_true", help="folder of typedcallConfig.cmake")
     where.add_argument("--pkgconfigdir", action="store_true", help="folder of the .pc files")
     where.add_argument("--version", action="store_true", help="version of this package")
@@ -117,6 +118,8 @@ def _print_path(options: argparse.Namespace) -> bool:
 
     if options.includes:
         shown = " ".join(shlex.quote(flag) for flag in includes.include_flags())
+    elif options.sources:
+        shown = includes.get_source()
     elif options.cmakedir:
         shown = includes.get_cmake_dir()
     elif options.pkgconfigdir:

@@ -1,6 +1,9 @@
 # find_package(typedcall CONFIG) for the headers that the Python package installs. Targets:
 #   typedcall::typedcall  the include path, and C++17 for C++ sources; the consumer finds Python.h
 #   typedcall::ffi        the same plus libffi, which typedcall/invoker.h and loop.h need
+# typedcall_compile_once(<name> <library>...) makes <name>, a static library of the functions that are
+# the same for all files. Files that link <name> compile only their declarations. The other libraries
+# provide Python.h.
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.8)
 if(NOT TARGET typedcall::typedcall)
@@ -28,5 +31,14 @@ if(NOT TARGET typedcall::typedcall)
   add_library(typedcall::ffi INTERFACE IMPORTED)
   set_target_properties(typedcall::ffi PROPERTIES INTERFACE_LINK_LIBRARIES
                                                   "typedcall::typedcall;ffi")
+
+  function(typedcall_compile_once name)
+    get_target_property(folder typedcall::typedcall INTERFACE_INCLUDE_DIRECTORIES)
+    add_library(${name} STATIC "${folder}/typedcall/separate.cc")
+    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden
+                                             CXX_VISIBILITY_PRESET hidden)
+    target_compile_definitions(${name} PUBLIC TYPEDCALL_SEPARATE)
+    target_link_libraries(${name} PUBLIC typedcall::typedcall ${ARGN})
+  endfunction()
 endif()
 cmake_policy(POP)

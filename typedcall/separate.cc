@@ -1,0 +1,44 @@
+// The bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile it with their
+// options, and link it into each shared object or program that has such files. In C projects: cc -x c.
+#ifndef TYPEDCALL_SEPARATE
+#define TYPEDCALL_SEPARATE
+#endif
+#define TYPEDCALL_INTERNAL_SOURCE
+
+#ifdef Py_LIMITED_API
+#include "core/rendezvous.h"
+#else
+#include "typedcall/tag.h"
+#endif
+
+#if TYPEDCALL_INTERNAL_IS_SEPARATE
+
+TYPEDCALL_BEGIN_C
+
+// The C functions are static in the headers: other files call these.
+#define DEFINE(result, name, parameters)                                \
+  TYPEDCALL_HIDDEN result TYPEDCALL_INTERNAL_EXTERNAL(name) parameters; \
+  __attribute__((weak)) result TYPEDCALL_INTERNAL_EXTERNAL(name) parameters
+
+#ifndef PYPY_VERSION
+DEFINE(const PyTypedcall_Interface *, PyTypedcall_Import, (void)) { return PyTypedcall_Import(); }
+
+DEFINE(const PyTypedcall_Interface *, PyTypedcall_Internal_Arrived, (void *state)) {
+  return PyTypedcall_Internal_Arrived(state);
+}
+#endif
+
+#ifndef Py_LIMITED_API
+#ifndef PYPY_VERSION
+DEFINE(const PyTypedcall_Interface *, PyTypedcall_Await, (void)) { return PyTypedcall_Await(); }
+#endif
+
+DEFINE(int, PyTypedMethod_AddTags,
+       (PyObject * owner, const PyMethodDef *defs, const PyTypedMethodMetadata *const *typed)) {
+  return PyTypedMethod_AddTags(owner, defs, typed);
+}
+#endif
+
+TYPEDCALL_END_C
+
+#endif  // TYPEDCALL_INTERNAL_IS_SEPARATE
