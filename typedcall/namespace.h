@@ -53,6 +53,14 @@
   TYPEDCALL_INTERNAL_JOIN_5(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
                             TYPEDCALL_INTERNAL_COUNTING, TYPEDCALL_INTERNAL_KIND)
 
+// Precedes the body of a function that typedcall/separate.cc compiles for other files. The body is
+// in #if !TYPEDCALL_INTERNAL_IS_DECLARED.
+#if TYPEDCALL_INTERNAL_IS_SEPARATE
+#define TYPEDCALL_INTERNAL_DEFINE __attribute__((weak))
+#else
+#define TYPEDCALL_INTERNAL_DEFINE inline
+#endif
+
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {}
 }  // namespace typedcall

@@ -30,6 +30,82 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+/// PyTypedMethodMetadata whose name can be filled in after it has got its place.
+struct writable_metadata {
+  const void *details;
+  const PyNativeCallableTable *table;
+  std::uint32_t size;
+  std::uint16_t abi_major, abi_minor;
+  std::uint64_t magic;
+  int *arg_types;
+  int ret_type;
+  void *underlying_func;
+  char name[sizeof(PyPyTypedMethodMetadata::ml_name)];
+};
+static_assert(sizeof(writable_metadata) == sizeof(PyTypedMethodMetadata));
+static_assert(offsetof(writable_metadata, name) == PyTypedMethod_SIZE);
+static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetadata, magic));
+
+/// One def's place in memory: consumers keep pointers into it.
+struct def_place {
+  writable_metadata metadata;
+  PyNativeCallableTable table;  ///< of a single function
+  const char *const *names;
+  argument_type direct;
+  void (*join)(const translation *);
+};
+
+/// A method_table without its places: what is the same for any number of defs.
+class defs_of_a_table {
+ public:
+  defs_of_a_table(const defs_of_a_table &) = delete;
+  defs_of_a_table &operator=(const defs_of_a_table &) = delete;
+
+  /// For PyModuleDef::m_methods.
+  PyMethodDef *defs() { return defs_; }
+
+  /// For Py_mod_exec: tells the interpreter's side table what the defs are. Returns 0, or -1 with
+  /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
+  /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
+  /// module object, in any interpreter.
+  TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
+
+ protected:
+  defs_of_a_table(bool of_type, def_place *places, PyMethodDef *defs,
+                  const PyTypedMethodMetadata **typed)
+      : of_type_(of_type), places_(places), defs_(defs), typed_(typed) {}
+
+  TYPEDCALL_IN_LINE void say_of_next(const char *doc, const char *fault) {
+    if (doc != nullptr) next_doc_ = doc;
+    if (fault != nullptr) next_fault_ = fault;
+  }
+
+  /// Until a module is executed that has the functions, they are their source file's.
+  TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
+    places_[count_].join = join;
+    join(file);
+  }
+
+  // By what a method is made of, which is in registers then: there is a call for every def. What
+  // not all defs have is said before.
+  TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
+                                           python_function function, void *funcptr,
+                                           const char **called);
+
+ private:
+  int make_all_direct(PyObject *module) const;
+
+  bool of_type_;
+  std::size_t count_ = 0;
+  def_place *places_;
+  PyMethodDef *defs_;
+  const PyTypedMethodMetadata **typed_;
+  const char *fault_ = nullptr, *faulty_ = nullptr;
+  const char *next_doc_ = nullptr, *next_fault_ = nullptr;
+};
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
 // A shorter way from PyObject_Vectorcall into a module's functions of one number that cannot reach
 // Python code. For everything but a plain call with the number itself it is CPython's own way.
 // PyPy's functions have no such field. Without a GIL other threads could call one while it changes.
@@ -80,22 +156,6 @@ TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
 }
 
 #endif
-
-/// PyTypedMethodMetadata whose name can be filled in after it has got its place.
-struct writable_metadata {
-  const void *details;
-  const PyNativeCallableTable *table;
-  std::uint32_t size;
-  std::uint16_t abi_major, abi_minor;
-  std::uint64_t magic;
-  int *arg_types;
-  int ret_type;
-  void *underlying_func;
-  char name[sizeof(PyPyTypedMethodMetadata::ml_name)];
-};
-static_assert(sizeof(writable_metadata) == sizeof(PyTypedMethodMetadata));
-static_assert(offsetof(writable_metadata, name) == PyTypedMethod_SIZE);
-static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetadata, magic));
 
 /// A def's documentation with what can be said without being told. It lasts as long as the process:
 /// functions may be asked for it at any time. Null when there is nothing to say, or no memory.
@@ -170,119 +230,73 @@ TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char
   return 0;
 }
 
-/// One def's place in memory: consumers keep pointers into it.
-struct def_place {
-  writable_metadata metadata;
-  PyNativeCallableTable table;  ///< of a single function
-  const char *const *names;
-  argument_type direct;
-  void (*join)(const translation *);
-};
-
-/// A method_table without its places: what is the same for any number of defs.
-class defs_of_a_table {
- public:
-  defs_of_a_table(const defs_of_a_table &) = delete;
-  defs_of_a_table &operator=(const defs_of_a_table &) = delete;
-
-  /// For PyModuleDef::m_methods.
-  PyMethodDef *defs() { return defs_; }
-
-  /// For Py_mod_exec: tells the interpreter's side table what the defs are. Returns 0, or -1 with
-  /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
-  /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
-  /// module object, in any interpreter.
-  TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const {
-    if (fault_ != nullptr) {
-      PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
+TYPEDCALL_COLD TYPEDCALL_INTERNAL_DEFINE int defs_of_a_table::tag(PyObject *module) const {
+  if (fault_ != nullptr) {
+    PyErr_Format(PyExc_SystemError, "typedcall: %s(): %s", faulty_, fault_);
+    return -1;
+  }
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (places_[i].names != nullptr &&
+        check_parameter_names(defs_[i].ml_name, places_[i].names) < 0) {
       return -1;
     }
+  }
+  if (executing != nullptr) {
     for (std::size_t i = 0; i < count_; ++i) {
-      if (places_[i].names != nullptr &&
-          check_parameter_names(defs_[i].ml_name, places_[i].names) < 0) {
-        return -1;
-      }
+      if (places_[i].join != nullptr) places_[i].join(executing);
     }
-    if (executing != nullptr) {
-      for (std::size_t i = 0; i < count_; ++i) {
-        if (places_[i].join != nullptr) places_[i].join(executing);
-      }
-    }
-    if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
-    return PyTypedMethod_AddTags(module, defs_, typed_);
   }
+  if (PyModule_Check(module) && make_all_direct(module) < 0) return -1;
+  return PyTypedMethod_AddTags(module, defs_, typed_);
+}
 
- protected:
-  defs_of_a_table(bool of_type, def_place *places, PyMethodDef *defs,
-                  const PyTypedMethodMetadata **typed)
-      : of_type_(of_type), places_(places), defs_(defs), typed_(typed) {}
-
-  TYPEDCALL_IN_LINE void say_of_next(const char *doc, const char *fault) {
-    if (doc != nullptr) next_doc_ = doc;
-    if (fault != nullptr) next_fault_ = fault;
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void defs_of_a_table::add(const char *name,
+                                                                   const def_shape *of,
+                                                                   python_function function,
+                                                                   void *funcptr,
+                                                                   const char **called) {
+  const def_shape &shape = *of;
+  def_place &place = places_[count_];
+  writable_metadata &metadata = place.metadata;
+  const auto *table = static_cast<const PyNativeCallableTable *>(shape.table);
+  if (table == nullptr) {
+    place.table = {1, {{shape.signature, shape.effects, funcptr}}};
+    table = &place.table;
   }
-
-  /// Until a module is executed that has the functions, they are their source file's.
-  TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
-    places_[count_].join = join;
-    join(file);
+  metadata.table = table;
+  metadata.size = PyTypedMethod_SIZE;
+  metadata.abi_major = PyTypedMethod_ABI_MAJOR;
+  metadata.abi_minor = PyTypedMethod_ABI_MINOR;
+  metadata.magic = PyTypedMethod_MAGIC;
+  metadata.arg_types = shape.pypy_arg_types;
+  metadata.ret_type = shape.pypy_ret_type;
+  metadata.underlying_func = shape.speaks_pypy ? table->entries[0].funcptr : nullptr;
+  std::memcpy(metadata.name, name, std::strlen(name) + 1);
+  typed_[count_] = reinterpret_cast<const PyTypedMethodMetadata *>(&metadata);
+  if (called != nullptr) *called = name;
+  place.names = next_fault_ == nullptr ? shape.names : nullptr;
+  place.direct = shape.direct;
+  defs_[count_] = {
+      metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
+      make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
+  if (next_fault_ != nullptr && fault_ == nullptr) {
+    fault_ = next_fault_;
+    faulty_ = metadata.name;
   }
+  next_doc_ = next_fault_ = nullptr;
+  ++count_;
+}
 
-  // By what a method is made of, which is in registers then: there is a call for every def. What
-  // not all defs have is said before.
-  TYPEDCALL_RARE void add(const char *name, const def_shape *of, python_function function,
-                          void *funcptr, const char **called) {
-    const def_shape &shape = *of;
-    def_place &place = places_[count_];
-    writable_metadata &metadata = place.metadata;
-    const auto *table = static_cast<const PyNativeCallableTable *>(shape.table);
-    if (table == nullptr) {
-      place.table = {1, {{shape.signature, shape.effects, funcptr}}};
-      table = &place.table;
-    }
-    metadata.table = table;
-    metadata.size = PyTypedMethod_SIZE;
-    metadata.abi_major = PyTypedMethod_ABI_MAJOR;
-    metadata.abi_minor = PyTypedMethod_ABI_MINOR;
-    metadata.magic = PyTypedMethod_MAGIC;
-    metadata.arg_types = shape.pypy_arg_types;
-    metadata.ret_type = shape.pypy_ret_type;
-    metadata.underlying_func = shape.speaks_pypy ? table->entries[0].funcptr : nullptr;
-    std::memcpy(metadata.name, name, std::strlen(name) + 1);
-    typed_[count_] = reinterpret_cast<const PyTypedMethodMetadata *>(&metadata);
-    if (called != nullptr) *called = name;
-    place.names = next_fault_ == nullptr ? shape.names : nullptr;
-    place.direct = shape.direct;
-    defs_[count_] = {
-        metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
-        make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
-    if (next_fault_ != nullptr && fault_ == nullptr) {
-      fault_ = next_fault_;
-      faulty_ = metadata.name;
-    }
-    next_doc_ = next_fault_ = nullptr;
-    ++count_;
+inline int defs_of_a_table::make_all_direct(PyObject *module) const {
+  for (std::size_t i = 0; i < count_; ++i) {
+    if (places_[i].direct == argument_type::other) continue;
+    PyTypeObject *type = places_[i].direct == argument_type::integer ? &PyLong_Type : &PyFloat_Type;
+    if (make_direct(module, &defs_[i], type) < 0) return -1;
   }
+  return 0;
+}
 
- private:
-  int make_all_direct(PyObject *module) const {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (places_[i].direct == argument_type::other) continue;
-      PyTypeObject *type =
-          places_[i].direct == argument_type::integer ? &PyLong_Type : &PyFloat_Type;
-      if (make_direct(module, &defs_[i], type) < 0) return -1;
-    }
-    return 0;
-  }
-
-  bool of_type_;
-  std::size_t count_ = 0;
-  def_place *places_;
-  PyMethodDef *defs_;
-  const PyTypedMethodMetadata **typed_;
-  const char *fault_ = nullptr, *faulty_ = nullptr;
-  const char *next_doc_ = nullptr, *next_fault_ = nullptr;
-};
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 }  // namespace internal
 

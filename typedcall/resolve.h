@@ -252,17 +252,7 @@ request plain_request(capabilities can) {
 /// Which exceptions come with an empty function.
 enum class telling { nothing, no_memory, everything };
 
-/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
-TYPEDCALL_RARE inline void set_not_unbound(PyObject *callable) {
-  PyErr_Clear();
-  text name;
-  add_name(&name, callable);
-  if (PyErr_Occurred() != nullptr) return;
-  PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
-               name.c_str());
-}
-
-/// Is it an unbound method? Else sets that, where it is to be told.
+/// True for an unbound method; else false, with TypeError if `which` asks for it.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
   if (is_unbound(callable)) return true;

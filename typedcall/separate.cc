@@ -1,5 +1,6 @@
 // The bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile it with their
-// options, and link it into each shared object or program that has such files. In C projects: cc -x c.
+// options, and link it into each shared object or program that has such files. In C projects:
+// cc -x c.
 #ifndef TYPEDCALL_SEPARATE
 #define TYPEDCALL_SEPARATE
 #endif
@@ -9,6 +10,12 @@
 #include "core/rendezvous.h"
 #else
 #include "typedcall/tag.h"
+#if defined(__cpp_exceptions) && __cplusplus >= 201703L  // else no file can use these
+#include "typedcall/provider.h"
+#ifndef PYPY_VERSION
+#include "typedcall/resolve.h"
+#endif
+#endif
 #endif
 
 #if TYPEDCALL_INTERNAL_IS_SEPARATE

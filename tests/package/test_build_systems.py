@@ -140,13 +140,67 @@ class CompiledOnce(Building):
         self.check()
 
     def test_compiled_as_c(self):
-        consumer = self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE")
-        made = self.folder / "in_c.o"
-        support.run(support.compiler("c") + ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC",
-                                             *command_line("--includes").split(), "-x", "c", "-c",
-                                             command_line("--sources"), "-o", made])
-        self.link("consumer", consumer, made)
-        self.check()
+        flags = ["-std=c99", "-Wall", "-Werror", "-fPIC", "-DTYPEDCALL_SEPARATE",
+                 *command_line("--includes").split(), "-x", "c", "-c"]
+        objects = []
+        for source in (support.MODULES / "pypy_functions.c", command_line("--sources")):
+            objects.append((self.folder / pathlib.Path(source).stem).with_suffix(".o"))
+            support.run(support.compiler("c") + [*flags, source, "-o", objects[-1]])
+        self.link("pypy_functions", *objects)
+        code = "import pypy_functions, typedcall; print(typedcall.signatures(pypy_functions.inc))"
+        self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, "['l->l']\n", ""))
+
+    def test_headers_include_what_they_need(self):
+        for header in sorted(pathlib.Path(typedcall.get_include(), "core").glob("*.h")):
+            if header.name == "custom_slots_limited.h":  # needs CPython 3.12
+                continue
+            with self.subTest(header.name):
+                support.run(support.compiler("c") + [
+                    "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "-DTYPEDCALL_SEPARATE",
+                    *command_line("--includes").split(), "-x", "c", header])
+
+    def test_names_defaults_and_refusals(self):
+        source = self.folder / "told.cc"
+        source.write_text("""
+            #include "typedcall/provider.h"
+            #include "typedcall/resolve.h"
+            #include <stdexcept>
+            static double power(double x, long n) {
+              if (n < 0) throw std::domain_error("below 0");
+              double result = 1;
+              while (n-- > 0) result *= x;
+              return result;
+            }
+            static PyObject *ask(PyObject *f) noexcept {
+              if (!typedcall::resolve<long(long)>(PyTypedcall_Import(), f)) return nullptr;
+              Py_RETURN_NONE;
+            }
+            static typedcall::method_table methods{
+                typedcall::def<power>("power", typedcall::arg("x"), typedcall::arg("n") = 2),
+                typedcall::def<ask>("ask")};
+            TYPEDCALL_MODULE(told, "", methods);
+        """)
+        self.link("told", self.compile_object(source, "-std=c++17", "-DTYPEDCALL_SEPARATE"),
+                  self.compile_object(command_line("--sources"), "-std=c++17"))
+        code = """
+import inspect, told
+print(inspect.signature(told.power), told.power(3.0), told.power(n=3, x=2.0))
+for call in (lambda: told.power(), lambda: told.power(1, 2, 3), lambda: told.power(1, m=2),
+             lambda: told.power("1"), lambda: told.power(1, -1), lambda: told.ask(told.power)):
+    try:
+        call()
+    except Exception as error:
+        print(type(error).__name__, error)
+"""
+        self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, """\
+(x, n=2) 9.0 8.0
+TypeError power() missing 1 required positional argument: 'x'
+TypeError power() takes from 1 to 2 positional arguments but 3 were given
+TypeError power() got an unexpected keyword argument 'm'
+TypeError power() argument 'x': must be real number, not str
+ValueError below 0
+TypeError power does not offer 'l->l'; it offers 'dl->d' (needs the GIL, may raise), 'd->d' (needs the GIL, may raise)
+""", ""))
 
     def test_both_kinds_in_one_shared_object(self):
         source = support.MODULES / "typed_functions.cc"

@@ -15,8 +15,10 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <stdexcept>
 #include <utility>
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+#include <stdexcept>
+#endif
 
 #include "typedcall/gil.h"
 #include "typedcall/namespace.h"
@@ -99,6 +101,11 @@ TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
 
 namespace internal {
 
+/// Turns the C++ exception being handled into a Python exception. GIL: held.
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_error_from_exception(const translation *of);
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
 /// Becomes TypeError: an object that is of another kind than is wanted.
 struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
@@ -122,8 +129,7 @@ TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of)
   return modules_here < 2 ? last_translation.translate.load() : nullptr;
 }
 
-/// Turns the C++ exception being handled into a Python exception. GIL: held.
-TYPEDCALL_HIDDEN TYPEDCALL_RARE inline void set_error_from_exception(const translation *of) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const translation *of) {
   // A function that has set one and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
@@ -147,6 +153,8 @@ TYPEDCALL_HIDDEN TYPEDCALL_RARE inline void set_error_from_exception(const trans
     PyErr_SetString(PyExc_RuntimeError, "unknown C++ exception");
   }
 }
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 /// What `call` returns; where it throws, what `thrown` does, in the handler. In line, and so as
 /// nothing that is noexcept: a thread that is cancelled must go on. GIL: not needed.

@@ -8,7 +8,9 @@
 #include "typedcall/provider/parameter.h"
 
 // Behind Python.h.
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
 #include <charconv>
+#endif
 #include <cmath>
 #include <cstring>
 
@@ -16,9 +18,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_float(text *to, double value);
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_string(text *to, const char *words);
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_complex(text *to, double real, double imag);
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
 /// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
 /// signatures show where a default cannot be spelt.
-TYPEDCALL_RARE inline void spell_float(text *to, double value) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value) {
   if (std::isnan(value)) {
     to->add("...");
   } else if (std::isinf(value)) {
@@ -47,7 +55,7 @@ inline bool is_ascii(const char *words) {
   return true;
 }
 
-TYPEDCALL_RARE inline void spell_string(text *to, const char *words) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_string(text *to, const char *words) {
   for (const char *each = words; *each != '\0'; ++each) {
     if (static_cast<unsigned char>(*each) > 0x7e) {
       to->add("...");
@@ -69,7 +77,7 @@ TYPEDCALL_RARE inline void spell_string(text *to, const char *words) {
   to->add("'");
 }
 
-TYPEDCALL_RARE inline void spell_complex(text *to, double real, double imag) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double real, double imag) {
   // inspect adds constants, and a sign in front makes an expression of one.
   if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
@@ -80,6 +88,8 @@ TYPEDCALL_RARE inline void spell_complex(text *to, double real, double imag) {
   spell_float(to, imag);
   to->add("j");
 }
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 /// A default as a Python expression.
 template <class T>
@@ -113,10 +123,6 @@ struct parameter_text {
   text keyword_only;  ///< "tolerance=1e-09"
 };
 
-TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
-}
-
 template <class Parameter, class T>
 void spell_parameter(parameter_text *to, const char *name,
                      [[maybe_unused]] const T &default_value) {
@@ -135,6 +141,12 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
                       const Arguments &defaults) {
   (void)to, (void)names, (void)defaults;
   (spell_parameter<Parameters>(to, names[I], std::get<I>(defaults)), ...);
+}
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
+TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
 }
 
 /// "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or "" for static methods.
@@ -207,6 +219,8 @@ inline bool has_text_signature(const char *name, const char *doc) {
   const char *blank = std::strstr(doc, "\n\n");
   return end != nullptr && blank > end;
 }
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

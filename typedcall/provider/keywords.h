@@ -23,6 +23,22 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std
                       wanted, wanted == 1 ? "" : "s", given);
 }
 
+/// An argument was not converted: puts its name in front of what its conversion says. What code of
+/// the argument's own class raised has a traceback and stays as it is.
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,
+                                                   std::size_t at);
+
+/// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
+/// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
+/// looked for in CPython's order. Functions without keyword-only parameters pay nothing for them.
+template <bool AnyKeywordOnly>
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN bool place_arguments(const parameter_list &parameters,
+                                                            PyObject *const *args,
+                                                            std::size_t nargs, PyObject *keywords,
+                                                            PyObject **values);
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
 TYPEDCALL_RARE inline void set_too_many(const parameter_list &parameters, std::size_t given,
                                         PyObject *const *values) {
   const std::size_t most = parameters.by_position, least = parameters.required;
@@ -129,9 +145,8 @@ TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyOb
   }
 }
 
-/// An argument was not converted: puts its name in front of what its conversion says. What code of
-/// the argument's own class raised has a traceback and stays as it is.
-TYPEDCALL_RARE inline void name_argument(const parameter_list &parameters, std::size_t at) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void name_argument(const parameter_list &parameters,
+                                                            std::size_t at) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool is_ours = false;
@@ -159,9 +174,6 @@ TYPEDCALL_RARE inline void name_argument(const parameter_list &parameters, std::
   Py_XDECREF(cause);
 }
 
-/// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
-/// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
-/// looked for in CPython's order. Functions without keyword-only parameters pay nothing for them.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE bool place_arguments(const parameter_list &parameters, PyObject *const *args,
                                            std::size_t nargs, PyObject *keywords,
@@ -204,6 +216,15 @@ TYPEDCALL_OUT_OF_LINE bool place_arguments(const parameter_list &parameters, PyO
   }
   return true;
 }
+
+#if TYPEDCALL_INTERNAL_IS_SEPARATE
+template bool place_arguments<false>(const parameter_list &, PyObject *const *, std::size_t,
+                                     PyObject *, PyObject **);
+template bool place_arguments<true>(const parameter_list &, PyObject *const *, std::size_t,
+                                    PyObject *, PyObject **);
+#endif
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <new>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -53,6 +52,12 @@ struct module_state {
 };
 
 namespace internal {
+
+/// The module with this m_free that `self` is, or is of a class of. Borrowed from `self`.
+TYPEDCALL_HIDDEN PyObject *module_of(PyObject *self, freefunc free);
+[[noreturn]] TYPEDCALL_COLD TYPEDCALL_HIDDEN void throw_not_executed();
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 /// Is it a module whose def has this m_free?
 inline bool is_freed_by(PyObject *module, freefunc free) {
@@ -110,8 +115,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   throw wrong_object(text);
 }
 
-/// The module with this m_free that `self` is, or is of a class of. Borrowed from `self`.
-TYPEDCALL_OUT_OF_LINE inline PyObject *module_of(PyObject *self, freefunc free) {
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
   if (self != nullptr && PyType_Check(self)) {  // a class method's
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
@@ -122,6 +126,12 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *module_of(PyObject *self, freefunc free) 
   if (module == nullptr) throw_no_state(self);
   return module;
 }
+
+[[noreturn]] TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void throw_not_executed() {
+  throw std::runtime_error("the module has not been executed");
+}
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 /// A module's state as CPython keeps it: zero bytes until the module is executed.
 template <class State>
@@ -202,7 +212,7 @@ template <class State>
 TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   using memory = internal::module_memory<State>;
   State *const state = memory::state_of(internal::module_of(self, memory::free));
-  if (state == nullptr) throw std::runtime_error("the module has not been executed");
+  if (state == nullptr) internal::throw_not_executed();
   return *state;
 }
 

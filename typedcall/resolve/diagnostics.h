@@ -30,6 +30,17 @@ inline bool check_signature(const char *text, PyNativeSignature *out) {
   return false;
 }
 
+/// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
+/// of a callable raises that is more than an ordinary exception; without memory for its words,
+/// MemoryError. GIL: held.
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_refusal(const PyTypedcall_Interface *interface,
+                                                 PyObject *callable, const request &asked);
+
+/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
+TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_not_unbound(PyObject *callable);
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
 /// After a look-up that may fail: clears the pending exception, unless it is one that ends what is
 /// going on: MemoryError, and what is no Exception (KeyboardInterrupt, SystemExit).
 inline void clear_failed_look_up() {
@@ -219,13 +230,22 @@ TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interfa
   }
 }
 
-/// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
-/// of a callable raises that is more than an ordinary exception; without memory for its words,
-/// MemoryError. GIL: held.
-TYPEDCALL_RARE inline void set_refusal(const PyTypedcall_Interface *interface, PyObject *callable,
-                                       const request &asked) {
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_refusal(const PyTypedcall_Interface *interface,
+                                                          PyObject *callable,
+                                                          const request &asked) {
   run_python([&] { describe_refusal(interface, callable, asked); });
 }
+
+TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_not_unbound(PyObject *callable) {
+  PyErr_Clear();
+  text name;
+  add_name(&name, callable);
+  if (PyErr_Occurred() != nullptr) return;
+  PyErr_Format(PyExc_TypeError, "%s is not an unbound method of a type; ask for a bound function",
+               name.c_str());
+}
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
