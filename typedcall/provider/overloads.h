@@ -277,7 +277,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     bool fits = true;
     // All of them: each int that is out of range is kept from being made floating.
     const bool is_raised =
-        ((done = Defaults::template convert<Native, I>(args[I], &std::get<I>(frame.held)),
+        ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame.held)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
           done == outcome::raised) ||
          ...);

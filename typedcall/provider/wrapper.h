@@ -12,12 +12,23 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-template <class Arguments>
-struct held_arguments;
-template <class... A>
-struct held_arguments<std::tuple<A...>> {
-  using type = std::tuple<argument<A>...>;
+/// The arguments of one call: a std::tuple takes compilers longer than the rest of a wrapper. Calls
+/// of held_at() are qualified, because argument-dependent look-up would complete the std::tuple of
+/// the types.
+template <std::size_t I, class Argument>
+struct held_argument {
+  Argument held{};
 };
+template <class Indices, class Arguments>
+struct held_arguments;
+template <std::size_t... I, class... A>
+struct held_arguments<std::index_sequence<I...>, std::tuple<A...>>
+    : held_argument<I, argument<A>>... {};
+
+template <std::size_t I, class Argument>
+constexpr Argument &held_at(held_argument<I, Argument> &of) {
+  return of.held;
+}
 
 /// The arguments of one call, from the objects to what the function gets. `Type` is an
 /// offered<...>: in line in every wrapper, but made by the compiler once for all functions of a
@@ -25,7 +36,7 @@ struct held_arguments<std::tuple<A...>> {
 template <class Type>
 struct call_frame {
   using indices = std::make_index_sequence<Type::arity>;
-  typename held_arguments<typename Type::arguments>::type held;
+  held_arguments<indices, typename Type::arguments> held;
 
   /// False with the exception of the argument that does not fit.
   TYPEDCALL_IN_LINE bool convert(PyObject *const *args) { return convert(args, indices()); }
@@ -40,7 +51,7 @@ struct call_frame {
   template <std::size_t... I>
   TYPEDCALL_IN_LINE bool convert(PyObject *const *args, std::index_sequence<I...>) {
     (void)args;
-    return (std::get<I>(held).convert(args[I]) && ...);
+    return (internal::held_at<I>(held).convert(args[I]) && ...);
   }
 
   /// The entry has C's types or the function's own, which have the same representation.
@@ -65,12 +76,12 @@ struct call_frame {
     (void)self;
     using all = std::make_index_sequence<function_traits<Entry>::count>;
     if constexpr (Type::takes_self) {
-      return pass(entry, all(), self, std::get<I>(held).value..., place...);
+      return pass(entry, all(), self, internal::held_at<I>(held).value..., place...);
     } else if constexpr (!Type::releases_gil) {
-      return pass(entry, all(), std::get<I>(held).value..., place...);
+      return pass(entry, all(), internal::held_at<I>(held).value..., place...);
     } else {
       return run_without_gil([&](PyThreadState *) TYPEDCALL_IN_LINE {
-        return pass(entry, all(), std::get<I>(held).value...);
+        return pass(entry, all(), internal::held_at<I>(held).value...);
       });
     }
   }
@@ -202,12 +213,14 @@ struct named_function {
   template <std::size_t... I>
   TYPEDCALL_IN_LINE static bool convert_given(call_frame<typename Native::type> *frame,
                                               PyObject *const *args, std::index_sequence<I...>) {
-    return ((std::get<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) && ...);
+    return (
+        (internal::held_at<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) &&
+        ...);
   }
   template <std::size_t... I>
   static bool convert(call_frame<typename Native::type> *frame, PyObject *const *values,
                       std::index_sequence<I...>) {
-    return ((convert_one(&std::get<I>(frame->held), values[I], std::get<I>(defaults)) ||
+    return ((convert_one(&internal::held_at<I>(frame->held), values[I], std::get<I>(defaults)) ||
              (name_argument(list, I), false)) &&
             ...);
   }
