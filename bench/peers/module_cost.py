@@ -19,8 +19,8 @@ import peers
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SIZED = ["-ffunction-sections", "-fdata-sections"]
 
-# `source` writes the text; `flags` follow the common ones; `library` is the library that nanobind
-# compiles once: an object to link, or a shared library beside the module.
+# `source` writes the text; `flags` follow the common ones; `library` is the library that is compiled
+# once: typedcall's object, or nanobind's: an object to link, or a shared library beside the module.
 Way = collections.namedtuple("Way", "label source extension flags link library")
 
 
@@ -33,6 +33,8 @@ def available_ways():
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
+        "typedcall_once": Way("typedcall, compiled once", module_text.typedcall, ".cc",
+                              cxx(["-DTYPEDCALL_SEPARATE"]) + SIZED, ["-Wl,--gc-sections"], "typedcall"),
     }
     skipped = {}
 
@@ -112,9 +114,19 @@ class Bench:
         command += ["-I.", "-I" + self.root, peers.python_include(), source]
         if way.library:
             library = (peers.tvm_ffi_library() if way.library == "tvm_ffi"
+                       else self.typedcall_library() if way.library == "typedcall"
                        else self.nanobind_library(way.library))
             command += [library, "-Wl,-rpath," + os.path.dirname(library)]
         return generate, command + ["-o", "made" + SUFFIX] + list(way.link)
+
+    def typedcall_library(self):
+        """Compiles typedcall/separate.cc once, as an author of many files would."""
+        if "typedcall" not in self.libraries:
+            source = os.path.join(self.root, "typedcall", "separate.cc")
+            self.libraries["typedcall"] = os.path.join(self.folder, "typedcall.o")
+            processor_seconds([peers.compiler(source), "-c", *cxx(), *peers.COMMON, *SIZED, "-I" + self.root,
+                               peers.python_include(), source, "-o", self.libraries["typedcall"]], self.folder)
+        return self.libraries["typedcall"]
 
     def nanobind_library(self, kind):
         """Compiles nanobind's library once, as an author of many modules would."""
