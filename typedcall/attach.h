@@ -1,5 +1,5 @@
-// Runs code that needs Python in whichever thread that is: attached as it is, or with a thread
-// state for that long. From CPython 3.15 on it sees whether the interpreter has ended.
+// Runs code that needs Python in any thread: as it is if it is attached, else with a thread state
+// for the duration. From CPython 3.15 on the end of the interpreter is detected.
 #ifndef TYPEDCALL_ATTACH_H_
 #define TYPEDCALL_ATTACH_H_
 
@@ -12,18 +12,18 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// The interpreter that something belongs to, for threads that are to run Python code of it.
-// From 3.15 on it is known by a view (PEP 788), which may outlive it; before, by its address.
-// GIL: held wherever one that is set is copied, assigned or destroyed, as object_ref's.
+// The interpreter that an object belongs to, for threads that will run its Python code. From 3.15
+// on it is identified by a view (PEP 788), which may outlive it; before, by its address. GIL: held
+// wherever a set one is copied, assigned or destroyed, as for object_ref.
 class home_interpreter {
  public:
-  // This thread's. False with MemoryError. GIL: held.
+  // Sets this thread's interpreter. Returns false with MemoryError. GIL: held.
   bool set_current() {
     state_ = PyInterpreterState_Get();
 #if PY_VERSION_HEX >= 0x030F0000
     PyInterpreterView *const view = PyInterpreterView_FromCurrent();
     if (view == nullptr) return false;
-    // Counts the references: who copies this may not fail.
+    // The capsule counts the references, so that copying cannot fail.
     keep_view_ = object_ref::steal(PyCapsule_New(view, nullptr, close_view));
     if (!keep_view_) {
       PyInterpreterView_Close(view);
@@ -34,9 +34,9 @@ class home_interpreter {
     return true;
   }
 
-  // Has this thread a thread state of it, attached? From 3.12 to 3.14 one of any interpreter
-  // counts. Before, nobody knows that of others than the main one, whose threads have to be
-  // attached. GIL: none, or held.
+  // True if this thread has an attached thread state of it. From 3.12 to 3.14 one of any
+  // interpreter counts. Before, this is known for the main interpreter only; threads of other
+  // interpreters must be attached. GIL: none, or held.
   bool is_attached() const {
 #if PY_VERSION_HEX >= 0x030F0000
     PyThreadState *const current = PyThreadState_GetUnchecked();
@@ -67,15 +67,15 @@ class home_interpreter {
   PyInterpreterState *state_ = nullptr;
 };
 
-// Runs `call`, which gives false with an exception, attached to `home`. It is told whether
-// exceptions wait in this thread's state: where that is a new one, an exception would go with it,
-// so sys.unraisablehook gets it, with `callable`.
+// Runs `call`, which returns false with an exception, attached to `home`. Its argument is true if
+// this thread's state outlives the call. An exception would be lost with a temporary state, so
+// sys.unraisablehook gets it, with `callable`.
 //
-// False without a call, and without an exception, where there is no thread state to be had: no
-// memory, or (from 3.15 on) the interpreter is ending, or has ended. Before 3.15 a thread that is
-// not attached stops for good where the main interpreter has ended, unless it is the one that ends
-// it; the end of others is not seen. From 3.15 on the interpreter does not end while `call` runs.
-// `call` throws nothing: the GIL would stay held. GIL: none, or held.
+// Returns false without a call and without an exception if there is no thread state: no memory, or
+// (from 3.15 on) the interpreter is ending or has ended. Before 3.15 an unattached thread stops for
+// good if the main interpreter has ended, unless it is the one that ends it; the end of other
+// interpreters is not detected. From 3.15 on the interpreter does not end while `call` runs. `call`
+// must not throw: the GIL would stay held. GIL: none, or held.
 template <class Call>
 TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
                                     const Call &call) {
@@ -103,7 +103,7 @@ TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *call
       return is_done;
     }
     PyThreadState *const made = PyThreadState_New(home.state());
-    if (made == nullptr) return false;  // no memory, and nobody to tell
+    if (made == nullptr) return false;  // no memory, and nowhere to report it
     PyEval_RestoreThread(made);
     const bool is_done = call(false);
     if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);

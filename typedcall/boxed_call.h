@@ -1,5 +1,5 @@
-// Calling any Python callable with C values: box, vectorcall, unbox. The way that always works, for
-// consumers whose callable offers no native function.
+// Calls any Python callable with C values: box, vectorcall, unbox. This always works, also if the
+// callable offers no native function.
 #ifndef TYPEDCALL_BOXED_CALL_H_
 #define TYPEDCALL_BOXED_CALL_H_
 
@@ -16,8 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A Python callable for callers that have all arguments in order, as C has them; borrowed. GIL:
-/// held wherever a non-empty one is made, copied or destroyed.
+/// A borrowed Python callable for callers that have all arguments in C order. GIL: held wherever a
+/// non-empty one is made, copied or destroyed.
 class python_callable {
  public:
   python_callable() = default;
@@ -25,10 +25,10 @@ class python_callable {
   python_callable(PyObject *callable) : callable_(callable) {}
 
   PyObject *get() const { return callable_; }
-  /// Of the last arguments, a tuple; null: none.
+  /// The names of the last arguments, a tuple; null if there are none.
   PyObject *names() const { return names_.get(); }
-  /// It is called with `count` arguments, the last ones by name where it takes them so only. False
-  /// with MemoryError.
+  /// Sets a callable that is called with `count` arguments, passing keyword-only ones by name.
+  /// Returns false with MemoryError.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
     return find_names(callable, count, &names_);
@@ -39,7 +39,7 @@ class python_callable {
   object_ref names_;
 };
 
-/// The arguments of one call of a Python callable, made of what C has. GIL: held.
+/// The boxed arguments of one call of a Python callable. GIL: held.
 template <std::size_t most>
 class boxed_arguments {
  public:
@@ -50,7 +50,7 @@ class boxed_arguments {
     while (count_ > 0) give_back_reference(stack_[count_--]);
   }
 
-  /// Adds one, a new reference. False with the exception of what is NULL.
+  /// Adds an argument, a new reference. If it is NULL, returns false with its exception.
   bool add(PyObject *argument) {
     if (argument != nullptr) {
       stack_[++count_] = argument;
@@ -62,7 +62,7 @@ class boxed_arguments {
     return false;
   }
 
-  /// Calls with all that were added, which are given back. Null with an exception.
+  /// Calls with all arguments added so far and releases them. Null with an exception.
   object_ref call(const python_callable &callee) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
@@ -74,13 +74,13 @@ class boxed_arguments {
   }
 
  private:
-  // One place more in front lets a bound method put its self there instead of copying.
+  // The extra place in front lets a bound method put its self there instead of copying.
   PyObject *stack_[most + 1];
   std::size_t count_ = 0;
 };
 
-/// A new reference to argument number `at`; `buffers` are those of the call, `count` of them, if
-/// there are any.
+/// Returns a new reference to argument number `at`. `buffers` are the call's `count` buffers, if it
+/// has any.
 template <class T>
 PyObject *box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
   (void)value, (void)buffers, (void)count, (void)at;
@@ -99,7 +99,7 @@ void note_buffer(T value, copied_buffer *own) {
   if constexpr (is_buffer<T>) own->parts = parts_of(value);
 }
 
-/// boxed_call(), and of a `void *` for a result that is not wanted.
+/// As boxed_call(); with a `void *` the result is dropped.
 template <class R, class... A>
 bool box_and_call(const python_callable &callee, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
@@ -111,7 +111,7 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
     next = 0;
   }
   boxed_arguments<count != 0 ? count : 1> boxed;
-  // None is made while an exception waits.
+  // Stops at the first failure: no argument is made while an exception is pending.
   if (!(boxed.add(box_argument<A>(arguments, buffers, count, next++)) && ...)) return false;
   object_ref returned = boxed.call(callee);
   if constexpr (has_buffers) {
@@ -133,8 +133,8 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
 
 }  // namespace internal
 
-/// Calls `callable` and converts its result to `*result`. False with the exception that the call or
-/// a conversion has set. An object result is a new reference. GIL: held.
+/// Calls `callable` and converts its result to `*result`. Returns false with the exception of the
+/// call or of a conversion. An object result is a new reference. GIL: held.
 template <class R, class... A>
 bool boxed_call(PyObject *callable, R *result, A... arguments) {
   return run_python([&] {

@@ -1,5 +1,5 @@
-// A place in a consumer's code that sees the same callables again: call_site<double(double)> finds
-// in a few nanoseconds what find() found before, and never what a callable that is gone had.
+// A cache for a place in a consumer's code that sees the same callables again:
+// call_site<double(double)> repeats a find() in a few nanoseconds and never returns a stale entry.
 #ifndef TYPEDCALL_CALL_SITE_H_
 #define TYPEDCALL_CALL_SITE_H_
 
@@ -17,13 +17,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The interface that someone has installed meanwhile, if `interface` only stands for it.
+/// Returns the interface installed meanwhile, if `interface` is only a placeholder.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
 }
 
-/// Does it stand for an interface that has come meanwhile? Then its epochs are out of date.
+/// True if it is a placeholder and the interface has been installed meanwhile. Its epochs are then
+/// out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
@@ -34,40 +35,42 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #endif
 }
 
-/// Can instances of `type` have tables of their own? What the type offers may be settled by a later
-/// look only, and assigning to `__class__` gives an object another one: both while it is searched.
+/// True if instances of `type` can have tables of their own. The answer may change during a search:
+/// a type's slots may be settled by a later look-up, and assigning to `__class__` changes an
+/// object's type.
 inline bool may_have_slots(PyTypeObject *type) {
   return Py_TYPE(type)->tp_basicsize >=
          static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
 }
 
-/// One search for a callable that is not remembered, and what may be remembered of it. Counts it.
+/// A search for a callable that is not cached, and what may be cached of it. Updates the
+/// statistics.
 class site_search {
  public:
-  /// `reread`: of what was remembered.
+  /// `reread`: the type flag of the cached entry.
   site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool reread)
       : callable_(callable),
         interface_(interface),
         reread_(reread),
         guard_(inline_cache::epoch(interface)) {}
 
-  /// To be called while the entry lasts.
+  /// Call it while the entry is valid.
   void found(inline_cache &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
     may_remember_ = memory.may_remember(callable_, &entry, where, reread_, guard_, &guard_);
   }
 
-  /// To be called when the search is over.
+  /// Call it when the search is over.
   bool may_remember(inline_cache &memory) {
     if (!is_found_) {
       may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
-    // Without an interface there is no epoch, and the next one may have one.
+    // Without an interface there is no epoch, and there may be one next time.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
       may_remember_ = false;
     }
-    // A table in the instance would come first, and may be there the next time.
+    // A table in the instance would take precedence, and may be there next time.
     if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
@@ -87,15 +90,15 @@ class site_search {
   std::uint64_t guard_;
 };
 
-/// Is this text, which may be any, that of the C++ type? Unrolled, and read up to the first
+/// True if this text, which may be any, is that of the C++ type. Unrolled; reads up to the first
 /// difference only.
 template <class Signature, std::size_t... i>
 bool is_text_of(const char *text, std::index_sequence<i...>) {
   return ((text[i] == signature_of<Signature>::text[i]) && ...);
 }
 
-/// The entry with the very text in the table behind a function's name, or null: what find() comes
-/// upon first, without what it does for everything else.
+/// Returns the entry with exactly this text in the table in front of a function's name, or null. A
+/// shortcut for the first place that find() searches.
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr std::size_t length = std::char_traits<char>::length(signature_of<Signature>::text) + 1;
@@ -115,8 +118,8 @@ const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &a
 template <class Signature>
 class function_view;
 
-/// Empty, or an entry of signature R(A...), without a reference: valid while the caller has one to
-/// the callable that it was found behind. Copying it costs nothing and needs no GIL.
+/// Empty, or an entry of signature R(A...). It holds no reference: it is valid while the caller has
+/// one to the callable. Copying it costs nothing and needs no GIL.
 template <class R, class... A>
 class function_view<R(A...)> : public internal::native_pointer<R, A...> {
  public:
@@ -131,15 +134,16 @@ class function_view<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class call_site;
 
-/// Answers one request for many callables: functions that take their arguments alone. Find once for
-/// each call, then call: `if (auto f = site.find(callable)) y = f(x);`. Belongs to one interpreter:
-/// it is made with that interpreter's interface (null: nothing is remembered, and only what needs
-/// no side table is looked at) and kept in module state. Methods: GIL held, which keeps its users
-/// apart; on a free-threaded CPython a site belongs to one thread. It holds no reference to any
-/// callable or tag: look again for each call. What it finds is valid as long as the caller has a
-/// reference to the callable and the tag's owner lives, which is the callable's own module or class
-/// in all but odd cases (a class that hides the method, a module that was imported twice); a caller
-/// that cannot know, and runs other Python code or threads without a GIL meanwhile, uses resolve().
+/// Caches find() for one request and many callables, for functions that take only their arguments.
+/// Call find() before each call: `if (auto f = site.find(callable)) y = f(x);`. Belongs to one
+/// interpreter: make it with that interpreter's interface (null: nothing is cached, and only places
+/// that need no side table are searched) and keep it in module state. Methods: GIL held, which
+/// serialises its users; on a free-threaded CPython a site belongs to one thread. It holds no
+/// reference to any callable or tag: call find() again for each call. The result is valid while the
+/// caller has a reference to the callable and the tag's owner lives, which is the callable's own
+/// module or class in all but odd cases (a class that hides the method, a module that was imported
+/// twice). A caller that cannot be sure, and meanwhile runs other Python code or threads without a
+/// GIL, uses resolve().
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;
@@ -150,7 +154,8 @@ class call_site<R(A...)> {
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 
-  /// What find<R(A...)>(interface, callable, can) finds, or an empty function without an exception.
+  /// Returns what find<R(A...)>(interface, callable, can) returns, or an empty function without an
+  /// exception.
   function_view<R(A...)> find(PyObject *callable) {
     const internal::cache_entry *known = memory_.look_up(callable);
     if (known == nullptr) return look(callable, nullptr);
@@ -167,10 +172,10 @@ class call_site<R(A...)> {
   }
 
  private:
-  /// `known` is what was remembered and does not hold, or null.
+  /// `known` is the cached entry that no longer holds, or null.
   TYPEDCALL_OUT_OF_LINE function_view<R(A...)> look(PyObject *callable,
                                                     const internal::cache_entry *known) {
-    // Of what is on the heap, the table behind the name is read on every call.
+    // For a def on the heap, the table in front of its name is read on every call.
     const bool reread = known != nullptr && memory_.is_reread(*known);
     if (reread) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
@@ -178,7 +183,7 @@ class call_site<R(A...)> {
         return {reinterpret_cast<pointer>(entry->funcptr), entry->flags};
       }
     }
-    // It can run Python code, which may use this site: `known` is not looked at afterwards.
+    // This can run Python code, which may use this site: `known` is not read afterwards.
     interface_ = internal::latest(interface_);
     internal::site_search search(interface_, callable, reread);
     void *funcptr = nullptr;

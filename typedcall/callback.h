@@ -1,6 +1,6 @@
 // typedcall::callback<double(double, void *), double(double)>: a typed function as the C function
-// that a library calls back, with the data pointer to hand to it; what the library passes becomes
-// the function's arguments at compile time.
+// that a library calls back, and the data pointer to pass to the library. The mapping of the
+// library's arguments to the function's is resolved at compile time.
 #ifndef TYPEDCALL_CALLBACK_H_
 #define TYPEDCALL_CALLBACK_H_
 
@@ -21,8 +21,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The elements behind a type of the library's, as `N_Vector` of SUNDIALS'. Each call of the
-/// callback asks get(), in whichever thread, with or without the GIL. Specialise it:
+/// The elements behind a library's own type, such as `N_Vector` of SUNDIALS. Each call of the
+/// callback calls get(), in any thread, with or without the GIL. Specialise it:
 ///
 ///     template <>
 ///     struct typedcall::elements_of<N_Vector> {
@@ -35,7 +35,7 @@ struct elements_of;
 
 namespace internal {
 
-/// What a parameter of the C function is.
+/// The role of a parameter of the C function.
 enum class passed { data, integer, array, elements, value };
 
 template <class T, class = void>
@@ -57,11 +57,11 @@ constexpr passed passed_as() {
   }
 }
 
-/// Which parameters of a callback are arguments, and which say how long those are.
+/// Maps the parameters of a callback to arguments and their lengths.
 template <class... P>
 struct parameter_roles {
   static constexpr std::size_t count = sizeof...(P), none = count;
-  // With its bound, which Clang 14 wants, and one more, as there may be none.
+  // Clang 14 requires the bound; one element more, as there may be none.
   static constexpr passed kinds[count + 1] = {passed_as<P>()...};
 
   static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
@@ -76,8 +76,8 @@ struct parameter_roles {
     return found;
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
-  /// The nearest integer in front of an array, or, where the first array is in front of all
-  /// integers, behind. `none`: there is no integer.
+  /// Returns the nearest integer in front of an array, or behind it if the first array precedes all
+  /// integers. `none`: there is no integer.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
@@ -90,7 +90,7 @@ struct parameter_roles {
     return false;
   }
   static constexpr bool is_taken(std::size_t at) { return at != data() && !is_length(at); }
-  /// The parameter that argument number `number` comes from.
+  /// Returns the parameter that argument number `number` comes from.
   static constexpr std::size_t source_of(std::size_t number) {
     for (std::size_t i = 0; i < count; ++i) {
       if (is_taken(i) && number-- == 0) return i;
@@ -121,8 +121,8 @@ class callback;
 /// - a last pointer to numbers that the function has no argument for must be NULL (a gradient that
 ///   is not wanted), or, where C returns an integer or nothing, gets the function's one result.
 ///
-/// The C function returns what the function does; where that is nothing, 0. After an exception it
-/// returns on_error(), and calls nothing any more, until check() has told of it.
+/// The C function returns the function's result, or 0 if that is void. After an exception it
+/// returns on_error() without calling the function until check() has reported the exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;
@@ -130,12 +130,13 @@ class callback;
 ///     ...
 ///     if (!f.check()) return nullptr;
 ///
-/// It stays where it is as long as the library may call: it is not copied, nor moved. It belongs to
-/// the interpreter that it is made in. GIL: held where it is made, checked and destroyed. The
-/// library may call in any thread, without the GIL if `can` is 0, else with it; in several threads
-/// at once, on free-threaded builds too, where the function is THREAD_SAFE. Where it falls back, or
-/// raises, a thread without the GIL takes it (of interpreters and their end as fallback_function).
-/// Of several exceptions the first waits, and sys.unraisablehook gets the others.
+/// It can be neither copied nor moved, and must live as long as the library may call it. It belongs
+/// to the interpreter that it is made in. GIL: held where it is made, checked and destroyed. The
+/// library may call it in any thread, without the GIL if `can` is 0, else with it; in several
+/// threads at once, on free-threaded builds too, if the function is THREAD_SAFE. If the function
+/// falls back or raises, a thread without the GIL takes it (for interpreters and their end see
+/// fallback_function). The first of several exceptions is kept, and sys.unraisablehook gets the
+/// others.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using roles = internal::parameter_roles<P...>;
@@ -160,29 +161,29 @@ class callback<R(P...), Result(A...)> {
  public:
   using pointer = R (*)(P...);
 
-  /// Finds the function behind `callable`, as resolve() does, or is empty with its exception. GIL:
-  /// held.
+  /// Finds the function behind `callable`, as resolve() does; empty with its exception on failure.
+  /// GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
       : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
-  /// An exception that nobody has asked for goes to sys.unraisablehook. GIL: held.
+  /// An exception that was not fetched by check() goes to sys.unraisablehook. GIL: held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
-  /// GIL: none, or held, as for all that says nothing else here.
+  /// GIL: none, or held, as for every member without another statement.
   explicit operator bool() const { return static_cast<bool>(function_); }
-  /// What the library calls. Undefined when empty.
+  /// The C function for the library. Undefined when empty.
   pointer function() const { return function_.may_fall_back() ? &run<true> : &run<false>; }
-  /// What it passes.
+  /// The data pointer for the library.
   void *data() { return this; }
-  /// What the library gets where there is an exception: nan, -1 or NULL, if nothing else is said.
-  /// Before the library calls: no lock guards it. Where C returns nothing it gets nothing.
+  /// Sets the C result after an exception; the default is nan, -1 or NULL. Call it before the
+  /// library calls: no lock guards the value. No effect if the C function returns void.
   void on_error(error_type value) { error_ = value; }
-  /// False with the exception of a call since the last check(). GIL: held.
+  /// Returns false with the exception of a call since the last check(). GIL: held.
   bool check() { return !waiting_.raise(); }
-  /// For the tp_traverse of an object that has the callback: visits all that it keeps.
+  /// For the tp_traverse of an object that owns the callback: visits every reference it holds.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(function_.keep_alive());
     Py_VISIT(waiting_.get());
@@ -234,7 +235,7 @@ class callback<R(P...), Result(A...)> {
     return ((roles::is_length(at) && is_negative(std::get<at>(given))) || ...);
   }
 
-  /// Why the function cannot be called with these, or null.
+  /// Returns why the function cannot be called with these, or null.
   TYPEDCALL_IN_LINE const char *fault(const values &given) const {
     if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
       return "the library passes a length below 0";
@@ -251,7 +252,7 @@ class callback<R(P...), Result(A...)> {
     return nullptr;
   }
 
-  /// ValueError.
+  /// Raises ValueError.
   TYPEDCALL_RARE void fail(const char *reason) {
     waiting_.run_attached(function_.callee(), [&] {
       PyErr_SetString(PyExc_ValueError, reason);
@@ -264,7 +265,7 @@ class callback<R(P...), Result(A...)> {
       return internal::box_and_call(function_.callee(), static_cast<Result *>(result), args...);
     });
   }
-  /// `*result` is what the function gives (of void nothing). False: there is an exception.
+  /// Stores the function's result in `*result` (nothing if void). False with an exception.
   template <bool falls_back, class Value>
   TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
     if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;

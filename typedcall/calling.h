@@ -1,6 +1,6 @@
-// A typed function as a function of another runtime: values in, the overload that Python would
-// choose, one call of its C function, and a result or an exception out; else the Python callable.
-// Internal: it is compiled into each sink, and nothing of it crosses modules.
+// A typed function as a function of another runtime: takes values, chooses the overload that Python
+// would choose, calls its C function once and returns a result or an exception; else calls the
+// Python callable. Internal: it is compiled into each sink, and none of its types cross modules.
 #ifndef TYPEDCALL_CALLING_H_
 #define TYPEDCALL_CALLING_H_
 
@@ -17,7 +17,7 @@
 //   bool settles(std::size_t count)                it has answered without a call: SQL's NULL
 //   void fall_back(std::size_t count)              calls Python; see by_boxing()
 //
-// A home knows Python as other threads meet it:
+// A home tells how other threads reach Python:
 //
 //   bool attached(PyObject *callable, const Body &body)   body() with a thread state, or false
 //   const char *why_detached()

@@ -1,5 +1,5 @@
-// Safe casting, the consumer's part: from the arguments of the signature that was asked for to
-// those of the entry that was found, and back from its result. No value changes on the way.
+// Safe casting, the consumer's part: converts the arguments from the requested signature to the
+// entry's, and the result back. No value changes on the way.
 #ifndef TYPEDCALL_CASTING_H_
 #define TYPEDCALL_CASTING_H_
 
@@ -17,13 +17,13 @@ inline namespace TYPEDCALL_LAYOUT {
 
 namespace internal {
 
-/// A number as the widest types hold it: without loss, for what conversion_cost() allows.
+/// A number in the widest types: without loss for all conversions that conversion_cost() allows.
 struct wide_number {
   std::uint64_t integer = 0;  // extended by its signedness
   long double real = 0, imaginary = 0;
 };
 
-/// `from` is where the value stands: in a native_value, or where that one points to.
+/// `from` points to the value: a native_value, or what that points to.
 inline wide_number read_number(PyNativeType type, const void *from) {
   wide_number number;
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -60,8 +60,8 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 
 }  // namespace internal
 
-/// Between two signatures of which one answers the other by safe casting (or the same). Made once,
-/// then used for every call:
+/// Converts between two signatures that are equal or allow safe casting. Make it once, then use it
+/// for every call:
 ///
 ///     native_value given[kMost]; wide_value scratch[kMost];
 ///     cast->arguments(asked, given, scratch);
@@ -69,8 +69,8 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 ///     result = cast->result(result, &wide, &wide_answer);
 class safe_cast {
  public:
-  /// Nothing when one of the texts is no signature, or when a value could be lost. GIL: none; any
-  /// thread.
+  /// Returns nothing if one of the texts is not a signature, or if a value could be lost. GIL:
+  /// none; any thread.
   static std::optional<safe_cast> make(const char *asked, const char *offered) {
     safe_cast made;
     if (PyNativeSignature_ParseString(asked, &made.asked_, nullptr) < 0 ||
@@ -81,13 +81,13 @@ class safe_cast {
     return made;
   }
 
-  /// As C counts: a buffer is two, the pointer and the count.
+  /// The number of C arguments: a buffer is two, the pointer and the count.
   std::size_t arity() const {
     return static_cast<std::size_t>(PyNativeSignature_ArgumentsInC(&asked_));
   }
 
-  /// Converts arity() arguments, which do not contain self. `given` and `scratch` hold as many
-  /// each; `given` may point into `scratch`, which must last until the call is over. GIL: none; any
+  /// Converts arity() arguments, not counting self. `given` and `scratch` hold that many each;
+  /// `given` may point into `scratch`, which must last until the call is over. GIL: none; any
   /// thread.
   void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
     std::size_t at = 0;
@@ -99,9 +99,9 @@ class safe_cast {
     }
   }
 
-  /// Converts a result. `wide` is where the call has put one that does not fit, and `answer` where
-  /// one that was asked for and does not fit is to go; the value returned then is its address. Only
-  /// after asking whether the call has raised: error values are those of the entry's own signature.
+  /// Converts a result. `wide` holds the call's result if it does not fit a native_value; `answer`
+  /// receives the requested one if that does not fit, and the value returned then is its address.
+  /// First check whether the call has raised: error values are those of the entry's own signature.
   /// GIL: none; any thread.
   native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
     if (internal::is_wide(offered_.result)) result = native_value::at(wide);
@@ -123,7 +123,7 @@ class safe_cast {
       internal::write_number(to, scratch, number);
       return native_value::at(scratch);
     }
-    // Room for any number: gcc does not see that this one is narrow.
+    // Room for any number: GCC cannot tell that this one is narrow.
     wide_value any{};
     internal::write_number(to, &any, number);
     native_value made{0};

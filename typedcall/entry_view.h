@@ -1,6 +1,6 @@
-// An entry as Python sees it: what is passed and what comes back, how the C function tells its
-// outcome, and in which thread state it is called. Everything follows from signature and flags.
-// Calls no function of Python's; C99, C11 and C++11 to C++20 (constexpr from C++14).
+// An entry as Python sees it: its parameters and result, how the C function reports its outcome,
+// and in which thread state it is called. Everything follows from the signature and flags. Calls no
+// Python function; C99, C11 and C++11 to C++20 (constexpr from C++14).
 
 #include "core/version.h"
 
@@ -12,54 +12,55 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
-/// The flags that a view and a check have in them: calling an entry as these say obeys them. The
-/// others that must be understood ask more of a caller: self, errno, results that differ.
+/// The flags that a view and a check cover: a caller that follows both obeys these flags. The other
+/// flags that must be understood ask more of a caller: self, errno, results that differ.
 #define PyNativeView_HANDLED                                                                    \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
    PyNativeCallable_FALLS_BACK)
 
-/// How the C function tells the outcome of a call. Code that tells them apart by `switch` has no
-/// `default`: compilers warn of one that is missing. Source: docs/ABI.md, 3.8 to 3.15.
+/// How the C function reports the outcome of a call. A `switch` on it has no `default`, so that
+/// compilers warn about a missing case. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeVerdict {
   /// The entry is ignored: a flag that must be understood has no meaning here, or signature and
   /// flags contradict each other.
   PyNativeVerdict_UNUSABLE,
-  PyNativeVerdict_RESULT,      ///< the C result is the result
-  PyNativeVerdict_MAY_RAISE,   ///< it is, unless it is the error value and an exception is set
-  PyNativeVerdict_ASK,         ///< it is, unless an exception is set: any value may be the error's
+  PyNativeVerdict_RESULT,     ///< the C result is the result
+  PyNativeVerdict_MAY_RAISE,  ///< the same, unless it is the error value and an exception is set
+  PyNativeVerdict_ASK,  ///< the same, unless an exception is set: any value may be the error value
   PyNativeVerdict_STATUS,      ///< 0: the value is in the place; else an exception is set
-  PyNativeVerdict_FALLS_BACK,  ///< 0: the value is in the place; else the Python callable is called
+  PyNativeVerdict_FALLS_BACK,  ///< 0: the value is in the place; else call the Python callable
 };
 
 /// The thread state in which the C function is called. Source: docs/ABI.md, section 3 (flags), 6.3.
 enum PyNativeHold {
-  PyNativeHold_NOTHING,  ///< any: it runs as it is called, also in several threads at once
+  PyNativeHold_NOTHING,  ///< any, and several threads may call it at once
   PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)
-  PyNativeHold_NO_GIL,   ///< without the GIL: it takes that itself, and may wait for it
+  PyNativeHold_NO_GIL,   ///< without the GIL: the function takes it itself, and may wait for it
 };
 
 /// An entry as Python sees it. See PyNativeView_Of().
 typedef struct {
-  PyNativeType result;  ///< of Python's result; "v" is None
-  int parameters;       ///< how many arguments Python passes: the first ones of the signature
-  int has_place;        ///< the result goes through the argument behind these
+  PyNativeType result;  ///< the type of Python's result; "v" is None
+  int parameters;  ///< the number of arguments that Python passes: the first ones of the signature
+  int has_place;   ///< the result goes through the argument after these
   enum PyNativeVerdict verdict;
   enum PyNativeHold hold;
   int takes_self;  ///< C gets self in front of all arguments
 } PyNativeView;
 
-/// What a call's C result says by itself: if `((bits & mask) == expected) == is_value_if_equal`,
-/// there is a result, else the verdict says where to look. See PyNativeCheck_Of().
+/// The outcome that a C result shows by itself: if `((bits & mask) == expected) ==
+/// is_value_if_equal`, there is a result, else the verdict tells where to look. See
+/// PyNativeCheck_Of().
 typedef struct {
-  uint64_t mask;      ///< as many of the low bits as the C result has; 0 if these say nothing
+  uint64_t mask;      ///< covers the bits of the C result; 0 if they do not tell
   uint64_t expected;  ///< a status of 0, or the error value
   bool is_value_if_equal;
 } PyNativeCheck;
 
-// Returns the thread state that these flags ask for. A function that takes the GIL itself can
+// Returns the thread state that these flags require. A function that takes the GIL itself can
 // deadlock if its caller holds it. Without THREAD_SAFE the GIL keeps a second thread out of the
-// function; with self, which is an object, it is held to be safe.
+// function. With self, which is an object, the GIL is held to be on the safe side.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
@@ -68,8 +69,8 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
 }
 
 // Returns the verdict of flags that do not contradict each other. RETURNS_STATUS comes before
-// MAY_RAISE, which says nothing more beside it. An entry with DIFFERS may have an error value of
-// its own: Cython's `except 5`.
+// MAY_RAISE, which adds nothing to it. An entry with DIFFERS may have an error value of its own:
+// Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
@@ -78,10 +79,10 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
 }
 
 /// Describes an entry with these flags and this signature, which comes from a successful parse. The
-/// verdict is PyNativeVerdict_UNUSABLE if the entry must be ignored: the caller looks at that
-/// first. The other fields are then as the known flags have it. The caller also checks that it
-/// handles SETS_ERRNO, DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. GIL: none;
-/// any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+/// verdict is PyNativeVerdict_UNUSABLE if the entry must be ignored; check it first. The other
+/// fields then follow the known flags. The caller also checks that it handles SETS_ERRNO, DIFFERS
+/// and self. With ERROR_IS_NEG_ZERO the error value is -0.0. GIL: none; any thread; any
+/// interpreter; no Python function is called. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};
@@ -103,7 +104,7 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
   return view;
 }
 
-// Returns the error value's bits in a register, of a type that has these many.
+// Returns the error value's bits in a register, for a type of the mask's width.
 PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
                                                            uint64_t mask) {
   switch (PyNativeType_Passed(type)) {
@@ -112,7 +113,7 @@ PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, ui
       return mask;
     case PyNativePassed_FLOATING:
       if ((flags & PyNativeCallable_ERROR_IS_NEG_ZERO) != 0) return UINT64_C(1) << 63;
-      // -1.0 of IEEE 754.
+      // -1.0 in IEEE 754.
       return mask == UINT32_MAX ? UINT64_C(0xBF800000) : UINT64_C(0xBFF0000000000000);
     case PyNativePassed_ADDRESS:
     case PyNativePassed_NOTHING:
@@ -122,7 +123,7 @@ PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, ui
   return 0;  // NULL
 }
 
-/// Returns the one comparison that tells a result from everything else, for the entry that has this
+/// Returns the one comparison that tells a result from everything else, for an entry with this
 /// verdict, signature and flags. GIL: none; any thread; any interpreter; no Python function is
 /// called. Source: docs/ABI.md, 3.8 to 3.15.
 PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,

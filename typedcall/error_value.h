@@ -1,5 +1,5 @@
-// How a native function says "an exception is set" by its result: one error value per class of
-// types. Source: docs/ABI.md, section 3, MAY_RAISE.
+// The results by which a native function reports that an exception is set: one error value per
+// class of types. Source: docs/ABI.md, section 3, MAY_RAISE.
 #ifndef TYPEDCALL_ERROR_VALUE_H_
 #define TYPEDCALL_ERROR_VALUE_H_
 
@@ -13,7 +13,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// PyNativeKind_HasErrorValue() of a C++ type.
+/// PyNativeKind_HasErrorValue() for a C++ type.
 template <class T>
 constexpr bool has_error_value =
     std::is_pointer_v<T> ||
@@ -30,7 +30,7 @@ constexpr T error_value() {
   }
 }
 
-/// Might `result` say that an exception is set? If so, PyErr_Occurred() decides.
+/// True if `result` may mean that an exception is set; PyErr_Occurred() then decides.
 template <class T>
 bool is_error_value(T result) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -45,14 +45,14 @@ bool is_error_value(T result) {
 
 namespace internal {
 
-/// The error value of PyPy's layout for floating types (ERROR_IS_NEG_ZERO).
+/// True for the error value of floating types in PyPy's layout (ERROR_IS_NEG_ZERO).
 template <class Real>
 bool is_negative_zero(Real result) {
   return result <= 0 && result >= 0 && std::signbit(result);
 }
 
-/// Of a function that has failed, or whose NULL is no object: the exception that it should have
-/// set. Source: CPython's "returned NULL without setting an exception". GIL: held.
+/// Sets SystemError unless an exception is set, for a function that failed, or returned NULL for an
+/// object, without one. Source: CPython's "returned NULL without setting an exception". GIL: held.
 TYPEDCALL_RARE inline void set_missing_error() {
   if (!PyErr_Occurred()) {
     PyErr_SetString(PyExc_SystemError,
@@ -61,8 +61,8 @@ TYPEDCALL_RARE inline void set_missing_error() {
 }
 
 #ifndef PYPY_VERSION  // whose headers do not declare PyErr_SetInterrupt() from Python 3.11 on
-/// Clears the pending exception. True if it was an interrupt, which is not lost: Python raises it
-/// again. GIL: held.
+/// Clears the pending exception. Returns true if it was an interrupt; Python raises that again.
+/// GIL: held.
 TYPEDCALL_RARE inline bool clear_exception() {
   const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   PyErr_Clear();

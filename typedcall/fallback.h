@@ -1,5 +1,5 @@
-// typedcall::fallback_function<double(double)>: a native function, and where it has no result the
-// Python callable behind it, in one call that needs no GIL until then.
+// typedcall::fallback_function<double(double)>: calls a native function, and the Python callable
+// behind it if that has no result. The GIL is needed only then.
 #ifndef TYPEDCALL_FALLBACK_H_
 #define TYPEDCALL_FALLBACK_H_
 
@@ -21,7 +21,7 @@ namespace internal {
 /// A Python callable in its interpreter, for threads that may not be attached.
 class callable_at_home : public python_callable {
  public:
-  /// As of a python_callable, in this interpreter.
+  /// As python_callable::set(), in this interpreter.
   bool set(PyObject *callable, std::size_t count) {
     return python_callable::set(callable, count) && home_.set_current();
   }
@@ -35,7 +35,7 @@ class callable_at_home : public python_callable {
   home_interpreter home_;
 };
 
-/// The result of the Python callable, called from whichever thread; the error value where it fails,
+/// Calls the Python callable from any thread and returns its result; the error value if that fails
 /// or an exception is pending. GIL: none, or held.
 template <class R, class... A>
 TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... args) {
@@ -52,7 +52,7 @@ TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... a
   }
 }
 
-/// How C spells an R(A...) that falls back.
+/// The C type of an R(A...) that falls back.
 template <class R, class... A>
 struct falling_back {
   using type = int(A..., R *);
@@ -76,27 +76,27 @@ constexpr bool ends_with_pointer<First, Second, Rest...> = ends_with_pointer<Sec
 template <class Signature>
 class fallback_function;
 
-/// Empty, or a native function that gives what the Python callable gives: an entry R(A...), or one
-/// that falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by
+/// Empty, or a native function with the Python callable's results: an entry R(A...), or one that
+/// falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by
 /// resolve<double(double)>(interface, callable, with_fallback()).
 ///
-/// A call runs the native function. Where that falls back it calls the callable with boxed
-/// arguments, and converts its result: that takes the GIL, and gives it back. A failure (the
-/// callable's exception, or an OverflowError for an int that is too large for R) is told as by a
-/// function that may raise: by the error value, and raised(). While an exception is pending, as of
-/// an earlier call, the callable is not called, and the error value is returned at once.
+/// A call runs the native function. If that falls back, the call takes the GIL, calls the callable
+/// with boxed arguments, converts its result and releases the GIL. On failure (the callable's
+/// exception, or an OverflowError for an int that is too large for R) the call returns the error
+/// value and raised() is true. While an exception is pending, such as one of an earlier call, the
+/// callable is not called, and the error value is returned at once.
 ///
-/// The exception waits in the thread's state. So a thread without one (that never was Python's) has
-/// none afterwards: sys.unraisablehook gets it. Before 3.15, in interpreters other than the main
-/// one a thread holds the GIL, or gets exceptions by that hook, too; before 3.12 it holds the GIL.
+/// The exception is kept in the thread state. A thread without one cannot keep an exception;
+/// sys.unraisablehook gets it. Before 3.15, in interpreters other than the main one, a thread that
+/// does not hold the GIL reports exceptions by that hook, too; before 3.12 it must hold the GIL.
 ///
 /// From CPython 3.15 on a thread without the GIL may fall back at any time: the interpreter does
-/// not end while the callable runs, and where it is ending, or has ended, the call is a failure
-/// without an exception. Before, such a thread stops for good at the main interpreter's end, as one
-/// that asks for the GIL does from 3.14 on, unless it is the one that ends the interpreter; the end
-/// of another interpreter is not seen: call no more.
+/// not end while the callable runs, and if it is ending or has ended, the call fails without an
+/// exception. Before, such a thread stops for good at the main interpreter's end, as one that takes
+/// the GIL does from 3.14 on, unless it is the one that ends the interpreter. The end of another
+/// interpreter is not detected: do not call after it.
 ///
-/// Copying and destroying a non-empty one needs the GIL; calling it what flags() say.
+/// Copying and destroying a non-empty one needs the GIL; for calls flags() decide.
 template <class R, class... A>
 class fallback_function<R(A...)> {
   static_assert(std::is_void_v<R> || is_convertible_type<R>,
@@ -105,12 +105,12 @@ class fallback_function<R(A...)> {
                 "typedcall: the last argument would be taken for where the result goes");
 
  public:
-  /// The C type of what falls back.
+  /// The C type of a function that falls back.
   using signature = typename internal::falling_back<R, A...>::type;
 
   fallback_function() = default;
-  /// `callable` is borrowed from what the native function keeps alive. Empty with MemoryError. GIL:
-  /// held; the function belongs to this interpreter.
+  /// `callable` is borrowed; the native function keeps it alive. Empty with MemoryError. GIL: held;
+  /// the function belongs to this interpreter.
   fallback_function(function<R(A...)> native, PyObject *callable) {
     if (callee_.set(callable, sizeof...(A))) plain_ = std::move(native);
   }
@@ -122,15 +122,15 @@ class fallback_function<R(A...)> {
   /// PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
-  /// The native function, in the one that may_fall_back() tells; the other one is empty.
+  /// The native function: back() if may_fall_back(), else plain(). The other is empty.
   const function<R(A...)> &plain() const { return plain_; }
   const function<signature> &back() const { return back_; }
-  /// Of the native function; null when empty.
+  /// The native function's address; null when empty.
   void *address() const {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());
   }
-  /// The Python callable, for callers that have other values for it.
+  /// The Python callable, for callers that pass it other values.
   const internal::callable_at_home &callee() const { return callee_; }
   /// As function::keep_alive().
   PyObject *keep_alive() const {
@@ -149,9 +149,9 @@ class fallback_function<R(A...)> {
     }
   }
 
-  /// After a call: is an exception set? GIL: held.
+  /// True if an exception is set; for use after a call. GIL: held.
   bool raised() const { return may_fall_back() ? PyErr_Occurred() != nullptr : plain_.raised(); }
-  /// The same, but asks CPython only when `result` is the error value. GIL: held.
+  /// The same, but queries CPython only if `result` is the error value. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
@@ -170,8 +170,8 @@ class fallback_function<R(A...)> {
   internal::callable_at_home callee_;
 };
 
-/// For find() and resolve(): an entry `d->d` that needs no more than is handled, else one that
-/// falls back, `d&d->i`.
+/// For find() and resolve(): an entry `d->d` that needs no more than the caller handles, else one
+/// that falls back, `d&d->i`.
 using with_fallback = internal::finder<fallback_function>;
 
 namespace internal {
@@ -204,7 +204,7 @@ struct finder<fallback_function> {
     auto back = plain::find<signature>(interface, callable, asked, which);
     if (back) return with_callable(std::move(back));
     if (explain && !no_memory()) {
-      // In the words for what was asked for.
+      // Words the refusal for the requested signature.
       set_refusal(interface, callable, plain_request<Signature>(simple | calls_boxed));
     }
     return {};

@@ -1,6 +1,6 @@
-// The end of the interpreter, as other threads meet it: CPython before 3.14 ends a thread that asks
-// for the GIL by unwinding its stack, through all frames, without the GIL. (musl ends it without
-// unwinding: nothing of its stack is destroyed, and nothing here has anything to do.)
+// Handles the end of the interpreter in other threads: CPython before 3.14 ends a thread that
+// requests the GIL by unwinding its stack, through all frames, without the GIL. (musl ends it
+// without unwinding: nothing on its stack is destroyed, and none of this is needed.)
 #ifndef TYPEDCALL_GIL_H_
 #define TYPEDCALL_GIL_H_
 
@@ -19,7 +19,7 @@
 #include <thread>
 #endif
 
-// PyPy has its own ways at the end, and from 3.14 on such a thread stops for good.
+// PyPy ends in its own way, and from 3.14 on such a thread stops for good.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
 #define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
 #else
@@ -30,7 +30,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// In a loop: signals end a pause, and a new interpreter may be running by then.
+// A loop: signals end a pause, and a new interpreter may be running by then.
 [[noreturn]] inline void wait_for_ever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
@@ -51,15 +51,15 @@ inline bool python_is_ending() {
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
-/// Has this thread the GIL (its thread state)? Not when its stack is unwound at the end. Before
-/// 3.12 only asked about exactly then: while the interpreter lives it is true without a look.
+/// True if this thread has the GIL (its thread state); false while its stack is unwound at the end.
+/// Before 3.12 the result is meaningful only then: while the interpreter lives it is always true.
 inline bool is_attached() {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != nullptr;
 #else
   const PyThreadState *current = _PyThreadState_UncheckedGet();
 #if PY_VERSION_HEX < 0x030C0000
-  // It is that of whichever thread has the GIL; at the end only one thread can get it.
+  // This is the state of the thread that has the GIL; at the end only one thread can get it.
   if (current != nullptr && _Py_IsFinalizing()) {
     return current->thread_id == PyThread_get_thread_ident();
   }
@@ -87,16 +87,16 @@ TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (has_python_ended()) wait_for_ever();
 }
 
-/// For a thread that is about to take the GIL. CPython stops one that has a thread state, but for
-/// the one that ends the interpreter, which gets the GIL to the last.
+/// For a thread that is about to take the GIL. CPython stops a thread that has a thread state,
+/// except the one that ends the interpreter, which can take the GIL until the end.
 TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
   if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
 }
 #endif
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
-/// Stops a thread that is unwound at the end. A destructor and no handler: C++ ends the process
-/// when such an unwinding is caught while an exception is being handled further out.
+/// Stops a thread that is unwound at the end. A destructor, not a handler: C++ ends the process if
+/// such an unwinding is caught while an outer exception is being handled.
 struct unwinding_guard {
   bool is_done = false;
   unwinding_guard() = default;
@@ -110,13 +110,13 @@ struct unwinding_guard {
 
 }  // namespace internal
 
-/// Runs `call`, which may run Python code, and gives what it gives. If the interpreter ends
-/// meanwhile, the thread stops in here for good, as from CPython 3.14 on, where it would have been
-/// unwound: a function that runs all its Python code in this may be noexcept, and what is on
-/// its stack is not destroyed without the GIL. Costs nothing otherwise.
+/// Runs `call`, which may run Python code, and returns its result. If the interpreter ends
+/// meanwhile, the thread stops here for good, as it does from CPython 3.14 on, instead of being
+/// unwound. So a function that runs all its Python code through this may be noexcept, and objects
+/// on its stack are not destroyed without the GIL. Costs nothing otherwise.
 ///
-/// A thread that is cancelled (pthread_cancel) goes on being cancelled, and its stack is unwound
-/// without the GIL: CPython does not support that, nor do we.
+/// A cancelled thread (pthread_cancel) is still unwound without the GIL: CPython does not support
+/// that, nor do we.
 template <class Call>
 TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
@@ -136,13 +136,13 @@ TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 
 namespace internal {
 
-/// PyEval_RestoreThread.
+/// As PyEval_RestoreThread().
 inline void restore_thread(PyThreadState *thread) {
   run_python([thread] { PyEval_RestoreThread(thread); });
 }
 
-/// Runs `call` without the GIL, which this thread has if `has_gil` says so, and gives what it
-/// gives. `call` gets the thread state to restore, if there is one, and throws nothing.
+/// Runs `call` without the GIL, which this thread holds if `has_gil` is true, and returns its
+/// result. `call` gets the thread state to restore, if there is one, and must not throw.
 template <class Call>
 TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = true) {
   PyThreadState *const thread = has_gil ? PyEval_SaveThread() : nullptr;
@@ -156,8 +156,8 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
   }
 }
 
-/// For destructors, which nothing may be unwound through: runs `call`, which gives back what needs
-/// the GIL; without the GIL, which is how a stack is unwound at the end, nothing.
+/// For destructors, which must not be unwound through: runs `call`, which releases something that
+/// needs the GIL. Without the GIL, when a stack is unwound at the end, does nothing.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   if (TYPEDCALL_EXPECT(is_attached(), 1)) {
@@ -169,7 +169,7 @@ TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   }
 }
 
-/// Not in line: one serves all destructors.
+/// Out of line: one copy serves all destructors.
 TYPEDCALL_OUT_OF_LINE inline void give_back_reference(PyObject *object) {
   give_back([object] {
     assert(PyGILState_Check());

@@ -1,5 +1,5 @@
-// Calls of functions whose signature is known only at run time: by a compiled trampoline, a
-// register image, or libffi, whichever is fastest for the signature. Link with -lffi, or define
+// Calls functions whose signature is known only at run time: by a compiled trampoline, a register
+// image or libffi, whichever is fastest for the signature. Link with -lffi, or define
 // TYPEDCALL_WITHOUT_FFI.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
@@ -16,15 +16,15 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// An address, and how to call it with arguments in an array. Does not keep the address valid: hold
-/// on to the resolution that it came from. Copyable; may be called from several threads at once
-/// where the function behind it may.
+/// An address, and how to call it with arguments in an array. Does not keep the address valid: keep
+/// the resolution that it came from. Copyable; may be called from several threads at once if its
+/// function may.
 class invoker {
  public:
-  /// `signature` as in an entry; with `flags` containing TAKES_SELF the first argument is self,
-  /// which the signature does not show. `asked`: this way and no other. Nothing, with the position
-  /// of the fault, when the text is no signature, or when it cannot be called that way (position:
-  /// its end). Throws std::bad_alloc. GIL: none; any thread; any interpreter; no exception is set.
+  /// `signature` is as in an entry; if `flags` contain TAKES_SELF, the first argument is self,
+  /// which the signature does not show. `asked` forces this way. Returns nothing, with the position
+  /// of the fault, if the text is not a signature or cannot be called that way (position: its end).
+  /// Throws std::bad_alloc. GIL: none; any thread; any interpreter; no exception is set.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
@@ -38,17 +38,17 @@ class invoker {
     made.funcptr_ = funcptr;
     made.set_narrowing(made.plan_->result);
     made.flags_ = flags;
-    PyNativeSignature of_result;  // on the others its verdict does not depend
+    PyNativeSignature of_result;  // its verdict does not depend on the others
     of_result.nargs = 0;
     of_result.result = made.plan_->result;
     made.check_ = PyNativeCheck_Of(PyNativeView_Of(&of_result, flags).verdict, &of_result, flags);
     return made;
   }
 
-  /// Calls with `arity()` arguments, each a native_value::of() the very C type that the signature
-  /// has there: the ways differ in what they make of a value that does not fit. The result is
-  /// extended as arguments are; 0 for `v`. One that does not fit (`g`, `Zd`, `Zg`) goes to
-  /// `wide_result`, and 0 is returned. What the entry's flags ask of the caller holds here too.
+  /// Calls with `arity()` arguments, each a native_value::of() exactly the C type in the signature:
+  /// the ways treat other values differently. The result is extended as arguments are; 0 for `v`. A
+  /// result that does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is returned. The
+  /// caller must obey the entry's flags here, too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (trampoline_ != nullptr) {
@@ -61,14 +61,14 @@ class invoker {
     return result;
   }
 
-  /// Does what a call has returned say by itself that it is a result? Else an exception may be set,
+  /// True if the returned value by itself shows that it is a result. Else an exception may be set,
   /// or the function falls back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
-  /// After a call of a function that may raise: is an exception set? CPython is asked only when the
-  /// result is the error value of its class, or a nonzero status, or does not fit a native_value;
-  /// with DIFFERS always. GIL: held.
+  /// After a call of a function that may raise: true if an exception is set. CPython is queried
+  /// only if the result is the error value of its class, a nonzero status, or does not fit a
+  /// native_value; with DIFFERS always. GIL: held.
   bool raised(native_value result) const {
     return !is_result(result) && PyErr_Occurred() != nullptr;
   }
@@ -77,13 +77,13 @@ class invoker {
   /// count.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
-  /// PyNativeCallable_* bits, as they were given.
+  /// The PyNativeCallable_* bits that were given.
   std::uintptr_t flags() const { return flags_; }
 
  private:
   invoker() = default;
 
-  // Which bits of the result register belong to the result.
+  // The bits of the result register that belong to the result.
   void set_narrowing(PyNativeType result) {
     const std::size_t size = PyNativeType_Size(result);
     const PyNativeKind kind = PyNativeType_Kind(result);

@@ -1,5 +1,6 @@
-// typedcall::loop: a native function applied to arrays, element by element, in the shape of NumPy's
-// inner loops but without NumPy. What to call and how is decided once, outside. Link with -lffi.
+// typedcall::loop: applies a native function to arrays, element by element, like NumPy's inner
+// loops but without NumPy. The function and the way to call it are chosen once, outside the loop.
+// Link with -lffi.
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
 
@@ -27,8 +28,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// What a loop can handle: for find() and resolve(). With a self at hand, add
-/// PyNativeCallable_TAKES_SELF; accepts_differences is the consumer's to add.
+/// The capabilities of a loop, for find() and resolve(). Add PyNativeCallable_TAKES_SELF if you
+/// have a self; accepts_differences is the consumer's choice.
 inline constexpr capabilities loop_capabilities =
     checks_errors | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_RETURNS_STATUS | calls_boxed;
 
@@ -39,44 +40,44 @@ enum class loop_kernel {
 };
 
 struct loop_options {
-  /// Passed to entries with TAKES_SELF, refused for others. Whoever makes the loop has checked its
+  /// Passed to entries with TAKES_SELF, refused for others. The maker of the loop has checked its
   /// type, as CPython's method descriptors do.
   object_ref self;
-  /// What is called with the values of an element for which the function falls back. Entries with
-  /// FALLS_BACK need it, others ignore it; a resolution brings it.
+  /// Called with the values of an element for which the function falls back. Entries with
+  /// FALLS_BACK need it, others ignore it; a resolution contains it.
   object_ref callable;
-  /// This kernel and no other.
+  /// Forces this kernel.
   std::optional<loop_kernel> asked;
 };
 
-/// A function over arrays. Semantics: for i from 0 on the inputs' elements i are read, the function
-/// is called, the result is stored as element i of the output. So outputs may overlap inputs, and a
-/// later element then sees an earlier result. Elements need not be aligned, strides (in bytes) may
-/// be anything: negative, or 0 for a scalar.
+/// A function over arrays. For each i from 0 on the inputs' elements i are read, the function is
+/// called, and the result is stored as element i of the output. Outputs may overlap inputs, and a
+/// later element then sees an earlier result. Elements need not be aligned; strides (in bytes) are
+/// arbitrary: negative, or 0 for a scalar.
 ///
-/// The arrays are those of the arguments in order, then one for the result; none for a result `v`.
+/// The arrays are one for each argument, in order, then one for the result; none for a result `v`.
 /// With RETURNS_STATUS a last argument `&` is the address of the result: its array is the last one,
-/// with elements of the type that it points to, and the status has none. So it is with FALLS_BACK:
-/// for an element without a result the Python callable is called, for which the loop attaches the
-/// thread (fallback.h says how, and where exceptions are), and the loop goes on. NULL among the
-/// objects of an input counts as None; a loop that runs with the GIL has a reference to each while
-/// it is passed, so that the function may run code that replaces it. An object result is a new
-/// reference that replaces the output's, if there is one.
+/// with elements of the type that it points to, and the status has none. The same holds for
+/// FALLS_BACK: for an element without a result the loop attaches the thread, calls the Python
+/// callable and continues (fallback.h explains this, and where exceptions go). NULL among the
+/// objects of an input counts as None; a loop that runs with the GIL holds a reference to each
+/// object that it passes, because the function may run code that replaces it. An object result is a
+/// new reference that replaces the output's, if there is one.
 ///
-/// Copying and destroying needs the GIL. One loop may run in several threads at once where the
-/// function behind it may.
+/// Copying and destroying needs the GIL. One loop may run in several threads at once if its
+/// function may.
 class loop {
  public:
-  /// Elements from which on run() lets the GIL go: giving it back and taking it again costs as much
-  /// as some twenty calls of a short function (bench/loops.cc), that is 2 % of this many; when
-  /// other threads wait for it, it may also be away for a switch interval.
+  /// run() releases the GIL from this many elements on: releasing and taking it costs as much as
+  /// some twenty calls of a short function (bench/loops.cc), 2 % of this many. When other threads
+  /// wait for it, getting it back may take a switch interval.
   static constexpr std::intptr_t detach_from = 1000;
 
-  /// Prepares; `signature`, `flags` and `funcptr` as in an entry. `keep_alive` is what the address
-  /// depends on. Whether DIFFERS matters is decided when an entry is chosen. Nothing with
+  /// Prepares a loop; `signature`, `flags` and `funcptr` are as in an entry. The address depends on
+  /// `keep_alive`. Whether DIFFERS matters is decided when an entry is chosen. Returns nothing with
   /// ValueError (faulty signature, flags that are not understood or contradict the signature),
-  /// TypeError (needs something of the caller that a loop cannot give, or self missing or too many)
-  /// or MemoryError. No exception on success. GIL: held.
+  /// TypeError (the entry needs something that a loop cannot provide, or self is missing or
+  /// superfluous) or MemoryError. No exception on success. GIL: held.
   static std::optional<loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                   object_ref keep_alive = {}, loop_options options = {}) {
     loop made;
@@ -96,20 +97,19 @@ class loop {
     return made;
   }
 
-  /// Of what the resolver has found.
+  /// Prepares a loop for a resolution.
   static std::optional<loop> make(resolution found, loop_options options = {}) {
     if (!options.callable) options.callable = object_ref::borrow(found.callable);
     return make(found.signature.c_str(), found.flags, found.funcptr, std::move(found.keep_alive),
                 std::move(options));
   }
 
-  /// Over `dimensions[0]` elements; 0 or less: nothing is called. `args` and `steps` have one
-  /// element for each array; nothing is read of the steps when there is one element only. Lets the
-  /// GIL go meanwhile where the function takes it itself, and when may_detach() and there are
-  /// detach_from elements or more. Returns 0, or -1 with the exception of the first call that
-  /// failed: its output and those after it are as they were. `*done`, if it is not null, is the
-  /// number of elements before that. GIL: held. No exception may be pending when needs_thread() or
-  /// may_fall_back().
+  /// Runs over `dimensions[0]` elements; 0 or less: nothing is called. `args` and `steps` have one
+  /// element for each array; `steps` is not read if there is only one element. Releases the GIL
+  /// meanwhile if the function takes it itself, or if may_detach() and there are detach_from
+  /// elements or more. Returns 0, or -1 with the exception of the first call that failed: its
+  /// output and those after it are unchanged. `*done`, if it is not null, is the number of elements
+  /// before that. GIL: held. No exception may be pending if needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     return may_detach() && dimensions[0] >= detach_from
@@ -117,19 +117,19 @@ class loop {
                : run_attached(args, dimensions, steps, done);
   }
 
-  /// The same, but lets the GIL go only where the function takes it itself. GIL: held.
+  /// The same, but releases the GIL only if the function takes it itself. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
-  /// The same for a thread that has let the GIL go already, or never was Python's: uses nothing of
-  /// Python, unless the function falls back. Unless may_detach(), the caller sees to it that one
-  /// thread at a time calls the function. Returns 0; -1, without an exception and without a call,
-  /// when needs_thread(), and from CPython 3.15 on for an element that falls back when the
-  /// interpreter has ended (before, see fallback_function). GIL: none; before 3.12 a loop of
-  /// another interpreter than the main one that falls back is run with it.
+  /// The same for a thread that has released the GIL or has no thread state: does not use Python
+  /// unless the function falls back. Unless may_detach(), the caller ensures that only one thread
+  /// at a time calls the function. Returns 0; -1 without an exception and without a call if
+  /// needs_thread(), and from CPython 3.15 on for an element that falls back when the interpreter
+  /// has ended (before, see fallback_function). GIL: none; before 3.12 held if the loop may fall
+  /// back and does not belong to the main interpreter.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -139,11 +139,11 @@ class loop {
     return apply(args, dimensions[0], steps, done, false);
   }
 
-  /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy lets the GIL go around
-  /// loops without objects: where it does and needs_thread(), call this from a function that takes
-  /// the GIL; where hold() is NO_GIL, from one that lets go of it. NumPy looks for the exception
-  /// itself (after loops of numbers from 1.22 on), but may call again before. GIL: held when
-  /// needs_thread() (and then no exception is pending), or when objects are among the inputs.
+  /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy releases the GIL
+  /// around loops without objects: if it does and needs_thread(), call this from a function that
+  /// takes the GIL; if hold() is NO_GIL, from one that releases it. NumPy checks for the exception
+  /// itself (after loops of numbers from 1.22 on), but may call again before. GIL: held if
+  /// needs_thread() (and then no exception is pending), or if objects are among the inputs.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
@@ -153,16 +153,16 @@ class loop {
   loop_kernel kernel() const {
     return strided_ != nullptr ? loop_kernel::compiled : loop_kernel::invoker;
   }
-  /// Must the thread be attached while it runs? So it must where exceptions may be set or objects
-  /// are stored, whatever else the flags say.
+  /// True if the thread must be attached while it runs. It must be if exceptions may be set or
+  /// objects are stored, regardless of the other flags.
   bool needs_thread() const {
-    // Not by the view's hold: callers of run_detached() may see to it that one thread at a time
-    // calls what is not THREAD_SAFE.
+    // The view's hold is not used: callers of run_detached() may ensure that one thread at a time
+    // calls a function that is not THREAD_SAFE.
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
-  /// May it call a Python callable, whatever needs_thread() says?
+  /// True if it may call a Python callable, regardless of needs_thread().
   bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// May it run in several threads at once, none of them attached?
+  /// True if it may run in several unattached threads at once.
   bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
   /// The thread state that the function is called in.
   PyNativeHold hold() const { return view_.hold; }
@@ -173,17 +173,18 @@ class loop {
   PyNativeType output() const { return plan_.output; }
   /// PyNativeCallable_* bits, as they were given.
   std::uintptr_t flags() const { return flags_; }
-  /// What the address depends on, and self, for the tp_traverse of an object that has the loop.
-  /// Borrowed; null: none.
+  /// The object that the address depends on, and self, for the tp_traverse of an object that owns
+  /// the loop. Borrowed; null: none.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
-  /// What it falls back to, for the same. Borrowed; null: none.
+  /// The callable to fall back to, for the same purpose. Borrowed; null: none.
   PyObject *callable() const { return callable_.get(); }
 
  private:
   loop() = default;
 
-  // What takes the arguments without self: an unbound method is bound. Null with an exception.
+  // Returns a callable that takes the arguments without self: an unbound method is bound. Null with
+  // an exception.
   static object_ref bound_to(PyObject *self, PyObject *callable) {
     if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
     const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;
@@ -235,7 +236,7 @@ class loop {
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
   }
 
-  // Can a loop give what the entry asks of its caller?
+  // True if a loop meets the entry's demands on its caller.
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
@@ -259,13 +260,13 @@ class loop {
            fail(PyExc_TypeError, signature, "a self was given that the function does not take");
   }
 
-  // Looks for compiled loops. To them self is an argument like others that never moves, and a
-  // function without result has one that nobody looks at.
+  // Looks for compiled loops. For them self is an argument that never moves, and a function without
+  // a result has one that is ignored.
   void compile(bool has_self, const PyNativeCheck &check) {
     const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled ones know these. To them pointers are integers, whose error value is another.
+    // Compiled loops know these. They treat pointers as integers, whose error value differs.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
@@ -282,7 +283,7 @@ class loop {
         internal::kernel_class(is_void ? pointer : plan_.output), classes, count);
     if (found == nullptr) return;
     strided_ = raises ? found->checked : found->strided;
-    // Something that stands still is among the arrays, or errors are looked for.
+    // The loop has an array with stride 0, or checks for errors.
     contiguous_ = raises || is_void || has_self ? strided_ : found->contiguous;
     for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
       sizes_[i] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
@@ -296,11 +297,11 @@ class loop {
         [&](PyThreadState *thread) { return apply(args, count, steps, done, false, thread); });
   }
 
-  // The loop itself; the caller has seen to the GIL.
+  // The loop itself; the caller has taken or released the GIL as needed.
   int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps, std::intptr_t *done,
             bool holds_objects, PyThreadState *detached = nullptr) const {
     std::intptr_t reached = 0;
-    // Nothing moves where there is one element only, and NumPy's steps may be anything then.
+    // With one element the steps are unused, and NumPy's may be anything.
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
     if (count == 1) steps = no_steps;
     if (count > 0) {

@@ -1,8 +1,8 @@
-// METH_TYPED by the names of the post that proposed it, with the struct that is printed there: its
-// module compiles and runs with this include, and typedcall's readers find its type information.
-// The post names T_C_LONG alone; the other codes are PyPy's. Stands alone: a new module includes
-// typedcall/typed_method.h. Source: M. Bernstein, "Type
-// information for faster Python C extensions"; docs/ABI.md, section 4.
+// METH_TYPED under the names of the post that proposed it, with the struct printed there: the
+// post's module compiles and runs with this include, and typedcall's readers find its type
+// information. The post names only T_C_LONG; the other codes are PyPy's. Self-contained: a new
+// module includes typedcall/typed_method.h. Source: M. Bernstein, "Type information for faster
+// Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_METH_TYPED_H_
 #define TYPEDCALL_METH_TYPED_H_
 
@@ -39,9 +39,9 @@ typedef struct PyPyTypedMethodMetadata {
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
-// The struct that a def's name is in. `def->ml_flags` must have METH_TYPED, and the struct must be
-// this one: typedcall's own readers, which check that, are in typed_method.h. GIL: none; sets no
-// exception.
+// Returns the struct that contains the def's name. `def->ml_flags` must have METH_TYPED, and the
+// struct must be this one: typedcall's own readers, in typed_method.h, check that. GIL: none; sets
+// no exception.
 static inline PyPyTypedMethodMetadata *GetTypedSignature(PyMethodDef *def) {
   assert(def->ml_flags & METH_TYPED);
   const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);

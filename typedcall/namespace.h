@@ -1,5 +1,5 @@
-// The namespace of the C++ layer's classes and inline functions. Every layout of them has a name of
-// its own, so that modules of different versions share no symbol, however they are loaded.
+// The namespace of the C++ layer's classes and inline functions. Each layout of them has its own
+// name, so that modules of different versions share no symbol, however they are loaded.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NAMESPACE_H_
@@ -13,12 +13,11 @@
 #include TYPEDCALL_INTERNAL_STOP
 #endif
 
-// Without it a module that was loaded with RTLD_GLOBAL, in which the compiler has put an inline
-// function that another one has as well, gives the other one its own: made for other members. To be
-// changed in each release that changes a class or an inline function; between releases, modules
-// that are built from different checkouts share symbols. Counters are members, too, and so are the
-// standard library's strings and containers, which have several layouts. Files whose functions are
-// compiled separately have another name, too.
+// Without it, a module loaded with RTLD_GLOBAL would replace another module's inline functions with
+// its own, which are compiled for other members. Change it in each release that changes a class or
+// an inline function; between releases, modules built from different checkouts share symbols.
+// Counters are members, too, as are the standard library's strings and containers, which have
+// several layouts. Files whose functions are compiled separately have a different name, too.
 #include <cstddef>
 
 #include "core/compiler.h"

@@ -1,4 +1,4 @@
-// For modules of nanobind: typedcall::def<function>(module, "name") is module.def() and a tag, by
+// For nanobind modules: typedcall::def<function>(module, "name") is module.def() plus a tag, by
 // which native code finds the C++ function behind the Python one.
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
@@ -28,15 +28,15 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
 
 }  // namespace internal
 
-/// module.def(name, function, extra...) for a C++ function of numbers and pointers that is
-/// noexcept, and its tag with these flags of a record (PyNativeCallable_PURE, say).
+/// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
+/// and tags it with these flags (PyNativeCallable_PURE, say).
 ///
-/// nanobind's functions have neither a PyMethodDef nor weak references: the tag is one of the
-/// object, and keeps it alive until it is untagged, so for as long as the interpreter lives. That
-/// suits functions of modules. Define overloads first and tag them by one table: def() for a second
-/// function of the same name is an error.
+/// nanobind's functions have neither a PyMethodDef nor weak references: the tag belongs to the
+/// object and keeps it alive until it is untagged, that is, as long as the interpreter lives. That
+/// suits functions of modules. Define overloads first and tag them with one table: def() for a
+/// second function of the same name is an error.
 ///
-/// Throws python_error, with ValueError for another tag that is there already; GIL: held.
+/// Throws python_error, with ValueError if it already has a different tag. GIL: held.
 template <auto function, class... Extra>
 void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
@@ -44,8 +44,8 @@ void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same for a function that may throw, having had no effect: native code calls the Python
-/// function then, with the same arguments, and that raises what nanobind makes of the exception.
+/// The same for a function that may throw, provided that it had no effect: native code then calls
+/// the Python function with the same arguments, and nanobind translates the exception.
 template <auto function, class... Extra>
 void def_falling_back(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

@@ -18,8 +18,8 @@ namespace internal {
 template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
-/// May a Given be passed where the native function takes an Own? As the wrapper takes what Python
-/// makes of it: no int from a float, no bool from an int, and no Python float holds a long double.
+/// True if a Given may be passed for the native function's Own. The rules are the wrapper's: no int
+/// from a float, no bool from an int, and no Python float holds a long double.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
@@ -34,7 +34,7 @@ constexpr bool is_taken_for() {
   }
 }
 
-/// As Python gets it: ints and floats of any width.
+/// The type that Python gets: ints and floats of any width.
 template <class Given>
 constexpr auto widened(Given value) {
   if constexpr (is_integer_type<Given>) {
@@ -55,12 +55,11 @@ class narrowing_function;
 /// Empty, or a native function R(A...) that is called with any ints for its ints, and any ints,
 /// floats and doubles for its floats and doubles. Made by narrowing().
 ///
-/// A call checks that each int is in range (a comparison; none where its type always is) and rounds
-/// doubles to floats as the Python callable does. Where an int is out of range it calls the Python
-/// callable with the same values, which takes the GIL, and gives it back: there the callable's own
-/// OverflowError comes from; or a result, if it knows one. How a failure is told, where exceptions
-/// wait, and what threads without the GIL may do is said for fallback_function, and so are the
-/// rules for copying and destroying.
+/// A call checks that each int is in range (one comparison; none if its type always is) and rounds
+/// doubles to floats as the Python callable does. If an int is out of range, it takes the GIL,
+/// calls the Python callable with the same values and releases the GIL: the callable raises its own
+/// OverflowError, or returns a result. For failures, exceptions, threads without the GIL, copying
+/// and destroying see fallback_function.
 template <class R, class... A>
 class narrowing_function<R(A...)> {
  public:
@@ -68,7 +67,8 @@ class narrowing_function<R(A...)> {
   explicit narrowing_function(fallback_function<R(A...)> native) : native_(std::move(native)) {}
 
   explicit operator bool() const { return static_cast<bool>(native_); }
-  /// The native function, which takes the very types. It keeps all that this one needs.
+  /// The native function, which takes exactly its own types. It keeps everything alive that this
+  /// object needs.
   const fallback_function<R(A...)> &native() const { return native_; }
 
   /// Undefined when empty.
@@ -84,9 +84,9 @@ class narrowing_function<R(A...)> {
     return internal::call_boxed_from_anywhere<R>(native_.callee(), internal::widened(args)...);
   }
 
-  /// After a call: is an exception set? GIL: held.
+  /// True if an exception is set; for use after a call. GIL: held.
   bool raised() const { return PyErr_Occurred() != nullptr; }
-  /// The same, but asks CPython only when `result` is the error value. GIL: held.
+  /// The same, but queries CPython only if `result` is the error value. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
@@ -100,9 +100,9 @@ class narrowing_function<R(A...)> {
   fallback_function<R(A...)> native_;
 };
 
-/// narrowing<int(int, int)>(interface, callable): of an entry `ii->i` that needs no more than
-/// `can`, or one that falls back; called with longs, say. Empty with the exception of resolve()
-/// when there is neither. GIL: held.
+/// narrowing<int(int, int)>(interface, callable): wraps an entry `ii->i` that needs no more than
+/// `can`, or one that falls back; it can be called with longs, say. Empty with the exception of
+/// resolve() if there is neither. GIL: held.
 template <class Signature>
 narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, PyObject *callable,
                                         capabilities can = 0) {

@@ -1,5 +1,5 @@
-// The one record: a native way to call something (signature, flags, address), and the table of
-// overloads that an instance of an extensible type carries. Everything else is a place to find it.
+// The central record: one native way to call something (signature, flags, address), and the table
+// of overloads that an instance of an extensible type holds. Everything else is a place to find it.
 // Source: SEP 201; the flag bits are ours, see docs/ABI.md, section 3.
 #include "core/version.h"
 
@@ -18,11 +18,11 @@
 extern "C" {
 #endif
 
-/// One native way to call: three words for ever.
+/// One native way to call: three words, which never change.
 typedef struct PyNativeCallableEntry {
   const char *signature;  ///< canonical (typedcall/signature.h), NUL-terminated, read no further
   uintptr_t flags;        ///< PyNativeCallable_* below; bits above the 32nd are zero
-  void *funcptr;          ///< of the C type that the signature and the flags spell
+  void *funcptr;          ///< its C type follows from the signature and the flags
 } PyNativeCallableEntry;
 
 /// Several entries are overloads, in the order in which they are tried.
@@ -31,37 +31,37 @@ typedef struct PyNativeCallableTable {
   PyNativeCallableEntry entries[1];  ///< `count` of them
 } PyNativeCallableTable;
 
-/// Bits 31-24: the ABI version. An entry with any other than 0 is ignored.
+/// Bits 31-24: the ABI version. An entry with a version other than 0 is ignored.
 #define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
 
 // Bits that must be understood: a consumer that cannot handle one of these does not use the entry.
 
 /// The caller holds an attached thread state (the GIL, where there is one).
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
-/// The function takes the GIL itself: the caller must be able to lose it.
+/// The function takes the GIL itself: the caller must be able to release it.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
 /// An exception may be set on return, and then the result is the error value of its class: -1 for
 /// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. The error value
-/// without an exception is a result like any other. Goes with NEEDS_THREAD.
+/// without an exception is a result like any other. Requires NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
 /// With MAY_RAISE and a double as the result: the error value is -0.0. Only functions in PyPy's
 /// layout have it.
 #define PyNativeCallable_ERROR_IS_NEG_ZERO ((uintptr_t)0x0008)
 /// The C result is an int, nonzero when an exception is set; the value goes through a last pointer
-/// argument, which the signature shows. Goes with NEEDS_THREAD.
+/// argument, which the signature shows. Requires NEEDS_THREAD.
 #define PyNativeCallable_RETURNS_STATUS ((uintptr_t)0x0010)
-/// The C function takes `PyObject *self` first, which the signature does not show. Whoever calls it
+/// The C function takes `PyObject *self` first, which the signature does not show. The caller
 /// checks the type of self, as CPython's method descriptors do.
 #define PyNativeCallable_TAKES_SELF ((uintptr_t)0x0020)
 /// errno is part of the result.
 #define PyNativeCallable_SETS_ERRNO ((uintptr_t)0x0040)
-/// On some inputs the result differs from what the Python callable gives (libm returns nan where
-/// `math` raises). Only for consumers that ask for it.
+/// On some inputs the result differs from the Python callable's (libm returns nan where `math`
+/// raises). Only for consumers that accept it.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
 /// The C result is an int: 0, and the value is behind a last pointer argument, as with
 /// RETURNS_STATUS; or nonzero, "no result for these arguments: call the Python callable with them".
-/// Then nothing has happened: the function had no effect, has set no exception, and the value is
-/// not read. So it needs no thread, and reports no errors itself.
+/// Then the function had no effect and has set no exception, and the value is not read. So it needs
+/// no thread, and reports no errors itself.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All bits that must be understood.
@@ -76,7 +76,7 @@ typedef struct PyNativeCallableTable {
 /// Does not block.
 #define PyNativeCallable_SHORT ((uintptr_t)0x040000)
 
-/// The one list of flags, by bit: X(NAME, "what it asks of a caller; of a hint, what is missing
+/// The list of flags, by bit: X(NAME, "what it demands of a caller; for a hint, what is missing
 /// without it"). A bit that is not in this list has no meaning.
 #define PyNativeCallable_FLAG_LIST(X)            \
   X(NEEDS_THREAD, "needs the GIL")               \
@@ -92,7 +92,7 @@ typedef struct PyNativeCallableTable {
   X(PURE, "is not pure")                         \
   X(SHORT, "may block")
 
-/// The bits that must be understood and have a meaning so far.
+/// The bits that must be understood and are defined so far.
 #define PyNativeCallable_KNOWN_MASK                                          \
   (((uintptr_t)0 PyNativeCallable_FLAG_LIST(PyNativeCallable_Internal_OR)) & \
    PyNativeCallable_MANDATORY_MASK)
@@ -103,11 +103,12 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
-/// Can anybody use an entry with these flags, whatever its result (PyNativeCallable_IsWellFormed)?
-/// Not if the ABI version, a bit that must be understood or a bit above the 32nd is unknown, nor if
-/// they contradict each other: an entry that may set an exception needs the thread to set it in,
-/// one that falls back sets none, and an error value of its own is that of a result.
-/// GIL: none; any thread; any interpreter; no Python function is called.
+/// True if an entry with these flags is usable with some result (see
+/// PyNativeCallable_IsWellFormed). False if the ABI version, a bit that must be understood or a bit
+/// above the 32nd is unknown, or if they contradict each other: an entry that may set an exception
+/// needs a thread state for it, one that falls back sets none, and a special error value requires a
+/// result that may be an error. GIL: none; any thread; any interpreter; no Python function is
+/// called.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -122,10 +123,10 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
-/// Can anybody use an entry with these flags and this result? A status is an int, also that of what
-/// falls back; what may raise has an error value, -0.0 only as a double. Who offers entries and who
-/// reads them ask this. GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, 3.
+/// True if an entry with these flags and this result is usable. A status is an int, also if the
+/// function falls back; a function that may raise has an error value, and -0.0 only for a double.
+/// Both providers and readers check this. GIL: none; any thread; any interpreter; no Python
+/// function is called. Source: docs/ABI.md, 3.
 PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
@@ -141,8 +142,8 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
 
 // core/custom_slots_limited.h finds the slot with the limited API.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
-/// The table of an instance whose type has the native-callable slot, or NULL. Valid while the
-/// instance lives; whoever replaces a table keeps the old one for its readers, as
+/// Returns the table of an instance whose type has the native-callable slot, or NULL. Valid while
+/// the instance lives: code that replaces a table keeps the old one for its readers, as
 /// typedcall/native_callable_slot.h does. GIL: none, as for PyCustomSlots_Find; the caller has a
 /// reference to `object`; sets no exception. Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
@@ -156,10 +157,10 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// Is what Python calls on an instance of this type what the slot's type brought? It is the last in
-// the MRO that has the slot. A type in between that brings its own pair is refused, too, which
-// costs speed only. All classes whose `__call__` is in Python have one tp_call, so what their MROs
-// have by that name is compared: borrowed references, as nobody runs before that.
+// True if an instance of this type uses the `__call__` of the slot's type, which is the last type
+// in the MRO with the slot. A type in between with its own pair is refused, too, which only costs
+// speed. All classes with a `__call__` in Python share one tp_call, so the attributes of that name
+// in their MROs are compared. Borrowed references suffice: no code runs in between.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -190,9 +191,9 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
 }
 #endif
 
-/// The table if calling the instance calls what the slot's class brought, else NULL: a class below
-/// that may override `__call__`.
-/// GIL: held; keeps a pending exception, sets none. Source: docs/ABI.md, section 1.
+/// Returns the table if calling the instance uses the `__call__` of the slot's class, else NULL: a
+/// subclass may override `__call__`. GIL: held; keeps a pending exception, sets none. Source:
+/// docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
 #if TYPEDCALL_IS_SUPPORTED
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);

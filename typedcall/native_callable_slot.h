@@ -1,5 +1,5 @@
-// The provider's side of SEP 201's slot: what an instance holds so that its table of native
-// functions can be replaced while others read it. Readers need typedcall/native_callable.h only.
+// The provider's side of SEP 201's slot: the fields of an instance whose table of native functions
+// can be replaced while others read it. Readers need only typedcall/native_callable.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// How a type gets it:
+// How to add it to a type:
 //
 //     typedef struct {
 //       PyObject_HEAD
@@ -37,32 +37,31 @@ extern "C" {
 //     const PyCustomSlot slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
 //     PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 1);
 //
-// The type needs a tp_call (or vectorcall) that does the same as its entries: the slot only says
-// how to do it faster. Consumers do not use the table of a class that overrides `__call__`. Python
-// classes can be derived from the type, beside others too: an instance's C fields stay where they
-// are.
+// The type needs a tp_call (or vectorcall) that does the same as its entries: the slot only offers
+// a faster way. Consumers do not use the table of a class that overrides `__call__`. Python classes
+// can derive from the type, also by multiple inheritance: an instance's C fields keep their
+// offsets.
 //
 // TAKES_SELF: the function gets the instance that the table was found on, as its first argument.
-// The slot's type has vouched for it, so there is nothing else to check. Such a function reads
-// fields of the instance, perhaps in several threads at once without the GIL: either they never
-// change while the table offers it, or it says NEEDS_THREAD.
+// The slot's type guarantees its type, so no other check is needed. Such a function reads fields of
+// the instance, perhaps in several threads at once without the GIL: either the fields do not change
+// while the table offers the function, or it has NEEDS_THREAD.
 
 // A published table and the text of its signatures, in one block of memory.
 typedef struct PyNativeCallableTables_Internal_Block {
   struct PyNativeCallableTables_Internal_Block *next;
-  // PyNativeCallableTable, and behind its entries their signatures
+  // PyNativeCallableTable, then its entries' signatures
 } PyNativeCallableTables_Internal_Block;
 
-/// The part of an instance that the slot locates. All zero, as tp_alloc makes it, is right at the
-/// beginning: nothing is offered. Source: SEP 201, "Description of custom slot".
+/// The part of an instance that the slot locates. All zero, as after tp_alloc, is a valid start:
+/// nothing is offered. Source: SEP 201, "Description of custom slot".
 typedef struct PyNativeCallableTables {
   const PyNativeCallableTable *table;             ///< NULL: nothing is offered; for readers
   PyNativeCallableTables_Internal_Block *blocks;  ///< every table ever published, newest first
 } PyNativeCallableTables;
 
-/// The slot for the PyNativeCallableTables that stand `objoffset` bytes behind the start of an
-/// instance. It belongs at the first position of a type's own slots, where consumers expect it.
-/// GIL: none.
+/// Returns the slot for the PyNativeCallableTables at `objoffset` bytes from the start of an
+/// instance. Put it first among a type's own slots, where consumers expect it. GIL: none.
 static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   PyCustomSlot slot;
   slot.id = PYCUSTOMSLOT_NATIVECALLABLE_ID;
@@ -70,8 +69,8 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   return slot;
 }
 
-/// The same as an initialiser, from the struct of the instances and the name of its field; in C a
-/// constant one, for static tables.
+/// The same as an initialiser, from the instance struct and the name of its field; in C it is
+/// constant, for static tables.
 #ifdef __cplusplus
 #define PyNativeCallableTables_SLOT(Instance, field) \
   PyNativeCallableTables_SlotAt((Py_ssize_t)offsetof(Instance, field))
@@ -82,7 +81,7 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   }
 #endif
 
-// What a table is to say: `count` entries, and one more unless that is NULL.
+// The content for a table: `count` entries, and one more unless that is NULL.
 typedef struct PyNativeCallableTables_Internal_Content {
   const PyNativeCallableEntry *entries;
   Py_ssize_t count;
@@ -107,7 +106,7 @@ static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
 static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
-  // By pointer: what is indexed as an array of one has one element for some compilers' options.
+  // By pointer: with some compiler options an array declared with one element has only one.
   const PyNativeCallableEntry *existing = table->entries;
   for (Py_ssize_t i = 0; i < table->count; ++i, ++existing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
@@ -116,8 +115,8 @@ static inline int PyNativeCallableTables_Internal_Says(
   return 1;
 }
 
-// A table of its own, or NULL when there is no memory. The raw allocator: needs no GIL, so that the
-// part that readers see can be tested, and used, without an interpreter.
+// Returns a new table, or NULL without memory. The raw allocator needs no GIL, so the readers' part
+// can be tested and used without an interpreter.
 static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Internal_Copy(
     const PyNativeCallableTables_Internal_Content *content) {
   const Py_ssize_t count = PyNativeCallableTables_Internal_Count(content);
@@ -145,8 +144,8 @@ static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Inte
   return block;
 }
 
-// Publishes a table that says this: one that was published before if there is one. Returns 0, or -1
-// without an exception when there is no memory, and then nothing has changed.
+// Publishes a table with this content, reusing an earlier one if possible. Returns 0, or -1 without
+// an exception if there is no memory; nothing has changed then.
 static inline int PyNativeCallableTables_Internal_Publish(
     PyNativeCallableTables *tables, const PyNativeCallableTables_Internal_Content *content) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
@@ -165,37 +164,35 @@ static inline int PyNativeCallableTables_Internal_Publish(
   return 0;
 }
 
-/// Starts with no table, where tp_alloc has not done so. Once for every instance, before anything
-/// else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
+/// Starts with no table, if tp_alloc has not zeroed it. Call it once for each instance, before
+/// anything else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
 static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
   tables->table = NULL;
   tables->blocks = NULL;
 }
 
-/// Stops offering anything. Never fails. Whoever has read the table before can go on using it, as
-/// with PyNativeCallableTables_Set; GIL: as there.
+/// Withdraws all entries. Never fails. Readers that already have the table can continue to use it,
+/// as with PyNativeCallableTables_Set; GIL: as there.
 static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *tables) {
   PyTypedcall_STORE_RELEASE(&tables->table, (const PyNativeCallableTable *)NULL);
 }
 
-/// Offers these entries, in this order, and nothing else; with `count` 0 as
-/// PyNativeCallableTables_Withdraw. Entries and signatures are copied; they may come from a table
-/// of this or of another instance.
+/// Offers exactly these entries, in this order; with `count` 0 as PyNativeCallableTables_Withdraw.
+/// Entries and signatures are copied; they may come from a table of this or another instance.
 ///
-/// Others may be reading, without the GIL and without a lock: each look finds the whole old or the
-/// whole new table. Readers have a reference to the instance and nothing else, so a table that was
-/// once offered, and the functions in it, stay valid until the instance dies; what is replaced is
-/// kept for that long. A table that says what one has said before is not made again, it is looked
-/// for: switching between a few costs no memory, a new set of entries costs its size, and a call
-/// takes longer the more there have been. Offer the overloads that are known at the beginning
-/// together.
+/// Others may be reading, without the GIL and without a lock: each read finds the whole old or the
+/// whole new table. Readers hold only a reference to the instance, so a table that was once
+/// offered, and the functions in it, must stay valid until the instance dies; replaced tables are
+/// kept that long. A table with the content of an earlier one is not made again but searched for:
+/// switching between a few costs no memory, a new set of entries costs its size, and a call takes
+/// longer the more there have been. Offer the overloads that are known at the start together.
 ///
-/// Returns 0, or -1 and nothing has changed: ValueError, which names the entry and what is wrong
-/// with it (a signature that is no canonical one, no function, flags that nobody can use), for a
-/// negative `count` and for no entries at all where some are counted; MemoryError. GIL: held; so
-/// writers of one instance take turns. On a free-threaded CPython the caller sees to that, with
-/// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code when it succeeds.
-/// Source: SEP 201, "Description of custom slot".
+/// Returns 0, or -1 with nothing changed: ValueError that names the entry and its fault (a
+/// signature that is not canonical, no function, unusable flags), also for a negative `count` or
+/// NULL entries with a positive one; MemoryError. GIL: held, which serialises writers of one
+/// instance. On a free-threaded CPython the caller does that with
+/// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source: SEP 201,
+/// "Description of custom slot".
 static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
                                              const PyNativeCallableEntry *entries,
                                              Py_ssize_t count) {
@@ -215,9 +212,9 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Offers one overload more, behind those that are offered now. An entry that is offered already,
-/// with the same signature, flags and function, is not offered twice. Otherwise, and for what it
-/// returns and needs, as PyNativeCallableTables_Set.
+/// Offers one more overload, after the current ones. An entry with the signature, flags and
+/// function of a current one is not added. Otherwise, also for results and requirements, as
+/// PyNativeCallableTables_Set.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {
   const PyNativeCallableTable *table = tables->table;
@@ -239,8 +236,8 @@ static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Frees every table. For tp_dealloc, when nobody has a reference any more, and nowhere else:
-/// tp_finalize and tp_clear have readers. Never fails; can be called twice. GIL: none.
+/// Frees every table. For tp_dealloc only, when no references remain: during tp_finalize and
+/// tp_clear there may be readers. Never fails; can be called twice. GIL: none.
 static inline void PyNativeCallableTables_Release(PyNativeCallableTables *tables) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
   PyNativeCallableTables_Init(tables);

@@ -1,6 +1,6 @@
 // One argument or result of a signature: a type code, and the pointer to it, if any. Sizes, kinds,
-// and which types are the same to whoever makes the call. The grammar is in typedcall/signature.h.
-// Needs no Python.h; C99, C11 and C++11 to C++20. GIL for all functions here: none; any thread; any
+// and which types are equivalent in a call. The grammar is in typedcall/signature.h. Needs no
+// Python.h; C99, C11 and C++11 to C++20. GIL for all functions here: none; any thread; any
 // interpreter; no Python function is called.
 
 #include "core/version.h"
@@ -12,25 +12,24 @@
 
 #include "typedcall/type_codes.h"
 
-/// One argument or result: an `enum PyNativeType_Code`, and whether there is a pointer to that: 0,
-/// or for "&" and "*" any other number, in which two bits say which pointer it is.
-/// Source: the grammar in typedcall/signature.h.
+/// One argument or result: an `enum PyNativeType_Code`, and whether it is a pointer to that: 0, or
+/// nonzero for "&" and "*", with two bits for the kind of pointer. Source: the grammar in
+/// typedcall/signature.h.
 typedef struct {
   unsigned char code;
   unsigned char is_pointer;
 } PyNativeType;
 
-/// What `is_pointer` is made of. A buffer is a pointer, too: who knows of pointers only must look
-/// for PyNativeType_IsBuffer() as well, since a count comes behind it.
-/// Source: the grammar in typedcall/signature.h.
+/// The bits of `is_pointer`. A buffer is a pointer, too: code that handles pointers must also check
+/// PyNativeType_IsBuffer(), since a count follows. Source: the grammar in typedcall/signature.h.
 enum PyNativePointer {
   PyNativePointer_TO = 1,         ///< always
   PyNativePointer_CONST = 0x40,   ///< "k": nothing is written through it
-  PyNativePointer_BUFFER = 0x80,  ///< "*": to the first of several; a Py_ssize_t comes behind it
+  PyNativePointer_BUFFER = 0x80,  ///< "*": to the first of several; a Py_ssize_t follows
 };
 
-/// 1 for "*": the argument is a pointer in C and a count of elements behind it.
-/// Source: the grammar in typedcall/signature.h.
+/// 1 for "*": in C the argument is a pointer and a count of elements. Source: the grammar in
+/// typedcall/signature.h.
 PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_BUFFER) != 0;
 }
@@ -68,7 +67,7 @@ PyNative_INLINE enum PyNativePassed PyNativeType_Passed(PyNativeType type) {
   return PyNativeKind_Passed(PyNativeType_Kind(type));
 }
 
-// 1 if the two are the same but for "k".
+// 1 if the two are equal except for "k".
 PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNativeType b) {
   const enum PyNativeKind kind = PyNativeCode_Kind(a.code);
   if (a.code >= PyNativeType_COUNT || !a.is_pointer != !b.is_pointer ||
@@ -83,21 +82,19 @@ PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNat
          PyNativeCode_Size(a.code) == PyNativeCode_Size(b.code);
 }
 
-/// 1 if the two are the same to whoever makes the call, else 0: equal codes; integers of the same
-/// width and signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to such, and
-/// buffers of such, both with "k" or both without.
-/// Everything else only with itself: bool is no integer, "d" is never "g" even where they have one
-/// width, "P" is not "&d", since it says nothing about what it points to, and "*d" is not "&d".
-/// A code outside the list is equivalent to nothing.
-/// Source: docs/ABI.md, section 3.
+/// 1 if the two are equivalent in a call, else 0: equal codes; integers of the same width and
+/// signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to such, and buffers of
+/// such, both with "k" or both without. Everything else is equivalent only to itself: bool is not
+/// an integer, "d" is never "g" even if they have the same width, "P" is not "&d", since its target
+/// has no type, and "*d" is not "&d". A code outside the list is equivalent to nothing. Source:
+/// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
   return PyNativeType_Internal_SameBesidesConst(a, b) &&
          PyNativeType_IsConst(a) == PyNativeType_IsConst(b);
 }
 
-/// 1 if a value of `from` may be passed where there is `to`, as it is, else 0: equivalent types,
-/// and a pointer or buffer without "k" for one with it, never the reverse. Source: docs/ABI.md,
-/// section 3.
+/// 1 if a value of `from` may be passed as `to` unchanged, else 0: equivalent types, and a pointer
+/// or buffer without "k" for one with it, never the reverse. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
   return PyNativeType_Internal_SameBesidesConst(from, to) &&
          PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);

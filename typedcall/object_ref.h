@@ -1,5 +1,5 @@
-// An owned reference to a Python object, so that nobody forgets to give one back.
-// Made only by steal() and borrow(), which say where the reference comes from.
+// An owned reference to a Python object, released automatically. Made only by steal() and borrow(),
+// whose names tell where the reference comes from.
 #ifndef TYPEDCALL_OBJECT_REF_H_
 #define TYPEDCALL_OBJECT_REF_H_
 
@@ -14,8 +14,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
 /// GIL: held wherever a non-empty one is copied, assigned or destroyed. On a stack that CPython
-/// unwinds at the end of the interpreter (before 3.14, see gil.h) they are not given back; and when
-/// the end comes while one's last reference runs a `__del__`, the thread stops in there.
+/// unwinds at the end of the interpreter (before 3.14, see gil.h) references are not released; if
+/// the interpreter ends while the last one runs a `__del__`, the thread stops there.
 class object_ref {
  public:
   object_ref() = default;
@@ -39,7 +39,7 @@ class object_ref {
 
   PyObject *get() const { return object_; }
   PyObject *release() { return std::exchange(object_, nullptr); }
-  /// Gives it back now. Cheaper than the destructor, which must ask whether the GIL is held.
+  /// Releases it now. Cheaper than the destructor, which must check whether the GIL is held.
   void reset() { Py_XDECREF(release()); }
   explicit operator bool() const { return object_ != nullptr; }
 

@@ -1,7 +1,7 @@
-// How well a value suits a parameter: one table of kinds of values and kinds of types, by which all
-// choose among overloads as Python does. Needs no Python.h; C99, C11 and C++11 to C++20 (constexpr
-// from C++14). GIL for all functions here: none; any thread; any interpreter; no Python function is
-// called.
+// How well a value suits a parameter: one table of kinds of values and kinds of types, with which
+// every sink chooses among overloads as Python does. Needs no Python.h; C99, C11 and C++11 to C++20
+// (constexpr from C++14). GIL for all functions here: none; any thread; any interpreter; no Python
+// function is called.
 
 #include "core/version.h"
 
@@ -15,18 +15,19 @@
 /// How well a value suits a parameter, best first. An overload is as good as its worst argument.
 /// Source: docs/ABI.md, 8.7 and 8.8.
 enum PyNativeRank {
-  PyNativeRank_OWN,    ///< a value of that very C type, where Python has a wider one: a C float
+  PyNativeRank_OWN,    ///< a value of exactly that C type, where Python has a wider one: a C float
   PyNativeRank_EXACT,  ///< the type is the parameter's own: bool, int, float, complex, str
-  PyNativeRank_NEAR,   ///< a subclass of that (a bool for an int); what C rounds to its own type
-  PyNativeRank_SAFE,  ///< CPython converts it by itself: an int for a float, anything for an object
-  PyNativeRank_NONE,  ///< it does not suit
+  PyNativeRank_NEAR,   ///< a subclass of that (a bool for an int); a value that C rounds to its own
+                       ///< type
+  PyNativeRank_SAFE,   ///< CPython converts it itself: an int for a float, anything for an object
+  PyNativeRank_NONE,   ///< it does not suit
 };
 
 /// The kinds of values, and how each suits a parameter: X(KIND, bool, integer, double, float,
-/// complex double, complex float, text, object). A long double is as a double. Most kinds are a
-/// type of Python's or its subclasses; BOOL has NumPy's bools, too, and INT NumPy's integers and
-/// whatever else has `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
-/// For a pointer and a buffer only LEFT_OUT suits: which objects they take shows only at a try.
+/// complex double, complex float, text, object). A long double counts as a double. Most kinds are a
+/// Python type or its subclasses; BOOL includes NumPy's bools, and INT NumPy's integers and
+/// everything else with `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
+/// Only LEFT_OUT suits a pointer or a buffer: which objects they take is known only by trying.
 /// Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
@@ -47,8 +48,8 @@ enum PyNativeRank {
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
 /// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT is no value: the
-/// parameter's default stands there. C_FLOAT and C_COMPLEX are values of a library that has C's
-/// float and a complex of two: Numba's. Source: PyNativeGiven_LIST.
+/// parameter's default is used. C_FLOAT and C_COMPLEX are C floats and complex numbers of two C
+/// floats, as in Numba. Source: PyNativeGiven_LIST.
 enum PyNativeGiven {
 #define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
   PyNativeGiven_##KIND,
@@ -57,7 +58,7 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// One column of the list each, as the sum of its ranks. Pasted here, not handed on: Windows has a
+// One column of the list each, as the sum of its ranks. Pasted here, not passed on: Windows has a
 // macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
@@ -79,8 +80,8 @@ enum PyNativeGiven {
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 
 /// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. A type
-/// that the list does not know (a pointer, a buffer, "v", no code) suits no value.
-/// Source: PyNativeGiven_LIST.
+/// that is not in the list (a pointer, a buffer, "v", an unknown code) suits no value. Source:
+/// PyNativeGiven_LIST.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
   const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
   if (type.code == PyNativeType_STRING && (!type.is_pointer || PyNativeType_IsBuffer(type))) {
@@ -104,20 +105,19 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
     case PyNativeKind_VOID:
       break;
   }
-  // NONE sixteen times, less that of LEFT_OUT.
+  // NONE sixteen times, except for LEFT_OUT.
   return PyNativeRank_NONE * UINT64_C(0x1111111111111111) -
          ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeGiven_LEFT_OUT));
 }
 
-/// Returns how a value of this kind suits the parameter that has this PyNativeChoice_Row().
-/// Source: PyNativeGiven_LIST.
+/// Returns how a value of this kind suits the parameter with this PyNativeChoice_Row(). Source:
+/// PyNativeGiven_LIST.
 PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
 }
 
-/// True if a parameter of this type makes an int floating, and so may round it: an int that was out
-/// of another overload's range does not go there.
-/// Source: docs/ABI.md, 8.9.
+/// True if a parameter of this type converts an int to a floating type, and so may round it: an int
+/// that was out of another overload's range is not passed to it. Source: docs/ABI.md, 8.9.
 PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);
   return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;

@@ -30,7 +30,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// PyTypedMethodMetadata whose name can be filled in after it has got its place.
+/// PyTypedMethodMetadata whose name can be written later, once it is in place.
 struct writable_metadata {
   const void *details;
   const PyNativeCallableTable *table;
@@ -55,7 +55,7 @@ struct def_place {
   void (*join)(const translation *);
 };
 
-/// A method_table without its places: what is the same for any number of defs.
+/// The part of a method_table that does not depend on the number of defs.
 class defs_of_a_table {
  public:
   defs_of_a_table(const defs_of_a_table &) = delete;
@@ -64,10 +64,10 @@ class defs_of_a_table {
   /// For PyModuleDef::m_methods.
   PyMethodDef *defs() { return defs_; }
 
-  /// For Py_mod_exec: tells the interpreter's side table what the defs are. Returns 0, or -1 with
-  /// the exceptions of PyTypedMethod_AddTags, ValueError for names of parameters that Python cannot
-  /// say, or SystemError for a def that def() could not make right. GIL: held. Once for every
-  /// module object, in any interpreter.
+  /// For Py_mod_exec: enters the defs in the interpreter's side table. Returns 0, or -1 with the
+  /// exceptions of PyTypedMethod_AddTags, ValueError for parameter names that are invalid in
+  /// Python, or SystemError for a def that def() refused. GIL: held. Call it once for each module
+  /// object, in any interpreter.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
 
  protected:
@@ -80,14 +80,14 @@ class defs_of_a_table {
     if (fault != nullptr) next_fault_ = fault;
   }
 
-  /// Until a module is executed that has the functions, they are their source file's.
+  /// The functions belong to their source file until a module with them is executed.
   TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
     places_[count_].join = join;
     join(file);
   }
 
-  // By what a method is made of, which is in registers then: there is a call for every def. What
-  // not all defs have is said before.
+  // Takes the parts of a method in registers: there is a call for each def. Parts that not all defs
+  // have are set before.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
                                            python_function function, void *funcptr,
                                            const char **called);
@@ -106,9 +106,9 @@ class defs_of_a_table {
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// A shorter way from PyObject_Vectorcall into a module's functions of one number that cannot reach
-// Python code. For everything but a plain call with the number itself it is CPython's own way.
-// PyPy's functions have no such field. Without a GIL other threads could call one while it changes.
+// A shortcut from PyObject_Vectorcall into a module's functions of one number that cannot reach
+// Python code. Everything but a plain call with exactly that type goes CPython's own way. PyPy's
+// functions have no such field. Without a GIL other threads could call a function while it changes.
 #if defined(PYPY_VERSION) || defined(Py_GIL_DISABLED)
 
 inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return 0; }
@@ -118,9 +118,9 @@ inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return
 // CPython's own function for METH_O, which is the same for all of them in all interpreters.
 TYPEDCALL_HIDDEN inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
 
-/// What CPython's own does, but for the recursion check: an exact int or float is converted, the
-/// function called and the result boxed without any Python code, so nothing recurs. Keywords, a
-/// wrong number of arguments and all other types are CPython's own function's to deal with.
+/// As CPython's own, without the recursion check: an exact int or float is converted, the function
+/// called and the result boxed without any Python code, so nothing recurs. Keywords, a wrong number
+/// of arguments and all other types go to CPython's own function.
 template <PyTypeObject *Type>
 PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size_t nargsf,
                             PyObject *keywords) {
@@ -132,9 +132,9 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
   return cpythons_vectorcall.load(std::memory_order_relaxed)(function, args, nargsf, keywords);
 }
 
-/// Makes the function that `module` has of the METH_O def `def` a direct one for arguments of
-/// `type`, which is int or float. Only the very function object that CPython made of that def for
-/// that module is changed: nobody else's. 0, or -1 with an exception. GIL: held.
+/// Makes `module`'s function of the METH_O def `def` direct for arguments of `type`, which is int
+/// or float. Changes only the function object that CPython made from that def for that module.
+/// Returns 0, or -1 with an exception. GIL: held.
 TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
                                       PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
@@ -157,8 +157,8 @@ TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
 
 #endif
 
-/// A def's documentation with what can be said without being told. It lasts as long as the process:
-/// functions may be asked for it at any time. Null when there is nothing to say, or no memory.
+/// Returns a def's documentation with a signature and overloads added. It lasts as long as the
+/// process: functions may need it at any time. Null if there is nothing to say, or no memory.
 TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noexcept {
   const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
@@ -200,7 +200,7 @@ inline bool is_identifier(PyObject *text) {
 #endif
 }
 
-/// 0, or -1 with ValueError for names of parameters that Python cannot say, or not tell apart. They
+/// Returns 0, or -1 with ValueError for parameter names that are invalid or duplicate. The names
 /// end with null. GIL: held.
 TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char *const *names) {
   static constexpr const char *keywords[] = {
@@ -336,7 +336,7 @@ explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 ///     PyObject *type = PyType_FromModuleAndSpec(module, &spec, nullptr);
 ///     if (type == nullptr || methods.tag(type) < 0) ...
 ///
-/// CPython checks the type of self before it calls a method; so does whoever calls an entry.
+/// CPython checks the type of self before it calls a method; callers of an entry must do so, too.
 template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:

@@ -1,4 +1,4 @@
-// For modules of pybind11: typedcall::def<function>(module, "name") is module.def() and a tag, by
+// For pybind11 modules: typedcall::def<function>(module, "name") is module.def() plus a tag, by
 // which native code finds the C++ function behind the Python one.
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
@@ -19,7 +19,7 @@ template <auto function, class... Extra>
 void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
-  // What pybind11 puts into the module is the function, or an instance method around it.
+  // pybind11 puts the function, or an instance method around it, into the module.
   PyObject *object = pybind11::object(module.attr(name)).ptr();
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
   PyMethodDef *def = PyTypedMethod_DefOf(object);
@@ -32,15 +32,15 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 
 }  // namespace internal
 
-/// module.def(name, function, extra...) for a C++ function of numbers and pointers that is
-/// noexcept, and its tag with these flags of a record (PyNativeCallable_PURE, say).
+/// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
+/// and tags it with these flags (PyNativeCallable_PURE, say).
 ///
-/// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may give its
-/// address to the next one: so the function object itself is the tag's owner. With a second
-/// function of the same name pybind11 makes overloads of one function, which have one tag: that is
-/// an error here (tag all of them by one table instead).
+/// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may reuse
+/// its address: so the function object itself is the tag's owner. A second function of the same
+/// name becomes an overload of the same pybind11 function, which has one tag: that is an error here
+/// (tag all overloads with one table instead).
 ///
-/// Throws error_already_set, with ValueError for another tag that is there already; GIL: held.
+/// Throws error_already_set, with ValueError if it already has a different tag. GIL: held.
 template <auto function, class... Extra>
 void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
@@ -48,8 +48,8 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same for a function that may throw, having had no effect: native code calls the Python
-/// function then, with the same arguments, and that raises what pybind11 makes of the exception.
+/// The same for a function that may throw, provided that it had no effect: native code then calls
+/// the Python function with the same arguments, and pybind11 translates the exception.
 template <auto function, class... Extra>
 void def_falling_back(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

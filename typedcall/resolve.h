@@ -1,6 +1,6 @@
-// The resolver: does this Python object offer a native function of that signature? Looks in every
-// place where a table can be (places.h), picks the entry that answers a request best (request.h),
-// or says what is offered instead (diagnostics.h).
+// The resolver: finds a native function of a given signature behind a Python object. Searches every
+// place where a table can be (places.h), picks the best entry for a request (request.h), or reports
+// what is offered instead (diagnostics.h).
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
@@ -13,7 +13,7 @@
 
 #include "core/await.h"
 #include "typedcall/resolve/places.h"
-// The C headers come first: they want Python.h ahead of all standard headers.
+// The C headers come first: they need Python.h before all standard headers.
 #include <cstdint>
 #include <limits>
 #include <new>
@@ -37,21 +37,21 @@ struct resolution {
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
-  /// As long as it lives, `funcptr`, `callable` and `self` are valid. It has references to the
-  /// callable and, where a tag was found in the interpreter's side table, to the tag, what that
-  /// keeps alive, and the module, type or function that it is bound to. The garbage collector sees
-  /// them: who keeps it in an object visits it in tp_traverse. What is untagged stays callable,
-  /// too.
+  /// While it lives, `funcptr`, `callable` and `self` are valid. It has references to the callable
+  /// and, if a tag was found in the interpreter's side table, to the tag, what that keeps alive,
+  /// and the module, type or function that it is bound to. The garbage collector sees them: an
+  /// object that owns it visits it in tp_traverse. The entry stays callable even after it is
+  /// untagged.
   object_ref keep_alive;
-  /// What was resolved. Borrowed from `keep_alive`.
+  /// The resolved callable. Borrowed from `keep_alive`.
   PyObject *callable = nullptr;
-  /// safe: the consumer converts from and to what it asked for (typedcall/casting.h).
+  /// safe: the consumer converts to and from the requested signature (typedcall/casting.h).
   casting how = casting::exact;
   /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
   /// consumer checks a self of its own with check_self(). Borrowed from `keep_alive`.
   PyObject *self = nullptr;
-  /// Of a METH_METHOD function: the class that its Python wrapper is given. Native functions are
-  /// not; one that wants it asks self's type for its module. Borrowed from `keep_alive`.
+  /// For METH_METHOD callables, the defining class. Native functions do not get it; one that needs
+  /// it uses the module of self's type. Borrowed from `keep_alive`.
   PyTypeObject *defining_class = nullptr;
 };
 
@@ -62,7 +62,7 @@ inline event found_in(place where) {
                             static_cast<unsigned>(where));
 }
 
-/// The cheapest entry that the consumer could convert for. As find_entry().
+/// Finds the entry with the cheapest safe conversions. As find_entry().
 template <keeping kept, class Found>
 bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
                      const request &asked, const Found &found) {
@@ -73,7 +73,7 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
     select_cheapest(table, asked, parsed, &best);
     return false;
   });
-  // A table may last for the visit only, so the entry is looked for once more.
+  // A table may last for the visit only, so the entry is searched for again.
   int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
   return visit_tables<kept>(
       interface, callable,
@@ -86,9 +86,9 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
 }
 
 /// Calls found(entry, place, casting) with the best entry, which may last for that call only; with
-/// keeping::held also with the reference that keeps it. False if there is none, and where it is
-/// held perhaps with MemoryError; sets no other exception. `may_cast` false: whoever asks never
-/// allows casting::safe, and the code for that is left out. GIL: held.
+/// keeping::held also with the reference that keeps it. Returns false if there is none, with
+/// keeping::held perhaps with MemoryError; sets no other exception. `may_cast` is false if the
+/// caller never allows casting::safe; the code for that is then left out. GIL: held.
 template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
@@ -126,7 +126,7 @@ inline void count_found(bool is_found, place where) {
 
 namespace internal {
 
-/// What find() finds; false, perhaps with MemoryError, when there is nothing.
+/// As find(); false, perhaps with MemoryError, if there is nothing.
 inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                       const request &asked, std::optional<resolution> *made) {
   bool is_found = false;
@@ -153,7 +153,7 @@ inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable
   return is_found;
 }
 
-/// Puts a pending exception aside while something is looked for, and whatever that sets away.
+/// Saves a pending exception during a search and discards those that the search sets.
 class quietly {
  public:
   quietly() : saved_(PyTypedcall_SaveError()) {}
@@ -161,7 +161,7 @@ class quietly {
   quietly &operator=(const quietly &) = delete;
   ~quietly() { PyTypedcall_RestoreError(saved_); }
 
-  /// Has there been no memory?
+  /// True if memory ran out.
   static bool failed() { return PyErr_Occurred() != nullptr; }
 
  private:
@@ -170,12 +170,12 @@ class quietly {
 
 }  // namespace internal
 
-/// The entry of `callable` that answers `asked` best. Place by place, in the order of
-/// typedcall::place: the very text, else the first of the same widths and classes. If no place has
-/// one and that is asked for, the entry of them all with the cheapest safe conversions, the first
-/// of several. Nothing, without an exception, when there is none, or no memory. `interface` comes
-/// from PyTypedcall_Import(); null: only what needs no side table is looked at. The object may be
-/// anything. GIL: held; may collect garbage.
+/// Returns the best entry of `callable` for `asked`. Place by place, in the order of
+/// typedcall::place: the same text, else the first entry of the same widths and classes. If no
+/// place has one and casting is allowed, the entry with the cheapest safe conversions, the first of
+/// several. Nothing, without an exception, if there is none or no memory. `interface` comes from
+/// PyTypedcall_Import(); null: only places that need no side table are searched. The object may be
+/// of any type. GIL: held; may collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
@@ -184,16 +184,16 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// The same for a signature (canonical text) and what the consumer can handle. With TAKES_SELF
-/// among that it passes `resolution::self`. GIL: held.
+/// The same for a signature (canonical text) and the consumer's capabilities. With TAKES_SELF among
+/// them it passes `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
   return find(interface, callable, request{signature, can});
 }
 
-/// Every entry of `callable`, usable or not: visit(entry, place), or visit(entry, place, reference)
-/// with what keeps the entry valid, is called for each, and may run Python code. MemoryError, with
-/// entries left out, is possible. GIL: held.
+/// Visits every entry of `callable`, usable or not: calls visit(entry, place), or visit(entry,
+/// place, reference) with the reference that keeps the entry valid; it may run Python code. May
+/// leave out entries with MemoryError. GIL: held.
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   internal::visit_tables<internal::keeping::held>(
@@ -212,20 +212,21 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
       });
 }
 
-/// As find(), but says why not: nothing is returned with ValueError for a faulty signature (its
-/// position is named) and TypeError, which lists what is offered or says what kind of callable this
-/// is and what to do instead, for everything else. These replace a pending exception; success keeps
-/// it, and with a null `interface` it is the answer. GIL: held.
+/// As find(), but with an exception if nothing is found: ValueError for a faulty signature, with
+/// the fault's position, else TypeError, which lists what is offered, or names the kind of callable
+/// and what to do instead. These replace a pending exception; success keeps it, and with a null
+/// `interface` the pending exception is kept as the error. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const request &asked) {
-  // A failed PyTypedcall_Import() may be passed on as it is: its exception says more than ours.
+  // The result of a failed PyTypedcall_Import() may be passed on: its exception says more than
+  // ours.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
   std::optional<resolution> found;
   bool failed;
   {
     const internal::quietly pending;
-    // A place that was passed over for want of memory does not matter where another one answers.
+    // A place skipped for lack of memory does not matter if another one answers.
     failed = !internal::find_held(interface, callable, asked, &found) && pending.failed();
   }
   if (failed) {
@@ -243,7 +244,7 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 
 namespace internal {
 
-/// The request for a function that is called with its arguments alone.
+/// The request for a function that is called with only its arguments.
 template <class Signature>
 request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
@@ -262,10 +263,10 @@ inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *cal
   return false;
 }
 
-/// Finds the functions that one of the tags below stands for.
+/// Finds the kind of functions that one of the tags below selects.
 template <template <class Signature> class Function>
 struct finder {
-  /// The function that answers a request, or an empty one. The text needs no check: it comes from a
+  /// Returns the function for a request, or an empty one. The text needs no check: it comes from a
   /// C++ type.
   template <class Signature>
   static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
@@ -328,16 +329,16 @@ struct finder {
 
 }  // namespace internal
 
-// How a function is called: what find() and resolve() are asked for, and return.
+// How a function is called: selects what find() and resolve() return.
 
-/// With its arguments alone. Entries that take self are never among what is found, whatever `can`
-/// says: they have another C type.
+/// With only its arguments. Entries that take self are never found, whatever `can` is: they have
+/// another C type.
 using plain = internal::finder<function>;
-/// Of a bound method, a module's function or an instance with a table: the entry that takes self,
+/// For a bound method, a module's function or an instance with a table: the entry that takes self,
 /// and that self; the signature does not show it.
 using bound = internal::finder<bound_function>;
-/// Of an unbound method (`Type.method`, or a class method in its type's dictionary): the entry that
-/// takes self.
+/// For an unbound method (`Type.method`, or a class method in its type's dictionary): the entry
+/// that takes self.
 using unbound = internal::finder<unbound_function>;
 
 /// find<double(double)>(interface, callable, bound()): the typed function, or an empty one without
@@ -355,7 +356,8 @@ function<Signature> find(const PyTypedcall_Interface *interface, PyObject *calla
   return find<Signature>(interface, callable, plain(), can);
 }
 
-/// As find<Signature>(), but an empty function comes with the exception of resolve(). GIL: held.
+/// As find<Signature>(), but if the function is empty, the exception of resolve() is set. GIL:
+/// held.
 template <class Signature, template <class> class Function>
 Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             internal::finder<Function> how, capabilities can = 0) {

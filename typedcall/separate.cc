@@ -1,6 +1,5 @@
-// The bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile it with their
-// options, and link it into each shared object or program that has such files. In C projects:
-// cc -x c.
+// The bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile it with the same
+// options, and link it into each shared object or program with such files. In C projects: cc -x c.
 #ifndef TYPEDCALL_SEPARATE
 #define TYPEDCALL_SEPARATE
 #endif

@@ -1,6 +1,6 @@
-// Reading sibling symbols: the table of a PyMethodDef that is in a static array, found by a
-// symbol of the same shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them.
-// Source: M. Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
+// Reads sibling symbols: finds the table of a PyMethodDef in a static array by a symbol of the same
+// shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them. Source: M.
+// Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_SIBLING_SYMBOL_H_
 #define TYPEDCALL_SIBLING_SYMBOL_H_
 
@@ -21,12 +21,12 @@ extern "C" {
 
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
 
-// Parts of one shared object that it has mapped, readable. Linkers make three or four of them; what
-// is in others is not looked at.
+// The mapped, readable segments of one shared object. Linkers make three or four of them; further
+// ones are ignored.
 #define PyTypedMethod_Internal_MOST_SEGMENTS 12
 
 typedef struct PyTypedMethod_Internal_Object {
-  const void *address;  // something in it: what was searched for
+  const void *address;  // an address in it, to search for
   const char *name;     // as the dynamic linker knows it; NULL for the program itself
   int objects_seen, segments;
   struct {
@@ -34,7 +34,7 @@ typedef struct PyTypedMethod_Internal_Object {
   } segment[PyTypedMethod_Internal_MOST_SEGMENTS];
 } PyTypedMethod_Internal_Object;
 
-// How many bytes from `address` on are part of the object: 0 when it is elsewhere.
+// Returns how many bytes from `address` on are part of the object: 0 if it is elsewhere.
 static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Object *object,
                                                  const void *address) {
   const uintptr_t at = (uintptr_t)address;
@@ -46,14 +46,15 @@ static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Ob
   return 0;
 }
 
-// Is there a struct of `size` bytes at `address`, aligned for pointers, all of it in the object?
+// True if `address` has room for a struct of `size` bytes, aligned for pointers and entirely in the
+// object.
 static inline int PyTypedMethod_Internal_Holds(const PyTypedMethod_Internal_Object *object,
                                                const void *address, size_t size) {
   return (uintptr_t)address % sizeof(void *) == 0 &&
          PyTypedMethod_Internal_Room(object, address) >= size;
 }
 
-// The length of a text, or `limit` when it does not end inside the object before that.
+// Returns the length of a text, or `limit` if it does not end inside the object before that.
 static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_Object *object,
                                                    const char *text, size_t limit) {
   const size_t capacity = PyTypedMethod_Internal_Room(object, text);
@@ -61,7 +62,7 @@ static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_
   return end != NULL ? (size_t)((const char *)end - text) : limit;
 }
 
-// For dl_iterate_phdr: stops at the object that `address` is in, with its segments noted.
+// For dl_iterate_phdr: stops at the object that contains `address` and records its segments.
 static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t size,
                                               void *opaque) {
   PyTypedMethod_Internal_Object *object = (PyTypedMethod_Internal_Object *)opaque;
@@ -81,7 +82,7 @@ static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t 
   return PyTypedMethod_Internal_Room(object, object->address) > 0;
 }
 
-// Does the symbol table say that an object of this size is exactly there? musl cannot tell.
+// True if the symbol table has an object of this size at exactly this address. musl cannot tell.
 static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t size) {
 #ifdef __GLIBC__
   Dl_info info;
@@ -104,18 +105,19 @@ static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
   char symbol[sizeof(prefix) + sizeof(((PyPyTypedMethodMetadata *)0)->ml_name)];
   memcpy(symbol, prefix, sizeof(prefix) - 1);
   memcpy(symbol + sizeof(prefix) - 1, name, length + 1);
-  // Loads nothing: it is there. The name of a library that is gone is not found.
+  // Loads nothing: the library is already loaded, or its name is not found.
   void *handle = dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD);
   void *address = handle != NULL ? dlsym(handle, symbol) : NULL;
-  if (handle == NULL || address == NULL) dlerror();  // nobody else's next dlerror() is to say it
+  if (handle == NULL || address == NULL)
+    dlerror();  // clears the error, so that no later dlerror() reports it
   if (handle != NULL) dlclose(handle);
-  // Libraries that this one was linked with are searched, too; their symbols are not about it.
+  // Libraries that this one is linked with are searched, too; their symbols do not apply.
   if (!PyTypedMethod_Internal_Holds(object, address, sizeof(PyTypedMethod_Sibling))) return NULL;
   if (!PyTypedMethod_Internal_IsSymbol(address, sizeof(PyTypedMethod_Sibling))) return NULL;
   return (const PyTypedMethod_Sibling *)address;
 }
 
-// Is it a table with signatures and functions? Flags are for whoever picks an entry.
+// True if it is a table with signatures and functions. Flags are checked when an entry is picked.
 static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Object *object,
                                                  const PyNativeCallableTable *table) {
   const size_t header = offsetof(PyNativeCallableTable, entries);
@@ -135,17 +137,17 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
 
 #endif  // __ELF__
 
-/// The table that a sibling symbol `_PyPyTyped_<ml_name>` offers for `def`, or NULL. It is used
-/// only when it is of the shared object that holds the def, names this very def, and everything
-/// that it points to, except for functions, is in the same object and is a table of signatures.
-/// NULL for defs on the heap, whose name is no C identifier or has more than 99 bytes, and on
-/// systems without ELF.
+/// Returns the table that a sibling symbol `_PyPyTyped_<ml_name>` offers for `def`, or NULL. It is
+/// used only if it belongs to the shared object that holds the def, names exactly this def, and
+/// everything that it points to, except for functions, is in the same object and is a table of
+/// signatures. NULL for defs on the heap, for names that are not C identifiers or have more than 99
+/// bytes, and on systems without ELF.
 ///
-/// `def` may be any address, also a stale one: nothing that is not part of a loaded object is read.
-/// GIL: none; any thread; any interpreter; no Python function is called, no exception is set. It
-/// takes the dynamic linker's lock and costs a few microseconds, more with every loaded object: the
-/// last place to look at, and a result to keep. That stays valid while the object is loaded, and
-/// CPython unloads none. Where the linker reports errors, dlerror() is clear afterwards.
+/// `def` may be any address, even a stale one: only memory of loaded objects is read. GIL: none;
+/// any thread; any interpreter; no Python function is called, no exception is set. It takes the
+/// dynamic linker's lock and costs a few microseconds, more with every loaded object: search this
+/// place last, and cache the result. It stays valid while the object is loaded, and CPython unloads
+/// none. dlerror() is clear afterwards.
 static inline TYPEDCALL_COLD const PyNativeCallableTable *PyTypedMethod_SiblingTable(
     const PyMethodDef *def) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)

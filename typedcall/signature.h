@@ -1,5 +1,5 @@
-// Signature strings of native functions: parse, print and compare them, in C or at compile time.
-// Needs no Python.h; C99, C11 and C++11 to C++20 (constexpr from C++14), no allocation, no stdio.
+// Parses, prints and compares signature strings of native functions, in C or at compile time. Needs
+// no Python.h; C99, C11 and C++11 to C++20 (constexpr from C++14), no allocation, no stdio.
 //
 // The grammar (EBNF). NumPy's form, PEP 3118's letters:
 //
@@ -11,15 +11,15 @@
 //     element   = code, but none of "P", "s", "O" ;
 //     code      = letters of PyNativeType_VALUE_LIST in typedcall/type_codes.h ;
 //
-// "&d" is `double *`, through which may be written; "&kd" is `const double *`. A pointer to a
-// pointer made with "&" is refused; write "P".
+// "&d" is `double *`, which the function may write through; "&kd" is `const double *`. A pointer to
+// a pointer made with "&" is refused; write "P".
 //
 // "*d" is `double *, Py_ssize_t`: the first element, and how many there are; "*kd" is the same with
-// `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its bytes. What is
-// behind the pointer may be used during the call only.
+// `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its length in bytes.
+// The memory may be used during the call only.
 //
-// Nothing else may be in the text, so every signature has exactly one spelling: what parses is
-// canonical.
+// Nothing else may be in the text, so every signature has exactly one spelling: a text that parses
+// is canonical.
 
 #include "core/version.h"
 
@@ -37,24 +37,23 @@
 /// The longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
 #define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 4 + 2 + 4)
 
-/// A parsed signature. Only the first `nargs` of `args` mean anything: what Python passes, where a
-/// buffer is one. PyNativeSignature_ArgumentsInC() counts as C does.
-/// Source: the grammar above.
+/// A parsed signature. Only the first `nargs` of `args` are valid: the arguments that Python
+/// passes, where a buffer is one. PyNativeSignature_ArgumentsInC() counts as C does. Source: the
+/// grammar above.
 typedef struct {
   int nargs;
   PyNativeType result;
   PyNativeType args[PyNativeSignature_MAX_ARGS];
 } PyNativeSignature;
 
-/// Why a text is no signature: the offset in bytes of the first byte that no signature with the
-/// same beginning has there (the text's length if it ends too early), and static text in plain
-/// words.
+/// Why a text is not a signature: the offset of the first byte that no signature with the same
+/// beginning has there (the text's length if it ends too early), and a static explanation.
 typedef struct {
   size_t position;
   const char *reason;
 } PyNativeSignature_Fault;
 
-// What to say of a byte that fits nowhere, or of `otherwise` if it is an innocent one.
+// Returns the message for a byte that fits nowhere, or `otherwise` for other bytes.
 PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
                                                                   const char *otherwise) {
   if (byte == ' ' || (byte >= '\t' && byte <= '\r')) {
@@ -63,9 +62,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
   return byte == '\0' ? "a NUL byte is not allowed" : otherwise;
 }
 
-/// The number of arguments in C, self and the like not counted: a buffer is two.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the grammar above.
+/// The number of arguments in C, without self: a buffer is two. GIL: none; any thread; any
+/// interpreter; no Python function is called. Source: the grammar above.
 PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
   int count = signature->nargs;
   int i = 0;
@@ -75,8 +73,8 @@ PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *sign
   return count;
 }
 
-// Reads "&" and "*" with their "k", and moves *position behind them. Returns a null pointer, or the
-// reason with *position at the byte at fault; *is_pointer is 0 if there is none of them.
+// Reads "&" or "*" with its "k", and moves *position past them. Returns a null pointer, or the
+// reason with *position at the faulty byte; *is_pointer is 0 if there is neither.
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
                                                                    size_t *position,
                                                                    int *is_pointer) {
@@ -111,7 +109,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *t
   }
 }
 
-// What a buffer cannot hold, or a null pointer: elements whose bytes mean an address.
+// Returns why a buffer cannot hold this type (its bytes are an address), or a null pointer.
 PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
   if ((is_pointer & PyNativePointer_BUFFER) == 0) {
     return NULL;
@@ -128,8 +126,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
   }
 }
 
-// Reads one type, or "v", and moves *position behind it. Returns a null pointer, or the reason
-// with *position at the byte at fault.
+// Reads one type, or "v", and moves *position past it. Returns a null pointer, or the reason with
+// *position at the faulty byte.
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(const char *text, size_t length,
                                                                 size_t *position,
                                                                 PyNativeType *type) {
@@ -177,7 +175,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   int in_c = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
-    // As C counts, whether what comes is complete or not: no text can go on like that.
+    // Counts as C does, even if the next type is incomplete: no valid text can continue so.
     const int needed = text[start] == '*' ? 2 : 1;
     reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
     if (in_c + needed > PyNativeSignature_MAX_ARGS && *position > start) {
@@ -218,12 +216,11 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   return NULL;
 }
 
-/// Parses the `length` bytes at `text`; reads none behind them, and of a text that is too long
-/// only as much as shows it. `out` may be NULL to check only, `fault` may be NULL.
-/// Returns 0. Returns -1 if the text is no signature: then `*fault` says where and why, and
-/// `*out` takes no arguments and returns nothing. Without a fault `*fault` stays as it was, and so
-/// do the elements of `out->args` from `nargs` on. Sets no Python error.
-/// GIL: none; any thread; any interpreter; no Python function is called.
+/// Parses the `length` bytes at `text`; reads none beyond them, and stops early if the text is too
+/// long. `out` may be NULL to check only; `fault` may be NULL. Returns 0. Returns -1 if the text is
+/// not a signature: then `*fault` says where and why, and `*out` takes no arguments and returns
+/// nothing. On success `*fault` is unchanged, as are the elements of `out->args` from `nargs` on.
+/// Sets no Python error. GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar above; docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyNativeSignature *out,
                                             PyNativeSignature_Fault *fault) {
@@ -245,9 +242,8 @@ PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyN
 }
 
 /// PyNativeSignature_Parse for NUL-terminated text; NULL counts as "". Reads up to the NUL, but at
-/// most PyNativeSignature_MAX_LENGTH + 1 bytes, so text without a NUL is a fault and no overrun as
-/// long as that much is readable.
-/// GIL: none; any thread; any interpreter; no Python function is called.
+/// most PyNativeSignature_MAX_LENGTH + 1 bytes, so text without a NUL is a fault, not an overrun,
+/// if that much is readable. GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the grammar above.
 PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
                                                   PyNativeSignature_Fault *fault) {
@@ -260,7 +256,7 @@ PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSign
   return PyNativeSignature_Parse(text, length, out, fault);
 }
 
-// Puts `byte` where the buffer still has room for it and a NUL; returns the next offset.
+// Writes `byte` if the buffer has room for it and a NUL; returns the next offset.
 PyNative_INLINE size_t PyNativeSignature_Internal_Put(char *buffer, size_t size, size_t at,
                                                       char byte) {
   if (at + 1 < size) {
@@ -284,20 +280,19 @@ PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t s
   return at;
 }
 
-// Can the grammar say this type as an argument?
+// True if the grammar has this type as an argument.
 PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
   return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT &&
          !PyNativeSignature_Internal_NoElement(type.code, type.is_pointer);
 }
 
 /// Writes the canonical text of `signature` and a NUL to `buffer`, which holds `size` bytes;
-/// cuts it off if it does not fit. `buffer` may be NULL if `size` is 0.
-/// Returns the length in bytes that the whole text has, without the NUL, like snprintf: it was cut
-/// off if that is >= `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
-/// writes "" if the grammar cannot say it (`nargs` out of range, no such code, "v" where a value
-/// must be there, a buffer that cannot be one).
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the grammar above.
+/// truncates it if it does not fit. `buffer` may be NULL if `size` is 0. Returns the length of the
+/// whole text in bytes, without the NUL, like snprintf: it was truncated if that is >= `size`.
+/// PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and writes "" if the grammar
+/// has no such signature (`nargs` out of range, an unknown code, "v" in place of a value, an
+/// invalid buffer). GIL: none; any thread; any interpreter; no Python function is called. Source:
+/// the grammar above.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
                                                size_t size) {
   const int is_void =
@@ -325,10 +320,9 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   return at;
 }
 
-/// 1 if the two parsed signatures have as many arguments and their types are pairwise equivalent,
-/// the results' too; else 0. Both must come from a successful parse.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
+/// 1 if the two parsed signatures have equally many arguments and all types, including the
+/// results', are pairwise equivalent; else 0. Both must come from a successful parse. GIL: none;
+/// any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
   int same = a->nargs == b->nargs && PyNativeType_Equivalent(a->result, b->result);
@@ -339,9 +333,9 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// 1 if a function of the parsed signature `offered` may be called as one of `asked`, as it is,
-/// else 0: the two are equivalent, but what is offered may promise more: an argument "*kd" where
-/// "*d" was asked for, a result "&d" where "&kd" was. Both must come from a successful parse. GIL:
+/// 1 if a function of the parsed signature `offered` may be called as one of `asked` unchanged,
+/// else 0: the two are equivalent, but the offered one may promise more: an argument "*kd" where
+/// "*d" was requested, a result "&d" where "&kd" was. Both must come from a successful parse. GIL:
 /// none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
                                                     const PyNativeSignature *asked) {
@@ -354,7 +348,7 @@ PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *off
   return answers;
 }
 
-// How the two texts compare: PyNativeSignature_AnswersParsed if `is_ordered`, else
+// Compares the two texts: PyNativeSignature_AnswersParsed if `is_ordered`, else
 // PyNativeSignature_EquivalentParsed.
 PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char *b,
                                                        int is_ordered) {
@@ -376,19 +370,18 @@ PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char
                      : PyNativeSignature_EquivalentParsed(&parsed_a, &parsed_b));
 }
 
-/// 1 if the two NUL-terminated texts are signatures and equivalent, else 0. A text that is no
-/// signature is equivalent to nothing, not even to itself: a caller can act on 1 without asking
-/// whether it may. Equal bytes skip the comparison, not that check; whoever knows that one side is
-/// a signature need only compare bytes first.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
+/// 1 if the two NUL-terminated texts are signatures and equivalent, else 0. A text that is not a
+/// signature is equivalent to nothing, not even to itself, so a caller can rely on 1 without
+/// another check. Equal bytes skip the comparison, not that check; if you know that one side is a
+/// signature, compare bytes first. GIL: none; any thread; any interpreter; no Python function is
+/// called. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   return PyNativeSignature_Internal_Compare(a, b, 0);
 }
 
-/// PyNativeSignature_AnswersParsed for NUL-terminated texts; 0 where one of them is no signature.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3.
+/// PyNativeSignature_AnswersParsed for NUL-terminated texts; 0 if one of them is not a signature.
+/// GIL: none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md,
+/// section 3.
 PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
   return PyNativeSignature_Internal_Compare(offered, asked, 1);
 }

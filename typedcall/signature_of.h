@@ -16,8 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The code of a type that is in the list of codes, or -1. Where two codes are one C++ type
-/// (`l` and `n` on LP64), the first in the list stands for both: requests match by width anyway.
+/// The code of a type in the list of codes, or -1. If two codes are one C++ type (`l` and `n` on
+/// LP64), the first in the list is used: requests match by width anyway.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -30,12 +30,13 @@ constexpr int code_of() {
 template <class T>
 constexpr bool has_code = code_of<T>() >= 0;
 
-/// One of C's integers; a bool is none.
+/// True for C's integers; a bool is not one.
 template <class T>
 constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
                                  PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
 
-/// A floating type itself, the type of a complex one's parts; for all others any.
+/// For a floating type the type itself, for a complex one that of its parts; for others
+/// unspecified.
 template <PyNativeKind kind, class T>
 struct real_type {
   using type = double;
@@ -49,9 +50,9 @@ struct real_type<PyNativeKind_COMPLEX, T> {
   using type = std::remove_reference_t<decltype(PyNativeType_REAL(std::declval<T &>()))>;
 };
 
-/// body(Real()) with the real_type of a floating or complex code; for all others no call and 0. The
-/// types come from the list: a body without a way for a new one, such as mantissa_bits below, does
-/// not compile.
+/// Calls body(Real()) with the real_type of a floating or complex code; for others returns 0
+/// without a call. The types come from the list: a body that does not handle a new one, such as
+/// mantissa_bits below, does not compile.
 template <class Body>
 constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \
@@ -65,7 +66,7 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
       return decltype(body(0.0))();
 }
 
-/// How many bits of an integer such a type holds without gaps.
+/// The largest width of integers that such a type holds without gaps, in bits.
 template <class Real>
 struct mantissa_bits;
 template <>
@@ -75,14 +76,14 @@ struct mantissa_bits<double> : std::integral_constant<int, DBL_MANT_DIG> {};
 template <>
 struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {};
 
-/// Can they be the elements of a buffer?
+/// True if they can be the elements of a buffer.
 template <class T>
 constexpr bool is_element_code() {
   const PyNativePassed passed = PyNativeKind_Passed(PyNativeCode_Kind(code_of<T>()));
   return passed != PyNativePassed_NOTHING && passed != PyNativePassed_ADDRESS;
 }
 
-/// Is it a buffer whose elements have a code, or are a text's?
+/// True if it is a buffer whose elements have a code, or are a text's.
 template <class T, bool = is_buffer<T>>
 constexpr bool has_buffer_code = false;
 template <class T>
@@ -104,7 +105,7 @@ constexpr PyNativeType buffer_type() {
 
 }  // namespace internal
 
-/// The code of `T`, and whether it is behind `&` or `*`, with `k` for what is const there.
+/// The code of `T`, and whether it has `&` or `*`, with `k` if the elements are const.
 template <class T>
 constexpr PyNativeType native_type() {
   using value = std::remove_cv_t<T>;

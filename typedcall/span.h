@@ -1,5 +1,5 @@
-// typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd"). So
-// are std::span and std::string_view ("*s"), whose headers nobody needs to include for that.
+// typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd").
+// std::span and std::string_view ("*s") work, too; their headers need not be included for that.
 #ifndef TYPEDCALL_SPAN_H_
 #define TYPEDCALL_SPAN_H_
 
@@ -32,7 +32,7 @@ constexpr bool is_span = false;
 template <class T>
 constexpr bool is_span<span<T>> = true;
 
-/// Are Ts made of what is at `Data *`, but for const?
+/// True if T is the element type of `Data *`, except for const.
 template <class T, class Data>
 constexpr bool is_span_of = std::is_convertible_v<Data (*)[], T (*)[]>;
 
@@ -45,8 +45,8 @@ constexpr bool
 
 }  // namespace internal
 
-/// As C++20's std::span: the first element, and how many there are; owns nothing. A function gets
-/// one for the duration of a call only. `span<const char>` is a text in UTF-8, not ended by a NUL.
+/// As C++20's std::span: the first element, and how many there are; owns nothing. It is valid only
+/// during the call. `span<const char>` is a text in UTF-8, without a terminating NUL.
 template <class T>
 class span {
  public:
@@ -57,7 +57,7 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// Of whatever has data() and size() for such elements: std::vector, std::array, std::span.
+  /// From any type with data() and size() for such elements: std::vector, std::array, std::span.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
@@ -80,9 +80,9 @@ class span {
 namespace internal {
 
 #if TYPEDCALL_IS_SUPPORTED
-/// Is the template that a compiler calls so (`__PRETTY_FUNCTION__`) std::`wanted_name`? The headers
-/// of such types take longer to read than all of these, and nobody may declare what is in namespace
-/// std.
+/// True if the template with this compiler name (`__PRETTY_FUNCTION__`) is std::`wanted_name`. The
+/// headers of such types take longer to parse than all of ours, and forward declarations in
+/// namespace std are not allowed.
 constexpr bool names_std(const char *name, const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";
   for (;; ++name) {
@@ -118,7 +118,7 @@ constexpr bool is_sized_named_std(const char *wanted) {
   return names_std(__PRETTY_FUNCTION__, wanted);
 }
 #else
-// Without the compiler's own name for a template, the templates themselves.
+// If the compiler does not name templates, the templates themselves are compared.
 template <template <class> class, template <class> class>
 constexpr bool is_same_template = false;
 template <template <class> class Template>
@@ -155,7 +155,7 @@ struct elements_are {
   static constexpr bool is_buffer = true;
   using element = T;
 };
-/// What the elements of a parameter are that is a buffer: `const double`.
+/// The element type of a buffer parameter: `const double`.
 template <class T, class = void>
 struct buffer_of {
   static constexpr bool is_buffer = false;
@@ -185,8 +185,8 @@ constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
   return {};
 }
 
-/// A parameter as C has it: a buffer is two, the pointer and the count. A struct of two words is
-/// not: once registers run out it is passed otherwise.
+/// A parameter in C: a buffer is two, the pointer and the count. A struct of two words would not
+/// do: once registers run out it is passed differently.
 template <class T, bool = is_buffer<T>>
 struct one_in_c {
   using type = type_list<T>;
@@ -210,12 +210,12 @@ template <class R, class... A>
 struct function_of<R, type_list<A...>> {
   using type = R(A...);
 };
-/// R(A...) as C has it.
+/// R(A...) as a C type.
 template <class R, class... A>
 using c_function = typename function_of<R, decltype(all_in_c(type_list<A...>()))>::type;
 
-/// function(values...), with each buffer as a pointer and a count. `Count` of them, the first ones,
-/// are still to be looked at, and go behind the others then.
+/// Calls function(values...), with each buffer as a pointer and a count. The first `Count` values
+/// are not processed yet; each moves to the end when it is.
 template <std::size_t Count, class Function>
 TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function) {
   static_assert(Count == 0);

@@ -10,8 +10,8 @@
 
 #include "typedcall/namespace.h"
 
-/// 1 to count. As with NDEBUG, the same value in all files of a program or shared object: the
-/// counters are those of that object alone, whatever else the process has loaded.
+/// 1 to count. As with NDEBUG, use the same value in all files of a program or shared object: the
+/// counters belong to that object alone, whatever else the process has loaded.
 #ifndef TYPEDCALL_STATS
 #define TYPEDCALL_STATS 0
 #endif
@@ -19,7 +19,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// What is counted.
+/// The counted events.
 enum class event : unsigned {
   direct,      ///< a call through function, function_view, bound_function or unbound_function: the
                ///< pointer itself
@@ -27,10 +27,10 @@ enum class event : unsigned {
   image,
   ffi,
   boxed,                    ///< a call of the Python callable
-  cache_hit,                ///< a call site remembered what the callable offers
-  cache_miss,               ///< it had to look, and
-  cache_bypassed,           ///< read the callable's own memory, which is as fast as remembering
-  found_instance_slot,      ///< found there by find(), resolve() or a call site that had to look;
+  cache_hit,                ///< a call site had the callable's entry in its cache
+  cache_miss,               ///< it had to search, and
+  cache_bypassed,           ///< read the callable's own memory, which is as fast as the cache
+  found_instance_slot,      ///< found there by find(), resolve() or a call site that had to search;
   found_method_def,         ///< in the order of typedcall::place
   found_pypy_method_def,    //
   found_side_table_def,     //
@@ -42,22 +42,23 @@ enum class event : unsigned {
   events          // how many there are
 };
 
-/// The counters of this program or shared object. Any thread; no GIL; nothing is ordered by them.
+/// The counters of this program or shared object. Any thread; no GIL; they order no other memory
+/// accesses.
 class TYPEDCALL_HIDDEN stats {
  public:
   static constexpr bool enabled = TYPEDCALL_STATS != 0;
 
-  /// How often since the start or the last reset(); 0 where counting is off.
+  /// The count since the start or the last reset(); 0 if counting is off.
   static std::uint64_t count(event what) {
     return counters[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
 
-  /// All to 0. What other threads count at the same time may or may not be lost.
+  /// Sets all counters to 0. Concurrent counts of other threads may be lost.
   static void reset() {
     for (auto &counter : counters) counter.store(0, std::memory_order_relaxed);
   }
 
-  /// One more, where counting is on. For those who call in ways of their own, too.
+  /// Adds one if counting is on. Also for code with its own ways of calling.
   static void add([[maybe_unused]] event what) {
     if constexpr (enabled) {
       counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
-// Tagging: telling an interpreter's side table what the C function behind a PyMethodDef or an
-// object is. For one's own defs at module execution, and for foreign ones, into which nothing is
-// written. Source: docs/ABI.md, section 5.
+// Tagging: enters the C function behind a PyMethodDef or an object in an interpreter's side table.
+// For one's own defs at module execution, and for foreign ones, which are not written to. Source:
+// docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_H_
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 // A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
-// calls through it crash. Everything else about a tag is checked here.
+// calls through it crash. All else about a tag is checked here.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -33,8 +33,8 @@ extern "C" {
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
 
-/// Is this a table that may be offered? Returns 0, or -1 with ValueError that says what is wrong
-/// (for a signature: where) in the table of the callable called `name`. GIL: held.
+/// Checks a table. Returns 0, or -1 with ValueError that says what is wrong (for a signature:
+/// where) in the table of the callable called `name`. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
                                                              const char *name) {
   if (table == NULL || table->count < 1) {
@@ -44,7 +44,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCalla
   return PyNativeCallable_CheckEntries(table->entries, table->count, name);
 }
 
-/// Do two tables say the same: signatures, flags and addresses, in the same order? GIL: none.
+/// True if two tables have the same signatures, flags and addresses, in the same order. GIL: none.
 static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a,
                                                   const PyNativeCallableTable *b) {
   if (a->count != b->count) return 0;
@@ -55,7 +55,7 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
-// ValueError that shows where two tables that are not equal begin to differ.
+// Sets ValueError that shows the first difference between two tables.
 static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
     const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
   Py_ssize_t i = 0;
@@ -78,10 +78,10 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// Of a table that has been checked: 1 when it was taken, 0 when an equal one is there already,
-// PyTypedcall_CAME_BACK when one that was untagged is there again, -1 with ValueError for a
-// conflict or what the interface's publish raises. `kept` (may be NULL) is kept with it, whichever
-// is there.
+// Publishes a checked table. Returns 1 if it was taken, 0 if there already is an equal one,
+// PyTypedcall_CAME_BACK if an untagged one is back, -1 with ValueError for a conflict or with the
+// exception of the interface's publish. `kept` (may be NULL) is kept alive with whichever table is
+// there.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -97,11 +97,11 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
       Py_DECREF(held);
     }
     if (PyErr_Occurred()) return -1;
-    // It has gone meanwhile.
+    // It has been removed meanwhile.
   }
 }
 
-// PyTypedMethod_TagDef of a def with a name and a table that have been checked.
+// PyTypedMethod_TagDef for a def whose name and table have been checked.
 static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
     const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
     const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
@@ -120,10 +120,10 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
 /// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
 /// is called when it is no longer needed.
 ///
-/// Returns 1: taken. 0: an equal tag is there already (it now lives as long as this owner, too). 2:
-/// an equal tag of this owner's, which was untagged, is there again. After both the caller keeps
-/// `table`. -1: ValueError for a NULL def or name, a faulty table, or another tag that differs
-/// (both are named); TypeError when `owner` has no weak references; MemoryError. GIL: held.
+/// Returns 1 if it was taken; 0 if there already is an equal tag (which now lives as long as this
+/// owner, too); 2 if an equal, untagged tag of this owner is back. After 0 and 2 the caller keeps
+/// `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag (both are
+/// named); TypeError if `owner` has no weak references; MemoryError. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
@@ -136,13 +136,13 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
   return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy, NULL);
 }
 
-// PyNativeCallable_TagObject, with `kept` as PyNativeCallable_Internal_Publish.
+// PyNativeCallable_TagObject, with `kept` as in PyNativeCallable_Internal_Publish.
 static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interface *interface,
                                                       PyObject *object,
                                                       const PyNativeCallableTable *table,
                                                       void (*destroy)(const void *value),
                                                       PyObject *kept) {
-  // A copy: publishing may run Python code that gives the type another name.
+  // A copy: publishing may run Python code that renames the type.
   char name[101];
   PyOS_snprintf(name, sizeof(name), "%.100s", Py_TYPE(object)->tp_name);
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
@@ -153,30 +153,30 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
 /// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
 /// references is kept alive until it is untagged. Otherwise as PyTypedMethod_TagDef. GIL: held.
 ///
-/// An object that has a def may be tagged, too: what its def's tag offers comes first, and this one
-/// is looked at for what that does not answer. The two are not compared: a def may be shared by
-/// functions that differ in their self, and the tag of one object says more about that one.
+/// An object that has a def may be tagged, too: its def's tag comes first, and this one is searched
+/// if that does not answer. The two are not compared: functions with different selfs may share a
+/// def, and an object's tag is more specific.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
   return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
-/// Takes the tag of a def away, whoever owns it. 1, or 0 when there is none. Never fails; the table
-/// is kept as long as an owner, because someone may be reading it. GIL: held.
+/// Removes the tag of a def, whoever owns it. Returns 1, or 0 if there is none. Never fails; the
+/// table is kept as long as an owner lives, because others may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);
 }
 
-/// The same for an object, which is let go if its tag kept it alive. GIL: held.
+/// The same for an object, which is released if its tag kept it alive. GIL: held.
 static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *interface,
                                                PyObject *object) {
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-// The class that `type` has `def` from, by its name; NULL without an exception if that name
-// leads elsewhere. A new reference; runs no Python code.
+// Returns the class that `type` inherits `def` from, looked up by name; NULL without an exception
+// if the name leads elsewhere. A new reference; runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
 #ifdef Py_GIL_DISABLED
@@ -197,7 +197,8 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   return owner;
 }
 
-// Whose death means that the def of a callable is gone, as far as one can know. A new reference.
+// Returns the object whose death means that a callable's def is gone, as far as one can know. A new
+// reference.
 static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const PyMethodDef *def) {
   PyObject *owner = NULL;
   if (!PyTypedMethod_IsFunction(callable)) {
@@ -220,7 +221,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const
   return owner;
 }
 
-// PyTypedMethod_TagCallable, with `kept` as PyNativeCallable_Internal_Publish.
+// PyTypedMethod_TagCallable, with `kept` as in PyNativeCallable_Internal_Publish.
 static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface *interface,
                                                      PyObject *callable,
                                                      const PyNativeCallableTable *table,
@@ -239,10 +240,10 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
   return taken;
 }
 
-/// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The
-/// tag's owner is the module of a module's function, and the class of a method, bound or not
-/// (`list.append`, `[].append`, `dict.fromkeys`); a function that neither can be found for is its
-/// own owner. Returns as PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
+/// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The tag's owner is
+/// the module of a module's function, and the class of a method, bound or not (`list.append`,
+/// `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns as
+/// PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
@@ -251,8 +252,8 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 
 #endif  // PYPY_VERSION
 
-// Do PyPy's fields, when they are filled in, say what one of the entries says? How the function
-// reports an exception and whether it takes self must be the same, too: PyPy calls it either way.
+// True if PyPy's fields are empty or agree with one of the entries. How the function reports an
+// exception and whether it takes self must be the same, too: PyPy calls it either way.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
@@ -282,12 +283,12 @@ TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *d
 #else
 
 /// Tags those of `defs` that were written with PyTypedMethod_METHOD_DEF, or changed by
-/// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. To be called when
-/// `owner`, a module or a type, is executed or made; calling it for every module or type object
-/// made from the same array is right. Defs with flag bits need no side table and are only checked.
+/// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. Call it when `owner`, a
+/// module or a type, is executed or made, once for each module or type object made from the same
+/// array. Defs with flag bits need no side table and are only checked.
 ///
-/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError when no def has the name that
-/// a metadata struct holds, ImportError as PyTypedcall_Import. GIL: held.
+/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError if no def has the name in a
+/// metadata struct, ImportError as PyTypedcall_Import. GIL: held.
 static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                                        const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION

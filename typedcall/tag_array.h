@@ -1,6 +1,6 @@
-// Tagging a method array of one's own that exists already, in place: a def's name becomes the one
-// in front of which its metadata stands. For arrays that nobody has made functions from yet; for
-// those of others there is typedcall/tag.h, which writes to none. Source: docs/ABI.md, section 4.
+// Tags one's own existing method array in place: a def's name is replaced by the one behind its
+// metadata. For arrays from which no functions have been made yet; for foreign arrays use
+// typedcall/tag.h, which writes to none. Source: docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_ARRAY_H_
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-// For code that is generated, or that is not to be touched line by line:
+// For generated code, or code that should not be edited line by line:
 //
 //   static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."}, {NULL, NULL, 0, NULL}};
 //
@@ -26,7 +26,7 @@ extern "C" {
 //     return PyModuleDef_Init(&definition);  // its Py_mod_exec calls PyTypedMethod_AddTags
 //   }
 
-// Is this metadata as PyTypedMethod_DEFINE makes it? Returns 0, or -1 with ValueError.
+// Checks that this metadata is as PyTypedMethod_DEFINE makes it. Returns 0, or -1 with ValueError.
 static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetadata *metadata) {
   if (metadata == NULL || metadata->magic != PyTypedMethod_MAGIC ||
       metadata->abi_major != PyTypedMethod_ABI_MAJOR || metadata->size < PyTypedMethod_SIZE_1_0) {
@@ -44,8 +44,8 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
   return PyTypedMethod_Internal_CheckPyPy(metadata);
 }
 
-// Can `def`, which has a name, have these metadata, which have been checked? Returns 1, 0 when it
-// has them or equal ones, or -1 with an exception.
+// Checks whether the named `def` can have these checked metadata. Returns 1, 0 if it already has
+// them or equal ones, or -1 with an exception.
 static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
                                                   const PyTypedMethodMetadata *metadata) {
   const char *name = metadata->pypy.ml_name;
@@ -68,25 +68,25 @@ static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
   return 1;
 }
 
-// After CheckDef. What is there already is not written again: another interpreter may be reading.
+// Call after CheckDef. A field with the right value is not rewritten: another interpreter may be
+// reading it.
 static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
                                                     const PyTypedMethodMetadata *metadata) {
-  // The name first: whoever sees the bits looks in front of it.
+  // The name first: readers that see the bits look in front of it.
   if (def->ml_name != metadata->pypy.ml_name) def->ml_name = metadata->pypy.ml_name;
   const int flags = def->ml_flags | PyTypedMethod_FLAGS;
   if (def->ml_flags != flags) PyTypedcall_STORE_RELEASE(&def->ml_flags, flags);
 }
 
-/// Makes `def`, an element of the caller's own array, one that carries `metadata`, as
-/// PyTypedMethod_METHOD_DEF would have written it: the name is replaced by the equal one in the
-/// metadata, and the flag bits are added where defs have them (PyTypedMethod_FLAGS). To be called
-/// before the functions are made, so in PyInit_* or in front of PyType_FromSpec; doing it again
-/// changes nothing. `metadata` must live as long as the def. Where defs have no flag bits,
-/// PyTypedMethod_AddTags is to follow, as for any def.
+/// Gives `def`, an element of the caller's own array, `metadata` as PyTypedMethod_METHOD_DEF would
+/// have written it: the name is replaced by the equal one in the metadata, and the flag bits are
+/// added if defs have them (PyTypedMethod_FLAGS). Call it before the functions are made, in
+/// PyInit_* or before PyType_FromSpec; repeating it changes nothing. `metadata` must live as long
+/// as the def. If defs have no flag bits, call PyTypedMethod_AddTags afterwards, as for any def.
 ///
-/// Returns 0, or -1 with ValueError, and then nothing has changed: a NULL def or name, metadata
-/// that are not of version 1 or whose name has more than 99 bytes, a def of another name, a faulty
-/// table, or other metadata that the def carries already. GIL: held.
+/// Returns 0, or -1 with ValueError and nothing changed: a NULL def or name, metadata that are not
+/// of version 1 or whose name has more than 99 bytes, a def of another name, a faulty table, or a
+/// def that already has other metadata. GIL: held.
 static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
                                            const PyTypedMethodMetadata *metadata) {
   if (def == NULL || def->ml_name == NULL) {
@@ -99,7 +99,7 @@ static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
   return wanted < 0 ? -1 : 0;
 }
 
-// The def of that name; NULL without an exception when there is none.
+// Returns the def of that name; NULL without an exception if there is none.
 static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
                                                          const PyTypedMethodMetadata *metadata) {
   while (defs->ml_name != NULL && strcmp(defs->ml_name, metadata->pypy.ml_name) != 0) ++defs;
@@ -107,10 +107,10 @@ static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
 }
 
 /// The same for every element of `typed`, which ends with NULL: each goes to the first def of its
-/// name in `defs`, an array that ends with a NULL name. All defs are changed, or none.
+/// name in `defs`, which ends with a NULL name. Changes all of these defs or none.
 ///
-/// Returns 0, or -1: as PyTypedMethod_TagInPlace, SystemError when no def has the name, and
-/// ValueError when two of `typed` want the same def. GIL: held.
+/// Returns 0, or -1: as PyTypedMethod_TagInPlace, SystemError if no def has the name, and
+/// ValueError if two of `typed` have the same def. GIL: held.
 static inline int PyTypedMethod_TagArray(PyMethodDef *defs,
                                          const PyTypedMethodMetadata *const *typed) {
   for (Py_ssize_t i = 0; typed[i] != NULL; ++i) {

@@ -1,5 +1,5 @@
-// The one list of native type codes, and what follows from it: enum, letters, sizes, kinds.
-// Needs no Python.h; C99, C11 and C++11 to C++20.
+// The list of native type codes, and all that derives from it: enum, letters, sizes, kinds. Needs
+// no Python.h; C99, C11 and C++11 to C++20.
 
 #include "core/version.h"
 
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #endif
 
-/// `static inline`, and `constexpr` as well where the language lets a constexpr function loop
-/// (C++14), so that C++ can check a signature while it compiles.
+/// `static inline`, and also `constexpr` if the language allows loops there (C++14), so that C++
+/// can check a signature at compile time.
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
 #define PyNative_INLINE static inline constexpr
 #else
@@ -28,7 +28,7 @@ struct _object;
 /// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
 /// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
 ///
-/// Where there are no tags nobody is passed one, and not every compiler has C's: they are structs.
+/// Platforms without tags never pass one, and not every compiler has C's: they are structs.
 #if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
@@ -49,10 +49,10 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_IMAG(value) (value).imag
 #endif
 
-/// Every code that stands for a value: X(ENUM_NAME, "letters", C type, KIND).
-/// `intptr_t` is Py_ssize_t's width on every platform CPython has. The order is free to change:
-/// between modules signatures travel as text, never as numbers.
-/// Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and struct.
+/// Every code for a value: X(ENUM_NAME, "letters", C type, KIND). `intptr_t` is Py_ssize_t's width
+/// on every platform CPython has. The order is free to change: between modules signatures travel as
+/// text, never as numbers. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
+/// struct.
 #define PyNativeType_VALUE_LIST(X)                              \
   X(BOOL, "?", bool, BOOL)                                      \
   X(SCHAR, "b", signed char, SIGNED)                            \
@@ -77,10 +77,10 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(STRING, "s", const char *, STRING)                          \
   X(OBJECT, "O", struct _object *, OBJECT)
 
-/// Every code. `v` stands apart because `sizeof(void)` is no C, and first so that zeroed memory
-/// says "nothing" and not "bool".
+/// Every code. `v` is separate because `sizeof(void)` is not C, and first so that zeroed memory
+/// means "nothing" and not "bool".
 ///
-/// A table with a column of its own, in code order, is one macro:
+/// To make a table with another column, in code order, use one macro:
 ///
 ///     #define ROW(NAME, LETTERS, TYPE, KIND) my_column_##NAME,
 ///     static const my_column table[] = {PyNativeType_LIST(ROW)};
@@ -91,8 +91,8 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(VOID, "v", void, VOID)   \
   PyNativeType_VALUE_LIST(X)
 
-// The letters again, for PyTypedMethod_ENTRY: the preprocessor joins literals only, and only those
-// that a macro of that name stands for. A test compares them with the list.
+// The letters again, for PyTypedMethod_ENTRY: the preprocessor joins only literals, so each needs a
+// macro of that name. A test compares them with the list.
 #define PyNativeType_Internal_TEXT_VOID "v"
 #define PyNativeType_Internal_TEXT_BOOL "?"
 #define PyNativeType_Internal_TEXT_SCHAR "b"
@@ -119,16 +119,15 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_Internal_TEXT_TO(NAME) "&" PyNativeType_Internal_TEXT_##NAME
 #define PyNativeType_Internal_TEXT_TO_CONST(NAME) "&k" PyNativeType_Internal_TEXT_##NAME
 
-/// What a code is called in C: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0.
-/// Source: PyNativeType_LIST.
+/// The C names of the codes: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0. Source:
+/// PyNativeType_LIST.
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
 enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeType_COUNT };
 #undef PyNativeType_Internal_ROW
 
-/// The class of a code: what decides registers, conversions and error values.
-/// Code that tells them apart by `switch` has no `default`: compilers warn of a kind that is
-/// missing. Source: docs/ABI.md, section 3 (error values by class; equality by width, signedness
-/// and class).
+/// The class of a code: decides registers, conversions and error values. A `switch` on it has no
+/// `default`, so that compilers warn about a missing kind. Source: docs/ABI.md, section 3 (error
+/// values by class; equality by width, signedness and class).
 enum PyNativeKind {
   PyNativeKind_VOID,
   PyNativeKind_BOOL,
@@ -141,8 +140,8 @@ enum PyNativeKind {
   PyNativeKind_OBJECT
 };
 
-/// How C passes and returns a value, whatever it is to Python: what a call has to know.
-/// Source: the C compiler's own calling convention.
+/// How C passes and returns a value, whatever it is in Python. Source: the C compiler's own calling
+/// convention.
 enum PyNativePassed {
   PyNativePassed_NOTHING,
   PyNativePassed_SIGNED,
@@ -176,11 +175,10 @@ PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) 
   return PyNativePassed_NOTHING;
 }
 
-/// Has a result of this kind an error value, by which a function says that an exception is set? The
+/// True if a result of this kind has an error value, by which a function reports an exception. The
 /// value is -1 for signed and floating types, all ones for unsigned ones, NULL for all others. A
-/// function with another result reports errors by status, or cannot raise.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: docs/ABI.md, section 3, MAY_RAISE.
+/// function with any other result reports errors by status, or cannot raise. GIL: none; any thread;
+/// any interpreter; no Python function is called. Source: docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
   return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
 }
@@ -200,9 +198,9 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
       value)
 #endif
 
-/// The size of a value of `code`, in bytes. 0 for `v` and for what is no code.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the C compiler's own layout; PyNativeType_LIST.
+/// The size of a value of `code`, in bytes. 0 for `v` and unknown codes. GIL: none; any thread; any
+/// interpreter; no Python function is called. Source: the C compiler's own layout;
+/// PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Size(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -214,9 +212,8 @@ PyNative_INLINE size_t PyNativeCode_Size(int code) {
   }
 }
 
-/// The alignment of a value of `code`, in bytes. 1 for `v` and for what is no code, so that
-/// rounding up by it stays defined.
-/// GIL: none; any thread; any interpreter; no Python function is called.
+/// The alignment of a value of `code`, in bytes. 1 for `v` and unknown codes, so that rounding up
+/// by it stays defined. GIL: none; any thread; any interpreter; no Python function is called.
 /// Source: the C compiler's own layout; PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   switch (code) {
@@ -229,9 +226,8 @@ PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   }
 }
 
-/// The kind of `code`. PyNativeKind_VOID for `v` and for what is no code.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
+/// The kind of `code`. PyNativeKind_VOID for `v` and unknown codes. GIL: none; any thread; any
+/// interpreter; no Python function is called. Source: PyNativeType_LIST.
 PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -243,9 +239,8 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   }
 }
 
-/// The letters of `code` in a signature, static text: "d", "Zd". "" for what is no code.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
+/// The letters of `code` in a signature, static text: "d", "Zd". "" for unknown codes. GIL: none;
+/// any thread; any interpreter; no Python function is called. Source: PyNativeType_LIST.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -257,10 +252,8 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   }
 }
 
-/// The code of one or two letters; `second` is '\0' where there is one only. -1 if there is no
-/// such code.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: PyNativeType_LIST.
+/// The code of one or two letters; `second` is '\0' for one. -1 if there is no such code. GIL:
+/// none; any thread; any interpreter; no Python function is called. Source: PyNativeType_LIST.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
   if (LETTERS[0] == first && LETTERS[1] == second) {         \

@@ -1,5 +1,5 @@
-// PyTypedMethod_ENTRY: a table entry whose C function the compiler checks. The signature's text is
-// made from the names of codes, and so is the type that the function must have, in C and in C++.
+// PyTypedMethod_ENTRY: a table entry whose C function the compiler checks. The names of the codes
+// give both the signature's text and the function's required type, in C and in C++.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TYPED_ENTRY_H_
@@ -7,8 +7,8 @@
 
 #include "typedcall/typed_method.h"
 
-// {"dl->d", 0, (void *)f} is a promise that no compiler can check. This one does not compile when
-// `f` is anything else than `double f(double, long)`:
+// {"dl->d", 0, (void *)f} is a promise that no compiler can check. This one compiles only if `f` is
+// `double f(double, long)`:
 //
 //   PyTypedMethod_DEFINE(f_typed, "f", PyTypedMethod_ENTRY(0, f_impl, DOUBLE, DOUBLE, LONG));
 //
@@ -18,7 +18,7 @@
 // is `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.
 
 /// An initialiser for a PyNativeCallableEntry: flags, function, result, and up to 12 arguments. For
-/// more of them write the entry without a check.
+/// more, write the entry without a check.
 #define PyTypedMethod_ENTRY(flags, function, ...)                                \
   PyTypedMethod_Internal_ENTRY(                                                  \
       flags, function,                                                           \
@@ -35,8 +35,8 @@
           PyObject * PyTypedMethod_Internal_EACH(COMMA_AND_TYPE, COMMA_AND_TYPE, , __VA_ARGS__)), \
       __VA_ARGS__)
 
-/// A function without the last parameters of another, for which it passes constants, so that native
-/// callers may leave out what Python's callers may:
+/// Defines a function that calls another with constants for its last parameters, so that native
+/// callers may omit the arguments that Python callers may:
 ///
 ///   static const double earth = 6371.0;
 ///   static double distance(double a, double b, double c, double d, double radius);
@@ -47,9 +47,9 @@
 ///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
 ///       PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE));
 ///
-/// The names are those of `made`: its result, and up to 12 arguments that it hands on; self, where
-/// the function takes it, is an OBJECT in front. `defaults` are in parentheses: (1, 0.5). Let the
-/// wrapper use the same constants. The whole function's entry comes first in the table.
+/// The names are those of `made`: its result, and up to 12 arguments that it passes on; if the
+/// function takes self, an OBJECT comes first. `defaults` are in parentheses: (1, 0.5). The wrapper
+/// should use the same constants. The full function's entry comes first in the table.
 #define PyTypedMethod_WITH_DEFAULTS(made, function, defaults, ...)                        \
   PyTypedMethod_Internal_MAKE(                                                            \
       made,                                                                               \
@@ -58,7 +58,7 @@
       __VA_ARGS__)
 
 /// The same for a function that returns a status or falls back, whose value goes through a last
-/// pointer: the defaults are in front of that.
+/// pointer: the defaults come before that.
 #define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...)       \
   PyTypedMethod_Internal_MAKE(                                                     \
       made,                                                                        \
@@ -81,7 +81,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
     PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags),                   \
         reinterpret_cast<void *>(static_cast<type>(function)) /* checks the type */ \
   }
-#elif !TYPEDCALL_IS_SUPPORTED  // nobody calls it
+#elif !TYPEDCALL_IS_SUPPORTED  // never called
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...) \
   { PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags), (void *)(function) }
 #else
@@ -99,7 +99,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   }
 #endif
 
-// How many codes there are, without the result: 0 to 12.
+// The number of codes without the result: 0 to 12.
 #define PyTypedMethod_Internal_COUNT(...) \
   PyTypedMethod_Internal_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
 #define PyTypedMethod_Internal_COUNT_OF(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
@@ -119,8 +119,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__))
 #define PyTypedMethod_Internal_TYPE_OF(name) PyTypedMethod_Internal_TYPE(0, name)
 
-// What EACH makes of one argument: how many there are from it on, and its code. The parameters of a
-// function that is made here are called a12 to a1.
+// EACH takes the number of arguments from this one on, and its code. The parameters of a function
+// made here are called a12 to a1.
 #define PyTypedMethod_Internal_LETTERS(left, name) PyNativeType_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(left, name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TYPE_AND_COMMA(left, name) PyTypedMethod_Internal_TYPE_##name,
@@ -131,7 +131,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_NAME_AND_COMMA(left, name) a##left,
 #define PyTypedMethod_Internal_NOTHING(left, name)
 
-// `each` of every argument but the last one, and `last` of that; `none` where there is none. The
+// Applies `each` to every argument but the last, and `last` to that; `none` if there are none. The
 // codes are a result `r` and the arguments.
 #define PyTypedMethod_Internal_EACH(each, last, none, ...)                \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_EACH_,               \
@@ -162,8 +162,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_EACH_12(each, last, none, r, a, ...) \
   each(12, a) PyTypedMethod_Internal_EACH_11(each, last, none, r, __VA_ARGS__)
 
-// A function of these codes that gives what `call` does. A `return` with what is void is no C. A
-// semicolon follows.
+// Defines a function of these codes that returns the value of `call`. C does not allow `return`
+// with a void expression. A semicolon follows.
 #define PyTypedMethod_Internal_MAKE(made, call, ...)                                         \
   static PyTypedMethod_Internal_RESULT(__VA_ARGS__)                                          \
       made(PyTypedMethod_Internal_EACH(PARAMETER_AND_COMMA, PARAMETER, void, __VA_ARGS__)) { \

@@ -1,7 +1,7 @@
-// METH_TYPED: metadata that is in memory in front of a PyMethodDef's `ml_name`. Its structs,
-// its readers, which call no Python function, and C macros that write a tagged def. Source: M.
-// Bernstein, "Type information for faster Python C extensions"; PyPy's branch
-// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+// METH_TYPED: metadata in memory in front of a PyMethodDef's `ml_name`. Its structs, its readers,
+// which call no Python function, and C macros that write a tagged def. Source: M. Bernstein, "Type
+// information for faster Python C extensions"; PyPy's branch py3.10-mb-typed-sig-experiments;
+// docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TYPED_METHOD_H_
@@ -27,8 +27,8 @@ extern "C" {
 /// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. Where it is alone, the four bytes of padding behind `ret_type` are
-/// 0, as they are in static data; a struct made at run time starts as zeros (calloc).
+/// PyPy's struct, unchanged. If it is alone, the four bytes of padding behind `ret_type` are 0, as
+/// they are in static data; a struct made at run time starts as zeros (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
   int ret_type;           ///< a T_* code; negated: may raise
@@ -42,12 +42,12 @@ typedef struct PyPyTypedMethodMetadata {
 #define T_C_DOUBLE 2   // (-0.0)
 #define T_PY_OBJECT 3  // (NULL)
 #endif
-/// First in `arg_types` when PyPy's codes cannot say what the function takes: readers that know
-/// only PyPy's struct then leave the typed path alone.
+/// First in `arg_types` if PyPy's codes cannot express the arguments: readers that know only PyPy's
+/// struct then avoid the typed path.
 #define PyTypedMethod_NOT_FOR_PYPY 0x100
 
-/// Our header in front of PyPy's struct. It is read downwards from `ml_name`, so that a newer minor
-/// version puts its fields in front, and `size` grows.
+/// Our header in front of PyPy's struct. It is read downwards from `ml_name`: a newer minor version
+/// adds fields in front, and `size` grows.
 typedef struct PyTypedMethodMetadata {
   const void *details;                 ///< NULL so far
   const PyNativeCallableTable *table;  ///< the overloads; NULL: only what `pypy` says
@@ -60,14 +60,14 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0, whatever later versions put in front; a smaller one is not ours.
+/// `size` of version 1.0, whatever later versions add in front; a smaller one is not ours.
 #define PyTypedMethod_SIZE_1_0 56
 /// `size` of this header's version.
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct that Bernstein's post has, for METH_O functions. Its `ret_type` stands where PyPy's
-/// struct has its padding, which tells the two apart.
+/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is where PyPy's struct has
+/// padding, which tells the two apart.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
   int ret_type;  ///< a T_* code, never 0
@@ -77,12 +77,12 @@ typedef struct PyTypedMethod_OneArgMetadata {
 
 // --- Readers -----------------------------------------------------------------------------------
 //
-// For all of them: `def` may be any PyMethodDef, or NULL. GIL: none; any thread; any interpreter;
+// For all readers: `def` may be any PyMethodDef, or NULL. GIL: none; any thread; any interpreter;
 // no Python function is called and no exception is set. Memory in front of `ml_name` is read only
 // as far as the flag bits, and then the header's own size, declare it.
 
-/// Our header in front of the def's name; NULL when the bits do not announce one, or when what
-/// is there has another magic, another major version or a size below version 1.0's.
+/// Returns our header in front of the def's name; NULL if the bits do not announce one, or if it
+/// has another magic, another major version or a size below version 1.0's.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -101,11 +101,11 @@ static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef
   return metadata != NULL ? metadata->table : NULL;
 }
 
-/// Longest signature that PyPy's codes spell, with its NUL.
+/// The longest signature that PyPy's codes spell, with its NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
-// PyPy looks at two calling conventions only, METH_O and METH_FASTCALL without keywords. Returns
-// that one, or 0 for any other, or for a mixture that no interpreter would call.
+// PyPy reads only two calling conventions, METH_O and METH_FASTCALL without keywords. Returns it,
+// or 0 for any other, or for a mixture that no interpreter would call.
 static inline int PyTypedMethod_Internal_Convention(const PyMethodDef *def) {
   const int conventions =
       METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD;
@@ -117,13 +117,13 @@ static inline char PyTypedMethod_Internal_Letter(int code) {
   return code == T_C_LONG ? 'l' : code == T_C_DOUBLE ? 'd' : code == T_PY_OBJECT ? 'O' : '\0';
 }
 
-// Spells `arg_types` (at most `most` of them) and `ret_type`. 1, or 0 when a code is unknown, there
-// are more arguments, or the function is missing. No code behind an unknown one is looked at.
+// Spells `arg_types` (at most `most` of them) and `ret_type`. Returns 1, or 0 if a code is unknown,
+// there are more arguments, or the function is missing. Does not read past an unknown code.
 static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {
   int nargs = 0;
-  // INT_MIN has no positive counterpart; no code is anywhere near it.
+  // INT_MIN has no positive counterpart; no code is near it.
   const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
   const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
   if (result == '\0' || function == NULL) return 0;
@@ -139,7 +139,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
   signature[nargs + 3] = '\0';
   entry->signature = signature;
   entry->funcptr = function;
-  // PyPy keeps the GIL around the call, so the function may count on it.
+  // PyPy keeps the GIL during the call, so the function may rely on it.
   entry->flags = PyNativeCallable_NEEDS_THREAD;
   if (raises) entry->flags |= PyNativeCallable_MAY_RAISE;
   if (raises && result == 'd') entry->flags |= PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -147,7 +147,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// How many bytes in front of the name the post's `ret_type` stands, and PyPy's padding.
+// The distance in bytes from the post's `ret_type`, and PyPy's padding, to the name.
 #define PyTypedMethod_Internal_TELLING               \
   (offsetof(PyTypedMethod_OneArgMetadata, ml_name) - \
    offsetof(PyTypedMethod_OneArgMetadata, ret_type))
@@ -156,18 +156,17 @@ PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                               offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
                           what_tells_the_structs_apart_is_padding_in_one_of_them);
 
-// What tells which of the two structs is alone in front of the name; both have these bytes. 0
-// is PyPy's padding, anything else the post's `ret_type`, or padding that nobody has set. It is
-// copied because in one of them it is no field.
+// Returns the bytes that tell the two structs apart. 0 is PyPy's padding, anything else the post's
+// `ret_type`, or uninitialised padding. Copied, because in one of them they are not a field.
 static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
   int telling;
   memcpy(&telling, def->ml_name - PyTypedMethod_Internal_TELLING, sizeof(telling));
   return telling;
 }
 
-/// Reads the struct of Bernstein's post and no other, with METH_TYPED alone on a METH_O def: for
-/// who knows that it is there, which a negative `ret_type` does not say. Otherwise as
-/// PyTypedMethod_ReadPyPy, which is for everybody.
+/// Reads only the struct of Bernstein's post, with METH_TYPED alone on a METH_O def: for callers
+/// that know it is there, which a negative `ret_type` does not prove. Otherwise as
+/// PyTypedMethod_ReadPyPy, which is the general reader.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
@@ -185,11 +184,11 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads what PyPy's codes say: with METH_TYPED alone in PyPy's struct or in that of Bernstein's
-/// post, whichever is there, and behind a valid header of ours in PyPy's. Fills `entry`, whose
-/// signature is written to `signature` and lives as long as that. Returns 1, or 0 when the def is
-/// not tagged so, its codes are unknown, or the post's struct says that the function may raise; it
-/// is then called boxed.
+/// Reads PyPy's codes: with METH_TYPED alone from PyPy's struct or that of Bernstein's post,
+/// whichever is there, and after a valid header of ours from PyPy's. Fills `entry`, whose signature
+/// is written to `signature` and lives as long as that. Returns 1, or 0 if the def is not tagged
+/// this way, its codes are unknown, or in the post's struct the function may raise; it is then
+/// called boxed.
 static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                          char signature[PyTypedMethod_PYPY_LENGTH]) {
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
@@ -199,8 +198,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   if ((def->ml_flags & METH_TYPED_EXT) != 0) {
     if (PyTypedMethod_Metadata(def) == NULL) return 0;
   } else if (PyTypedMethod_Internal_Telling(def) != 0) {
-    // The post's functions raise nothing, and of all that may be in padding, the upper half of a
-    // small negative number is the likeliest.
+    // The post's functions do not raise, and the likeliest content of padding is the upper half of
+    // a small negative number.
     return PyTypedMethod_Internal_Telling(def) > 0 &&
            PyTypedMethod_ReadOneArg(def, entry, signature);
   }
@@ -211,7 +210,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
                                     metadata->underlying_func, &read, signature)) {
     return 0;
   }
-  if (convention == METH_O && signature[0] == '-') return 0;  // it takes no argument
+  if (convention == METH_O && signature[0] == '-')
+    return 0;  // a METH_O function without an argument
   *entry = read;
   return 1;
 }
@@ -242,16 +242,15 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   // in the module's Py_mod_exec function (typedcall/tag.h):
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
-// The same for an array in Py_tp_methods, with the type instead of the module once it is made.
-// Class and static methods and all calling conventions are written as usual.
-// typedcall/typed_entry.h has entries whose function the compiler checks, typedcall/tag_array.h
-// tags defs that exist already.
+// The same works for an array in Py_tp_methods, with the new type instead of the module. Class and
+// static methods and all calling conventions are written as usual. typedcall/typed_entry.h has
+// entries whose function the compiler checks, typedcall/tag_array.h tags existing defs.
 
-/// The flag bits that defs get. CPython from 3.11 on compares `ml_flags` for equality where it
-/// specialises calls, so a bit that it does not know makes each call take 1.1 to 1.4 times as long,
-/// and up to 2.2 times under a JIT: defs have none there and are found in the side table. PyPy has
-/// no side table, and there the bits cost nothing. Define it as 0x3000 before the first include to
-/// have the bits all the same, or as 0.
+/// The flag bits that defs get. CPython from 3.11 on compares `ml_flags` for equality when it
+/// specialises calls, so an unknown bit makes each call take 1.1 to 1.4 times as long, and up to
+/// 2.2 times under a JIT: defs have none there and are found in the side table. PyPy has no side
+/// table, and there the bits cost nothing. Define it before the first include as 0x3000 to force
+/// the bits, or as 0.
 #if !TYPEDCALL_IS_SUPPORTED
 #undef PyTypedMethod_FLAGS
 #define PyTypedMethod_FLAGS 0
@@ -269,7 +268,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
                             PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
 
-/// PyPy's codes of the arguments, at least one; for a function without any, {-1} does the same.
+/// PyPy's codes of the arguments, at least one; for a function without arguments use {-1}.
 #define PyTypedMethod_CODES(...) \
   { __VA_ARGS__, -1 }
 
@@ -295,8 +294,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       PyTypedMethod_MAGIC,                                                                     \
       {variable##_arg_codes, ret_code, (void *)(function), name}}
 #else
-// The name alone. Entries may have addresses that are no constants there, so they stand in a
-// function, which nobody calls: what they name is used.
+// Only the name. Entries may have addresses that are not constants here, so they are in a function
+// that is never called: it marks their functions as used.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)        \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name), \
                             the_name_of_##variable##_has_at_most_99_bytes);                  \
@@ -323,9 +322,9 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 // --- Sibling symbols -----------------------------------------------------------------------------
 
-/// What a sibling symbol `_PyPyTyped_<name>` is: whose table it is, and the table. It needs neither
-/// flag bits nor the side table, and readers compare the address of the def, so that a symbol is
-/// never taken for another function's. typedcall/sibling_symbol.h reads it.
+/// A sibling symbol `_PyPyTyped_<name>`: a def and its table. It needs neither flag bits nor the
+/// side table, and readers compare the address of the def, so a symbol is never taken for another
+/// function's. typedcall/sibling_symbol.h reads it.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
   const PyNativeCallableTable *table;
@@ -338,18 +337,18 @@ typedef struct PyTypedMethod_Sibling {
 #endif
 
 #if TYPEDCALL_IS_SUPPORTED
-// Readers want the struct's exact size, to which Clang's AddressSanitizer would add.
+// Readers check the struct's exact size, which Clang's AddressSanitizer would increase.
 #ifdef __clang__
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used, no_sanitize("address")))
 #else
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used))
 #endif
 
-/// Defines the sibling symbol of `def`, an element of a static array that is called `name` (no
+/// Defines the sibling symbol of `def`, an element of a static array, named `name` (without
 /// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
-/// inc_typed). To be written at file scope, behind the array, outside of C++ namespaces. It is
-/// exported whatever -fvisibility says, but not past a linker's version script. One name a shared
-/// object: two types of a module cannot both have it.
+/// inc_typed). Write it at file scope, after the array, outside C++ namespaces. It is exported
+/// regardless of -fvisibility, but not past a linker's version script. A name can be used once in a
+/// shared object: two types of a module cannot both have it.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \

@@ -1,5 +1,5 @@
-// Included by what throws or catches, in front of all else: one error that says what is wrong where
-// the compiler's options forbid it.
+// Included first by headers that throw or catch: gives one clear error if the compiler's options
+// forbid exceptions.
 #ifndef TYPEDCALL_WITH_EXCEPTIONS_H_
 #define TYPEDCALL_WITH_EXCEPTIONS_H_
 

@@ -1,5 +1,5 @@
-// What pybind11.h and nanobind.h share: the entry of a C++ function, as it is or as one that falls
-// back where it throws.
+// Shared by pybind11.h and nanobind.h: the entry of a C++ function, as it is or as one that falls
+// back when it throws.
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 
@@ -39,7 +39,7 @@ struct plain_function<function, R (*)(A...) noexcept> {
   }
 };
 
-/// int (A..., R *): nonzero where the function throws.
+/// int (A..., R *): nonzero if the function throws.
 template <auto function, class Type = decltype(function)>
 struct falling_back_function {
   static_assert(!std::is_same_v<Type, Type>,
@@ -49,7 +49,7 @@ struct falling_back_function {
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {
   static_assert(has_no_buffers<A...>());
-  /// `place` is where the result goes, if there is one.
+  /// `place` receives the result, if there is one.
   template <class... Place>
   static int call(A... args, Place... place) {
     return unless_thrown(
@@ -77,16 +77,16 @@ template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};
 
-/// What a tag needs as long as it stands. Allocated, not static: two names of one function may have
-/// other flags, and a table that someone reads does not change.
+/// The data of a tag, kept as long as it exists. Allocated, not static: two names of one function
+/// may have different flags, and a published table does not change.
 struct one_entry {
   PyNativeCallableTable table;
 
   static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
 };
 
-/// Tags by `tag`, which takes the interface, a table of one entry and what frees that, and returns
-/// what the functions of tag.h do. False with a Python exception. GIL: held.
+/// Tags by `tag`, which takes the interface, a table of one entry and its destroy function, and
+/// returns as the functions of tag.h. False with a Python exception. GIL: held.
 template <class Tag>
 bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -1,5 +1,5 @@
-// The exception of a function that a library has called back: it waits until the library has
-// returned. Used by typedcall/callback.h.
+// Keeps the exception of a function that a library called back until the library has returned. Used
+// by typedcall/callback.h.
 #ifndef TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 #define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 
@@ -14,7 +14,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The first exception of a callback, until the library has returned.
+/// The first exception of a callback, kept until the library has returned.
 class waiting_exception {
  public:
   waiting_exception() = default;
@@ -25,9 +25,9 @@ class waiting_exception {
   /// For the garbage collector; borrowed.
   PyObject *get() const { return object_.load(); }
 
-  /// Runs `body`, which gives false with an exception, in whichever thread, and keeps that. What
-  /// was pending there stays. False: there is an exception, or no interpreter any more. `callee` is
-  /// a callable_at_home.
+  /// Runs `body`, which returns false with an exception, in any thread, and keeps that exception. A
+  /// pending one stays. Returns false if there is an exception, or the interpreter has ended.
+  /// `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;
@@ -41,8 +41,8 @@ class waiting_exception {
     return is_done;
   }
 
-  /// Takes the pending exception, of which there must be one; sys.unraisablehook gets it where
-  /// another one waits. GIL: held.
+  /// Takes the pending exception, which must exist; sys.unraisablehook gets it if another one is
+  /// kept already. GIL: held.
   void keep(PyObject *callable) {
     set_missing_error();
     PyObject *kind, *raised, *traceback, *none = nullptr;
@@ -58,7 +58,7 @@ class waiting_exception {
     }
   }
 
-  /// Sets it, and it waits no more. False: there was none. GIL: held.
+  /// Sets the kept exception as pending. Returns false if there was none. GIL: held.
   bool raise() {
     PyObject *const exception = object_.exchange(nullptr);
     if (exception == nullptr) return false;
@@ -68,7 +68,8 @@ class waiting_exception {
     return true;
   }
 
-  /// What nobody has asked for goes to sys.unraisablehook; keeps a pending exception. GIL: held.
+  /// An exception that was never taken goes to sys.unraisablehook; keeps a pending exception. GIL:
+  /// held.
   void tell(PyObject *callable) {
     if (!is_there()) return;
     const PyTypedcall_SavedError pending = PyTypedcall_SaveError();

@@ -1,5 +1,5 @@
 // One call of a typed function for another runtime: the overload that Python would choose, in the
-// thread state that it wants, and a result or an exception; else the Python callable.
+// thread state that it requires, with a result or an exception; else the Python callable.
 #ifndef TYPEDCALL_CALLING_CALL_H_
 #define TYPEDCALL_CALLING_CALL_H_
 
@@ -19,8 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// What Python has for a value that is none of its own. Null with an exception: MemoryError, too,
-/// for a text for which there was no memory. GIL: held.
+/// Returns the Python object for a runtime's value. Null with an exception; MemoryError also for a
+/// text that could not be allocated before. GIL: held.
 inline object_ref box(const given &value) {
   const native_value bits{value.bits};
   switch (value.kind) {
@@ -41,8 +41,8 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with what `box(i)` makes of each argument, an object_ref. Null with an
-/// exception. GIL: held.
+/// Calls `callable` with `box(i)`, an object_ref, for each argument. Null with an exception. GIL:
+/// held.
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
@@ -58,12 +58,12 @@ object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
 }
 
 #ifndef PYPY_VERSION  // which does not say that of a thread; there is no sink for it
-/// Lets go of the GIL if this thread has it. Returns what reattach() takes, null if it has not.
+/// Releases the GIL if this thread has it. Returns the argument for reattach(), null if it has not.
 inline PyThreadState *detach() {
   return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
 }
 
-/// Takes the GIL again; stops the thread for good where Python has ended.
+/// Takes the GIL again; stops the thread for good if Python has ended.
 inline void reattach(PyThreadState *thread) {
   if (thread != nullptr) internal::restore_thread(thread);
 }
@@ -88,7 +88,8 @@ TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t
   if (!is_run) sink.detached(where.why_detached());
 }
 
-/// Calls one C function with `values`, in the thread state that it wants. False: it falls back.
+/// Calls one C function with `values`, in the thread state that it requires. Returns false if it
+/// falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, const Home &where,
                                     native_value *values, Sink &sink) {
@@ -109,13 +110,13 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls what the values have chosen and is not plain, or Python.
+/// Calls the chosen overload if it is not plain, or Python.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
-    result_cell cell;  // it raises nothing: that takes a thread state
+    result_cell cell;  // cannot raise: that takes a thread state
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));
     }
@@ -135,13 +136,13 @@ TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const
   sink.give(chosen->result, &result);
 }
 
-/// call() with several to choose among.
+/// call() for several overloads.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *callable,
                                           const Home &where, std::size_t count, Sink &sink) {
   given arguments[PyNativeSignature_MAX_ARGS];
   native_value values[PyNativeSignature_MAX_ARGS + 1];
-  // How many there are is the runtime's to say.
+  // The runtime decides how many there are.
   if (count > PyNativeSignature_MAX_ARGS) {
     return finish(nullptr, callable, where, count, values, sink);
   }
@@ -153,8 +154,9 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
   run(chosen, callable, where, count, values, sink);
 }
 
-/// One call: chooses among `functions`, takes the values, runs, gives; else falls back. No
-/// allocation, lock, reference count or static on the way to a C function that is called as it is.
+/// Makes one call: chooses among `functions`, takes the values, runs, returns the result; else
+/// falls back. There is no allocation, lock, reference count or static on the way to a plain C
+/// function.
 template <class Home, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
                                    const Home &where, std::size_t count, Sink &sink) {

@@ -1,5 +1,6 @@
-// Which overload a call's values choose, as in Python: the best rank of the worst argument, among
-// equals one that no other beats, then the order of the table. Source: docs/ABI.md, 8.7 to 8.9.
+// Chooses an overload by a call's values, as Python does: the best rank of the worst argument,
+// among equals one that no other beats, then the order of the table. Source: docs/ABI.md, 8.7 to
+// 8.9.
 #ifndef TYPEDCALL_CALLING_CHOOSE_H_
 #define TYPEDCALL_CALLING_CHOOSE_H_
 
@@ -17,8 +18,9 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Calls `visit` for each overload that suits, the best first, until it is false. `ranks` has a row
-/// for each, which is used up: its worst rank, or NONE if it does not suit, then all `count`.
+/// Calls `visit` for each overload that suits, best first, until it returns false. `ranks` has a
+/// row for each, which is overwritten: its worst rank, or NONE if it does not suit, then all
+/// `count` ranks.
 template <class Visit>
 void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const Visit &visit) {
   const auto at = [=](std::size_t row) { return ranks + row * (count + 1); };
@@ -49,13 +51,13 @@ void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const 
   }
 }
 
-/// The entries of one Python function: all that it chooses among, also those that the sink cannot
-/// call. Nothing in it changes once it is prepared.
+/// The entries of one Python function: all overloads that it chooses among, also those that the
+/// sink cannot call. Immutable once it is prepared.
 class overloads {
  public:
   std::vector<entry> all;
 
-  /// To be called once `all` is complete.
+  /// Call it once `all` is complete.
   void prepare() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
@@ -63,18 +65,18 @@ class overloads {
     }
   }
 
-  /// The same where `all` is in each_in_order() of the kinds that all values will have.
+  /// The same if `all` is in each_in_order() for the kinds of all future values.
   void prepare_in_order() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     is_in_order_ = true;
   }
 
-  /// The one that is there, which is not ranked; null: there are several.
+  /// The only overload, which is not ranked; null if there are several.
   const entry *alone() const { return alone_; }
-  /// Of one argument of that kind, the one to try before choose(), or null.
+  /// The overload to try before choose() for one argument of that kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
-  /// The one that the values choose, with `values` filled in; null: Python says what happens.
+  /// Returns the overload that the values choose, with `values` filled in; null: Python decides.
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);
@@ -93,7 +95,7 @@ class overloads {
     return walk(arguments, count, values);
   }
 
-  /// Calls `visit` for each that suits values of these kinds, the best first, until it is false.
+  /// Calls `visit` for each that suits values of these kinds, best first, until it returns false.
   template <class Visit>
   void each_in_order(const given *arguments, std::size_t count, const Visit &visit) const {
     std::vector<unsigned char> ranks(all.size() * (count + 1));
@@ -101,7 +103,7 @@ class overloads {
   }
 
  private:
-  // False: it does not take these values as they are.
+  // Returns false if it does not take these values as they are.
   static bool take_all(const entry &one, const given *arguments, std::size_t count,
                        native_value *values) {
     const value_type *type = one.parameters.data();
@@ -112,7 +114,7 @@ class overloads {
     return true;
   }
 
-  // None where buffers are among them, which the kind alone does not choose.
+  // None if there are buffers among them, for which the kind is not enough.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -139,7 +141,8 @@ class overloads {
 
   using positions = std::bitset<PyNativeSignature_MAX_ARGS>;
 
-  // Takes the values for `one`. `too_large`: ints that were out of range before, and now.
+  // Takes the values for `one`. `too_large`: the ints that were out of range before, and those that
+  // are now.
   static taken attempt(const entry &one, const given *arguments, std::size_t count,
                        native_value *values, positions *too_large) {
     // An int that was too large for one overload would lose digits in this one.
@@ -180,10 +183,10 @@ class overloads {
     each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
   }
 
-  // One after the other, the best first, until one takes the values.
+  // Tries one after the other, best first, until one takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
-    constexpr std::size_t kMost = 64;  // more is asked of Python
+    constexpr std::size_t kMost = 64;  // Python decides
     unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
     const entry *found = nullptr;
     positions too_large;
@@ -192,7 +195,7 @@ class overloads {
       if (!each.is_here()) return false;
       const taken how = attempt(each, arguments, count, values, &too_large);
       if (how == taken::yes) found = &each;
-      return how == taken::out_of_range;  // taken::no: by its kind it suits, not by what is in it
+      return how == taken::out_of_range;  // taken::no: its kind suits, its content does not
     });
     return found;
   }

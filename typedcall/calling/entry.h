@@ -1,5 +1,5 @@
-// An entry as an engine calls it: what it takes and gives, worked out once, and one call of it,
-// whose outcome one comparison tells.
+// An entry prepared for an engine: its parameters and result are worked out once, and one
+// comparison tells the outcome of a call.
 #ifndef TYPEDCALL_CALLING_ENTRY_H_
 #define TYPEDCALL_CALLING_ENTRY_H_
 
@@ -18,7 +18,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// The parameters and the result of a C function as Python has them.
+/// The parameters and the result of a C function as Python sees them.
 struct description {
   description(const PyNativeSignature &parsed, std::uintptr_t flags)
       : view(PyNativeView_Of(&parsed, flags)),
@@ -32,8 +32,8 @@ struct description {
 
 enum class outcome { value, none, raised };
 
-/// The outcome of a call whose result does not say by itself that it is one: see
-/// invoker::is_result(). GIL: held, unless the function falls back.
+/// Returns the outcome of a call for which invoker::is_result() is false. GIL: held, unless the
+/// function falls back.
 TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
   switch (verdict) {
     case PyNativeVerdict_FALLS_BACK:
@@ -46,18 +46,18 @@ TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
   }
 }
 
-/// Where a result stands after entry::run(): in a register, or in the place, which is behind the
-/// arguments or has what fits no register.
+/// Where a result is after entry::run(): in a register, or in the place, which follows the
+/// arguments or holds a result too wide for a register.
 struct result_cell {
   native_value returned;
   wide_value place;
 };
 
-/// A C function, and how to call it. Nothing in it changes: any number of threads may use it.
+/// A C function, and how to call it. Immutable: any number of threads may use it.
 struct entry : description {
-  /// Nothing with ValueError for what `caller` cannot call. One that `calls_all` passes self, and
-  /// takes results that fit no register. To others an entry without an address is one that the
-  /// Python function has and they do not call: it is ranked with the others. GIL: held.
+  /// Returns nothing with ValueError for an entry that `caller` cannot call. A caller that
+  /// `calls_all` passes self and takes results that fit no register. For other callers an entry
+  /// without an address is only ranked, not called. GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
                                    const char *caller, bool calls_all = false) {
     PyNativeSignature parsed;
@@ -76,8 +76,8 @@ struct entry : description {
   }
 
   /// Calls it with `values`, which has room for one more; `value`: the result is at `at(*cell)`.
-  /// `none`: it falls back. `raised`: an exception is set. In the thread state that view.hold asks
-  /// for, with nothing pending where it may raise.
+  /// `none`: it falls back. `raised`: an exception is set. The thread must be in the state that
+  /// view.hold requires, with no exception pending if the function may raise.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values, &cell->place);
@@ -85,8 +85,8 @@ struct entry : description {
                                                                  : settle(view.verdict);
   }
 
-  /// To be called once with the values of a call: any bytes in arrays of bools that it may write to
-  /// become 0 and 1, for memory that nobody has filled yet may have others.
+  /// Call it once with the values of a call: sets all bytes in writable arrays of bools to 0 or 1,
+  /// because uninitialised memory may have others.
   void prepare(const native_value *values) const {
     if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
     if (view.takes_self) ++values;
@@ -101,9 +101,9 @@ struct entry : description {
   const void *at(const result_cell &cell) const {
     return is_in_place_ ? static_cast<const void *>(&cell.place) : &cell.returned;
   }
-  /// The sink can call it.
+  /// True if the sink can call it.
   bool is_here() const { return is_here_; }
-  /// It is called as it is, and what it returns is its result.
+  /// True if it is called directly, and its return value is its result.
   bool is_plain() const { return is_plain_; }
 
   invoker invoke;

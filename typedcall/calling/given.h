@@ -1,5 +1,5 @@
-// A value as another runtime hands it over, in one small form: what its kind is to Python, and its
-// bits. A sink makes these of its own values; type codes are the engine's.
+// A value from another runtime in one small form: its kind in Python, and its bits. A sink makes
+// these from its own values; type codes are the engine's.
 #ifndef TYPEDCALL_CALLING_GIVEN_H_
 #define TYPEDCALL_CALLING_GIVEN_H_
 
@@ -16,22 +16,22 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// One argument. Without initializers: a call has room for as many as a signature can have.
+/// One argument. Without initializers: a call has room for the longest signature.
 struct given {
-  /// What it is to Python. Of an ARRAY, and of bytes, which are OTHER, `element` and `element_size`
-  /// say what is in it, else they are VOID and 0: a buffer takes only these.
+  /// Its kind in Python. For an ARRAY, and for bytes, which are OTHER, `element` and `element_size`
+  /// describe the elements, else they are VOID and 0: a buffer takes only these.
   PyNativeGiven kind;
   PyNativeKind element;
   std::uint16_t element_size;
   bool is_const;  ///< elements must not be written to
   /// BOOL: 0 or 1. INT: an std::int64_t, or with `size` 1 an std::uint64_t that is none. FLOAT and
-  /// C_FLOAT: a double. STR: the address of its UTF-8, behind which is a NUL. Elements: their
+  /// C_FLOAT: a double. STR: the address of its UTF-8, which ends with a NUL. Elements: their
   /// address.
   std::uint64_t bits;
-  /// STR: in bytes. Elements: how many.
+  /// STR: its bytes. Elements: their number.
   std::int64_t size;
 
-  /// One without elements.
+  /// A value without elements.
   static given of(PyNativeGiven kind, std::uint64_t bits, std::int64_t size = 0) {
     return {kind, PyNativeKind_VOID, 0, true, bits, size};
   }
@@ -44,7 +44,7 @@ struct given {
     return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
   }
   static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
-  /// UTF-8 with a NUL behind it; null: there is no memory for it, and Python says so.
+  /// UTF-8 with a terminating NUL; null if there was no memory: Python raises MemoryError.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
     return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
@@ -54,7 +54,7 @@ struct given {
     return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
-  /// A text that is no UTF-8: OTHER, with its address.
+  /// A text that is not UTF-8: OTHER, with its address.
   static given no_text(const void *bytes) {
     return of(PyNativeGiven_OTHER, native_value::of(bytes).bits);
   }
@@ -64,15 +64,15 @@ struct given {
   const char *utf8() const { return native_value{bits}.get<const char *>(); }
 
   bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
-  /// BOOL and INT: as a double, as Python rounds it.
+  /// A BOOL or INT as a double, rounded as Python does.
   double as_real() const {
     return size != 0 ? static_cast<double>(bits)
                      : static_cast<double>(static_cast<std::int64_t>(bits));
   }
 };
 
-/// A value of C that is no buffer, as Python has it: a result, or what a closure was called with.
-/// `v` and a null text are nothing().
+/// A C value that is not a buffer, as Python sees it: a result, or an argument of a closure. `v`
+/// and a null text are nothing().
 inline given given_of(const value_type &type, const void *place) {
   const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
@@ -102,7 +102,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
                                               native_value *out) {
   out[0] = native_value{value.bits};
   if (wanted.is_integer && value.is_int()) {
-    // With a size it is above all signed ones.
+    // With a size it is above all signed values.
     return value.size != 0 && wanted.kind == PyNativeKind_UNSIGNED && wanted.size == 8
                ? taken::yes
                : taken::out_of_range;
@@ -118,7 +118,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     const bool fits = value.element == wanted.element &&
                       value.element_size == wanted.element_size && !(may_write && value.is_const);
     if (!fits || value.element_size == 0) return taken::no;
-    // Those that may be written to are made right when they are passed: entry::prepare().
+    // Writable ones are corrected when they are passed: entry::prepare().
     const bool are_right = wanted.element != PyNativeKind_BOOL || may_write ||
                            internal::first_not_bool(out[0].get<const void *>(),
                                                     static_cast<std::size_t>(value.size)) ==
@@ -136,8 +136,8 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
   return taken::yes;
 }
 
-/// Puts a value where the C function takes it, in one or two of `out`: exactly what the Python
-/// function would pass. `no` is everything that is not surely that; Python is asked then.
+/// Stores a value for the C function in one or two of `out`: exactly what the Python function would
+/// pass. Returns `no` if that is not certain; then Python decides.
 inline taken take(const given &value, const value_type &wanted, native_value *out) {
   const bool is_usual = wanted.is_double ? value.kind == PyNativeGiven_FLOAT
                                          : wanted.is_integer && value.is_int() && value.size == 0 &&
@@ -147,7 +147,7 @@ inline taken take(const given &value, const value_type &wanted, native_value *ou
   return taken::yes;
 }
 
-/// How a value suits a parameter among overloads. A buffer takes what it takes as it is.
+/// Returns how a value suits a parameter among overloads. A buffer converts nothing.
 inline PyNativeRank rank_of(const given &value, const value_type &wanted) {
   if (!wanted.is_buffer || wanted.is_text) return PyNativeChoice_Rank(wanted.ranks, value.kind);
   native_value unused[2];

@@ -1,5 +1,5 @@
-// A type of a signature as an engine asks about it for each value: what suits it and how well, what
-// of it a C function takes as it is, and what one gave.
+// A type of a signature, prepared for an engine: which values suit it and how well, which ones a C
+// function takes as they are, and how to read a result.
 #ifndef TYPEDCALL_CALLING_VALUE_TYPE_H_
 #define TYPEDCALL_CALLING_VALUE_TYPE_H_
 
@@ -16,7 +16,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Is it what Python decodes as UTF-8? For texts that others hand to C functions.
+/// True if Python decodes it as UTF-8. For texts that other runtimes pass to C functions.
 inline bool is_utf8(const unsigned char *text, std::size_t size) {
   std::size_t at = 0;
   while (at < size) {
@@ -32,7 +32,7 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
     if (first < 0x80) continue;
     const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
     if (first < 0xC2 || first > 0xF4 || size - at < more) return false;
-    // Too long, a surrogate, or behind U+10FFFF.
+    // Too long, a surrogate, or above U+10FFFF.
     const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     if (text[at] < low || text[at] > high) return false;
@@ -44,8 +44,8 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
   return true;
 }
 
-/// `size` and `kind` are those of what is passed, of a pointer for a buffer, `element_size` and
-/// `element` those of what it points to. `is_text`: Python has a str for it.
+/// `size` and `kind` are those of the argument, for a buffer those of a pointer; `element_size` and
+/// `element` those of its target. `is_text`: Python has a str for it.
 struct value_type {
   TYPEDCALL_OUT_OF_LINE explicit value_type(PyNativeType asked)
       : type(asked),
@@ -68,11 +68,11 @@ struct value_type {
   PyNativeKind kind, element;
   bool is_integer;
 
-  /// An integer type: is there such a value?
+  /// For an integer type: true if it has such a value.
   bool holds(std::int64_t number) const {
     return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
-  /// A text: does a C function get these bytes, which have a NUL behind them, as Python has them?
+  /// For a text: true if a C function gets these bytes, which end with a NUL, as Python has them.
   bool holds(const void *text, std::size_t length) const {
     return is_utf8(static_cast<const unsigned char *>(text), length) &&
            (is_buffer || std::memchr(text, 0, length) == nullptr);
@@ -86,7 +86,7 @@ struct value_type {
     return is_double ? native_value{bits}.get<double>()
                      : static_cast<double>(native_value{bits}.get<float>());
   }
-  /// The bits of a value; integers are as wide as a register then.
+  /// Returns the bits of a value; integers are extended to a register.
   std::uint64_t bits_at(const void *place) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, place, size);

@@ -1,5 +1,5 @@
-// One argument of a generated wrapper: the value that the C function gets, and whatever must last
-// as long as the call; and how well an object suits a parameter, for choosing among overloads.
+// One argument of a generated wrapper: the value for the C function, and everything that must last
+// as long as the call; and how well an object suits a parameter, to choose among overloads.
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
@@ -18,7 +18,7 @@ enum class conversion_rank : unsigned char {
   subclass = PyNativeRank_NEAR,
   safe = PyNativeRank_SAFE,
   none = PyNativeRank_NONE,
-  raised  ///< code of the object's class raised an exception, which is set
+  raised  ///< code of the object's class raised an exception
 };
 
 namespace internal {
@@ -53,7 +53,7 @@ struct argument<const char *> {
   void set(const char *ready) { value = ready; }
 };
 
-/// Of an exporter, given back at the end; none if `view.obj` is NULL.
+/// An exporter's buffer, released at the end; none if `view.obj` is NULL.
 struct held_buffer {
   Py_buffer view;
 
@@ -81,7 +81,7 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   held_buffer held_;
 };
 
-/// The elements of an exporter, which it keeps where they are until this is gone.
+/// The elements of an exporter, which keeps them in place until this is destroyed.
 template <class Element>
 struct argument<span<Element>, void> {
   span<Element> value;
@@ -118,14 +118,14 @@ struct argument<span<const char>, void> {
   void set(span<const char> ready) { value = ready; }
 };
 
-/// Does a value of T come from a Python caller, or go to one?
+/// True if a value of T comes from a Python caller, or goes to one.
 template <class T>
 constexpr bool python_can_pass =
     is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
 template <class T>
 constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || has_pointer_code<T>;
 
-/// 1, 0, or -1 with MemoryError.
+/// Returns 1, 0, or -1 with MemoryError.
 inline int has_complex_method(PyTypeObject *type) {
   const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
