@@ -11,7 +11,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The index of the first byte that is neither 0 nor 1; `count` where there is none.
+/// Returns the index of the first byte that is neither 0 nor 1; `count` if there is none.
 inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   const auto *const all = static_cast<const unsigned char *>(bytes);
   std::size_t at = 0;

@@ -1,5 +1,5 @@
-// What a Python callable gets for a buffer in a boxed call: a copy, which nobody can use after its
-// time; what is written to it goes back when the call is over.
+// A buffer for a Python callable in a boxed call: a copy, which is unusable afterwards; data
+// written to it are copied back after the call.
 #ifndef TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 #define TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 
@@ -115,11 +115,11 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_
   return view_of_copy(parts, own.copy.get());
 }
 
-/// After the call: what it wrote goes to where it was meant for, also where it failed. GIL: held.
+/// After the call, even a failed one: copies the written data back. GIL: held.
 inline void finish_buffer(const copied_buffer &own) {
   const buffer_parts &parts = own.parts;
   if (!own.copy || !own.is_written() || !PyByteArray_Check(own.copy.get())) return;
-  // Who releases the view can make it shorter.
+  // Releasing the view allows code to shorten it.
   const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(own.copy.get()));
   if (left <= 0) return;
   std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(own.copy.get()),

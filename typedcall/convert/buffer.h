@@ -1,5 +1,5 @@
-// What a Python caller can pass for a buffer: any exporter of a contiguous array of such elements,
-// and for a text a str.
+// Buffers from Python callers: any exporter of a contiguous array of such elements, and for a text
+// a str.
 #ifndef TYPEDCALL_CONVERT_BUFFER_H_
 #define TYPEDCALL_CONVERT_BUFFER_H_
 

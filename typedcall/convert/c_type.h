@@ -65,7 +65,7 @@ struct c_type<T, std::enable_if_t<is_buffer<T>>> {
 template <class T>
 using c_type_of = typename c_type<T>::type;
 
-/// Is it handed on as something else, so that consumers cannot call the function itself?
+/// True if it is passed on as another type, so that consumers cannot call the function itself.
 template <class T>
 constexpr bool is_std_complex =
     !std::is_pointer_v<T> && !is_buffer<T> && !std::is_same_v<T, c_type_of<T>>;
@@ -121,7 +121,7 @@ template <class Tuple, std::size_t... I>
 constexpr std::size_t buffers_among(std::index_sequence<I...>) {
   return (std::size_t{0} + ... + std::size_t{is_buffer<std::tuple_element_t<I, Tuple>>});
 }
-/// Which parameter in C that parameter is, or begins with.
+/// The index of the C parameter that this parameter is, or begins with.
 template <class Tuple, std::size_t Parameter>
 constexpr std::size_t place_in_c = Parameter +
                                    buffers_among<Tuple>(std::make_index_sequence<Parameter>());

@@ -14,7 +14,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Is `value`, an integer of up to 64 bits, one of a type with so many bytes, at most eight?
+/// True if `value`, an integer of up to 64 bits, fits a type of this many bytes, at most eight.
 template <class Given>
 constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   const std::size_t unused = 64 - 8 * bytes;
@@ -28,7 +28,7 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   }
 }
 
-/// Is the number a value of that type? Only an int can be too large for one.
+/// True if the number is a value of that type. Only an int can be too large.
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
   if constexpr (is_integer_type<Own> && std::is_integral_v<Given>) {

@@ -1,6 +1,6 @@
-// What a Python caller can pass for a C pointer, and what it gets for one: a buffer whose items are
-// of the type that the pointer points to, or a capsule named by the pointer's code; None for NULL;
-// for a void * also a pointer object of ctypes. Never an int: no number becomes an address.
+// Pointers in Python, as arguments and results: a buffer whose items are of the type that the
+// pointer points to, or a capsule named by the pointer's code; None for NULL; for a void * also a
+// pointer object of ctypes. Never an int: no number becomes an address.
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
@@ -47,8 +47,8 @@ constexpr bool has_pointer_code =
     (std::is_void_v<std::remove_pointer_t<T>> || std::is_same_v<T, const char *> ||
      (has_code<std::remove_cv_t<std::remove_pointer_t<T>>> && !std::is_same_v<T, PyObject *>));
 
-/// The name of a pointer's capsules: its code, "&d" or "P", after "const " if it may not be written
-/// through.
+/// Returns the name of a pointer's capsules: its code, "&d" or "P", after "const " if it may not be
+/// written through.
 template <class T>
 struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
@@ -76,13 +76,13 @@ struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr const char *text = printed.text;
 };
 
-/// None for NULL. `name` is for ever: extension modules are never unloaded.
+/// None for NULL. `name` must live as long as the process; extension modules are never unloaded.
 inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
   if (pointer == nullptr) Py_RETURN_NONE;
   return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
 }
 
-/// What a parameter wants of a pointer.
+/// The requirements of a parameter on a pointer.
 struct pointer_wanted {
   PyNativeType type;  ///< {POINTER, 0} for void *, else what it points to, with is_pointer
   bool is_const;      ///< it may be read only
@@ -95,8 +95,8 @@ constexpr pointer_wanted wanted_pointer() {
   return {type, pointer_name<T>::is_const, pointer_name<T>::text};
 }
 
-/// Is a pointer from a capsule of this name what is wanted? A `void *` takes every pointer; a
-/// pointer to an integer those to another of the same width and sign.
+/// True if a pointer from a capsule of this name fits. A `void *` takes every pointer; a pointer to
+/// an integer those to another of the same width and sign.
 inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   static constexpr char is_const[] = "const ";
   if (name == nullptr) return false;
@@ -142,7 +142,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
     return false;
   }
 #ifdef PYPY_VERSION
-  // PyPy gives what is not contiguous to who has asked for what is.
+  // PyPy exports memory that is not contiguous even if contiguous memory was requested.
   if (!PyBuffer_IsContiguous(const_cast<Py_buffer *>(&view), 'C')) {
     PyErr_SetString(PyExc_BufferError, "the buffer is not contiguous");
     return false;
@@ -150,7 +150,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // Where nothing is, nothing is misaligned: array.array gives an odd address then.
+  // An empty buffer is never misaligned: array.array gives an odd address then.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
@@ -170,7 +170,7 @@ inline bool is_pointer_object(const Py_buffer &view) {
   return (*format == 'P' || *format == 'z' || *format == 'Z') && format[1] == '\0';
 }
 
-/// May what a pointer object points to be no one's to write to: a bytes or a str?
+/// True if a pointer object may point to read-only data: a bytes or a str.
 inline bool points_to_text(const char *format) {
   return *format != '&' && std::strpbrk(format, "zZ") != nullptr;
 }

@@ -14,7 +14,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Throws nothing: without memory it is incomplete and says so.
+/// Does not throw: without memory the text is incomplete and says so.
 class text {
  public:
   text() = default;
@@ -53,7 +53,8 @@ class text {
   const char *c_str() const { return bytes_ != nullptr ? bytes_ : ""; }
   std::size_t length() const { return length_; }
   bool is_complete() const { return !is_cut_; }
-  /// For ever. Null when there was no memory, or nothing was added.
+  /// Returns text that lives as long as the process. Null if there was no memory, or nothing was
+  /// added.
   const char *keep() {
     const char *const kept = is_cut_ ? nullptr : bytes_;
     if (kept != nullptr) bytes_ = nullptr;

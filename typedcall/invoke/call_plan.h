@@ -69,8 +69,8 @@ class plan_ref {
 /// Everything about a call but the address. Immutable once made.
 class call_plan {
  public:
-  /// The plan for `signature`, by the way that is asked for, else the fastest; null, with the
-  /// position of the fault, when there is none. Plans are kept for a while, so that preparing the
+  /// Returns the plan for `signature`, by the requested way, else the fastest; null, with the
+  /// position of the fault, if there is none. Plans are kept for a while, so that preparing the
   /// next invoker of the same signature is a look-up. Throws std::bad_alloc. GIL: none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
@@ -91,7 +91,7 @@ class call_plan {
     made->signature_ = signature;
     made->takes_self_ = takes_self;
     made->asked_ = number;
-    // Invokers have references of their own: what is dropped here is at worst made again.
+    // Invokers have their own references: a dropped plan is at worst made again.
     if (known.count >= kMostKept) known.drop();
     ++known.count;
     made->next_ = std::move(first);

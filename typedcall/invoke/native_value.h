@@ -17,7 +17,7 @@ inline namespace TYPEDCALL_LAYOUT {
 /// float in the low half, a `Zf` as its two floats. `g`, `Zd` and `Zg` do not fit: their values
 /// hold the address of the number, which must last until the call is over.
 ///
-/// Whoever writes `bits` by hand has to extend narrow integers, too: callees rely on it.
+/// Code that writes `bits` by hand must extend narrow integers, too: callees rely on it.
 struct native_value {
   std::uint64_t bits;
 
@@ -70,7 +70,7 @@ static_assert(sizeof(PyNativeType_ComplexLongDouble) <= sizeof(wide_value) &&
 
 namespace internal {
 
-/// Is a value of that type passed by its address?
+/// True if a value of that type is passed by its address.
 inline bool is_wide(PyNativeType type) {
   return PyNativeType_Size(type) > sizeof(native_value::bits);
 }
