@@ -41,7 +41,7 @@ namespace internal {
 
 enum class register_class : std::uint8_t { integer, floating, none };
 
-/// Which registers a value of that type travels in; none: it needs libffi.
+/// The registers that hold a value of that type; none: it needs libffi.
 inline register_class register_class_of(PyNativeType type) {
   switch (PyNativeType_Passed(type)) {
     case PyNativePassed_SIGNED:
@@ -67,7 +67,7 @@ inline constexpr int floating_registers = 8;
 // A float is passed in the low half of the register that holds a double, so both are a double here.
 inline double floating(native_value value) { return value.get<double>(); }
 
-/// What is in the result register, as a value.
+/// The content of the result register as a value.
 inline native_value as_value(std::uint64_t result) { return {result}; }
 inline native_value as_value(double result) { return native_value::of(result); }
 

@@ -99,7 +99,7 @@ struct held_objects {
   }
 };
 
-/// What the loop knows of the signature: its arrays, and how they become arguments.
+/// The signature as the loop uses it: its arrays, and how they become arguments.
 struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};

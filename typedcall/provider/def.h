@@ -14,7 +14,7 @@ namespace internal {
 
 // --- spans<f>: a function of pointers and counts, as C has them, as one of buffers -----------
 
-/// Are these two parameters a buffer: a pointer to elements, and a Py_ssize_t?
+/// True if these two parameters are a buffer: a pointer to elements, and a Py_ssize_t.
 template <class First, class Second>
 constexpr bool is_pair_of_buffer = false;
 template <class Element>
@@ -184,7 +184,7 @@ void add_parameters_among(method *made, std::index_sequence<At...>, const Extras
       made, Natives(), std::tuple_cat(parameters_among<is_by_name_only<Extras...>(At)>(extras)...));
 }
 
-/// Of functions whose parameters have no names.
+/// The def of functions whose parameters have no names.
 template <bool Widens, class First, class... Rest>
 TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest...>) {
   constexpr bool is_overloaded = sizeof...(Rest) > 0;

@@ -1,5 +1,5 @@
-// What a def's `ml_doc` says by itself: the text signature that inspect.signature and help() read,
-// or the list of overloads, which have no signature in common.
+// The generated part of a def's `ml_doc`: the text signature that inspect.signature and help()
+// read, or the list of overloads, which have no signature in common.
 #ifndef TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 #define TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 
@@ -162,7 +162,7 @@ TYPEDCALL_RARE inline void spell_signature(text *to, const char *name, const cha
   to->add(name).add("(").add(list).add(")");
 }
 
-/// What Python programmers call the type of an argument or result.
+/// The Python name of the type of an argument or result.
 TYPEDCALL_RARE inline const char *spell_type(PyNativeType type) {
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_VOID:
@@ -211,7 +211,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
   }
 }
 
-/// Does the documentation bring a text signature of its own? As CPython looks for it.
+/// True if the documentation has its own text signature, found as CPython does.
 inline bool has_text_signature(const char *name, const char *doc) {
   const std::size_t length = std::strlen(name);
   if (doc == nullptr || std::strncmp(doc, name, length) != 0 || doc[length] != '(') return false;

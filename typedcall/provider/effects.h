@@ -1,5 +1,5 @@
-// What a provider says of a function beyond its type, as compile-time tags that can be joined:
-// typedcall::pure | typedcall::thread_safe.
+// Facts about a function beyond its type, as compile-time tags that can be joined: typedcall::pure
+// | typedcall::thread_safe.
 #ifndef TYPEDCALL_PROVIDER_EFFECTS_H_
 #define TYPEDCALL_PROVIDER_EFFECTS_H_
 

@@ -12,7 +12,7 @@ inline namespace TYPEDCALL_LAYOUT {
 template <auto Function>
 struct otherwise_is {};
 
-/// What Python gets where the function of the def has no result:
+/// The result for Python if the def's function has none:
 ///
 ///     std::optional<double> root(double x) noexcept;         // empty below 0
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
@@ -51,7 +51,7 @@ struct optional_value<Template<T>, std::enable_if_t<is_named_std<Template>("opti
   using type = T;
 };
 
-/// Can a value go there?
+/// True if a value can be stored there.
 template <class T>
 constexpr bool is_place = is_typed_pointer<T> && !std::is_const_v<std::remove_pointer_t<T>>;
 
@@ -84,7 +84,7 @@ constexpr way_back way_back_of() {
   }
 }
 
-/// Runs what may throw; where it does, there is no result.
+/// Runs code that may throw; if it does, there is no result.
 template <class Call>
 TYPEDCALL_IN_LINE inline int or_fall_back(Call &&call) {
   return unless_thrown(std::forward<Call>(call), [] { return 1; });

@@ -40,10 +40,10 @@ inline namespace TYPEDCALL_LAYOUT {
 /// imports it. GIL: held in all of this. After clear() functions may still be called. Define it in
 /// an unnamed namespace: another module may have a class of the same name.
 struct module_state {
-  /// May its functions be called by several threads at once? Then a free-threaded CPython runs on
+  /// True if several threads may call its functions at once. Then a free-threaded CPython runs on
   /// without the GIL.
   static constexpr bool runs_without_gil = false;
-  /// May several interpreters import it, also those with a GIL of their own?
+  /// True if several interpreters may import it, also those with their own GIL.
   static constexpr bool supports_interpreters = true;
 
   int exec(PyObject *) { return 0; }
@@ -59,7 +59,7 @@ TYPEDCALL_HIDDEN PyObject *module_of(PyObject *self, freefunc free);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Is it a module whose def has this m_free?
+/// True if it is a module whose def has this m_free.
 inline bool is_freed_by(PyObject *module, freefunc free) {
   const PyModuleDef *const def = PyModule_GetDef(module);
   return def != nullptr && def->m_free == free;

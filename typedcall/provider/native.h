@@ -129,7 +129,7 @@ struct TYPEDCALL_HIDDEN offered {
 
   static constexpr std::size_t arity =
       traits::count - (takes_self && traits::count > 0 ? 1 : 0) - (has_place ? 1 : 0);
-  /// What Python passes, as C types.
+  /// The arguments that Python passes, as C types.
   using arguments = typename c_slice<own_parameters, takes_self ? 1 : 0, arity>::type;
 
   // --- How it reports errors -----------------------------------------------------------------
@@ -142,7 +142,7 @@ struct TYPEDCALL_HIDDEN offered {
       throws && !states_status && !has_error_value<c_type_of<own_result>>;
   static constexpr bool is_status = states_status || gets_status;
 
-  /// What Python gets, as a C type; void is None.
+  /// The result for Python, as a C type; void is None.
   using value = std::conditional_t<
       states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
       c_type_of<own_result>>;
@@ -290,7 +290,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
 
   /// What defs say of it; of a function that falls back, another one (falls_back.h).
   using offer = type;
-  /// What the wrapper calls.
+  /// The function that the wrapper calls.
   static constexpr auto wrapped() { return address(); }
   /// What consumers call: of the type that the signature spells, after self.
   static constexpr auto address() {

@@ -1,6 +1,5 @@
-// Why the resolver finds nothing, in words: where a signature is faulty, what is offered instead
-// and what prevents it, and, for callables that cannot have a table, what kind they are and
-// what to do.
+// Explains why the resolver finds nothing: where a signature is faulty, what is offered instead and
+// what prevents it, and, for callables that cannot have a table, what kind they are and what to do.
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 

@@ -33,12 +33,12 @@ class native_pointer {
   /// PyNativeCallable_* bits.
   std::uintptr_t flags() const { return flags_; }
 
-  /// After a call of a function that may raise: is an exception set? GIL: held.
+  /// After a call of a function that may raise: true if an exception is set. GIL: held.
   bool raised() const {
     const std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
     return (flags_ & raises) != 0 && PyErr_Occurred() != nullptr;
   }
-  /// The same, but asks CPython only when `result` is the error value, which without an exception
+  /// The same, but queries CPython only if `result` is the error value, which without an exception
   /// is a result like any other. GIL: held.
   template <class Result>
   bool raised(Result result) const {
@@ -93,8 +93,8 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
   /// Undefined when empty.
   R operator()(A... args) const { return this->call(args...); }
 
-  /// What the pointer's validity depends on, for the tp_traverse of an object that has the
-  /// function. Borrowed; null when empty.
+  /// The object that the pointer's validity depends on, for the tp_traverse of an object that has
+  /// the function. Borrowed; null when empty.
   PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
@@ -149,8 +149,8 @@ class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *,
         descriptor_(descriptor),
         keep_alive_(std::move(keep_alive)) {}
 
-  /// May `self` be passed? False with the TypeError that Python's own call raises. Of a non-empty
-  /// one. GIL: held.
+  /// True if `self` may be passed; else false with the TypeError that Python's own call raises. Of
+  /// a non-empty one. GIL: held.
   bool check(PyObject *self) const { return check_self(descriptor_, self); }
 
   /// Undefined when empty, or when check(self) is not true.

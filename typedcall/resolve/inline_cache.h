@@ -58,7 +58,7 @@ struct identity {
   }
 };
 
-/// What is remembered: everything is a copy, so nothing that was freed is looked at.
+/// A cached entry: everything is a copy, so freed memory is never read.
 struct cache_entry {
   const PyObject *callable;  // an address, nothing more
   identity was;              // of what was there
@@ -116,7 +116,7 @@ class inline_cache {
     return slot->was.is_of(callable) ? slot : nullptr;
   }
 
-  /// Does it still hold?
+  /// True if it still holds.
   static bool holds(const PyTypedcall_Interface *interface, const cache_entry &slot) {
     if (slot.where == static_cast<unsigned>(place::method_def)) {
       return slot.funcptr != nullptr && slot.guard == address_of_name(slot.def()) &&

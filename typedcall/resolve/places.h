@@ -20,7 +20,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Where an entry was found, in the order in which the places are looked at.
+/// Where an entry was found, in search order.
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)

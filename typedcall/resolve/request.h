@@ -37,7 +37,7 @@ enum class casting : unsigned char {
   safe         ///< another one that loses nothing, if the consumer converts (typedcall/casting.h)
 };
 
-/// What a consumer wants.
+/// A consumer's request.
 struct request {
   const char *signature = nullptr;  ///< canonical text
   capabilities can = 0;
@@ -83,8 +83,8 @@ inline bool has_widths_of(const char *signature, const char *text) {
   for (;; ++signature, ++text) {
     auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
     if (TYPEDCALL_EXPECT(a != b && (before == '&' || before == '*'), 0)) {
-      // Who may write to an argument may also pass it to who promises not to; a result the other
-      // way round.
+      // A writable argument may be passed to a function that promises not to write; for a result it
+      // is the reverse.
       if (is_result ? a == 'k' : b == 'k') {
         if (is_result) {
           a = static_cast<unsigned char>(*++signature);
@@ -188,7 +188,7 @@ inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
          (entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;
 }
 
-/// May the consumer use this entry, whatever its signature?
+/// True if the consumer may use this entry, whatever its signature.
 inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
   return entry.funcptr != nullptr && can_call(entry, asked.can) &&
          (asked.required & ~entry.flags) == 0;

@@ -66,7 +66,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCal
   return 0;
 }
 
-/// Do two entries say the same: signature, flags and address? GIL: none.
+/// True if two entries have the same signature, flags and address. GIL: none.
 static inline int PyNativeCallable_EntriesAreEqual(const PyNativeCallableEntry *a,
                                                    const PyNativeCallableEntry *b) {
   return a->flags == b->flags && a->funcptr == b->funcptr &&
