@@ -112,11 +112,11 @@ SOURCES = [
     Source("peers", "tools/peers run", peers, [
         Comparison(
             "from_python", "A call from Python",
-            "A call of a typedcall wrapper takes {typedcall} times one by hand in C; nanobind "
+            "A typedcall wrapper takes {typedcall} times one by hand in C; nanobind "
             "{nanobind}, pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
             {shape: "python " + shape for shape in SHAPES},
-            "A Python loop calls one C function through each tool's wrapper. cffi and ctypes release the "
-            "GIL around the call. \"Numba's own\" is a function compiled by Numba, called from Python."),
+            "A Python loop calls one C function through each tool's wrapper. cffi and ctypes release the GIL. "
+            "\"Numba's own\" is a function compiled by Numba."),
         Comparison(
             "from_c_boxed", "A boxed call from C",
             "By vectorcall from C it is {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
@@ -132,8 +132,8 @@ SOURCES = [
             {"C function pointer": "pointer", "typedcall": "direct", "libffi": "ffi",
              "boxed call": "boxed"},
             {"l->l": "call/l_l", "dd->d": "call/dd_d", "dldl->d": "call/dldl_d"},
-            "typedcall is `typedcall::function`, resolved before the loop. A boxed call packs the "
-            "arguments, calls the Python callable and unpacks the result."),
+            "typedcall is `typedcall::function`, resolved before the loop. A boxed call packs arguments and unpacks "
+            "the result."),
     ]),
     Source("invoke", "tools/bench invoke", by_program("invoke", "(pointer|invoker|ffi_call)$"), [
         Comparison(
@@ -216,8 +216,8 @@ SOURCES = [
     Source("fallback", "tools/bench_package numba_fallback", by_name("numba_fallback", 15, 7), [
         Comparison(
             "fallback", "A function that checks its arguments, in Numba",
-            "A function that may fall back takes {typedcall, falls back} times the same one without the "
-            "check where each call waits; CPython's loop {CPython, boxed}", "ns", "without the check",
+            "A function that may fall back takes {typedcall, falls back} times one without the check; CPython's "
+            "loop {CPython, boxed}", "ns", "without the check",
             {"without the check": "bare, in a chain", "typedcall, falls back": "falls back, in a chain",
              "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, ours=("typedcall, falls back",)),
     ]),
@@ -312,8 +312,8 @@ SOURCES = [
     Source("adopters", "bench/adopters/pyerfa_from_outside.py", adopters, [
         Comparison(
             "adopters", "Modules of others",
-            "Functions of modules from PyPI, once they are tagged, run {boxed, Python loop / Numba} times "
-            "as fast in Numba as in a Python loop", "ns", "boxed, Python loop",
+            "Tagged functions of modules from PyPI run {boxed, Python loop / Numba} times as fast in Numba as in a "
+            "Python loop", "ns", "boxed, Python loop",
             {"boxed, Python loop": "boxed", "Numba": "Numba"},
             {name: name for functions in ADOPTERS.values() for name in functions},
             "Each script in `bench/adopters` tags one module, from outside or by a patch.", ours=("Numba",)),

@@ -3,6 +3,7 @@ machine itself has none, they are measured in the root that the tests have for t
 
 import dataclasses
 import json
+import re
 import subprocess
 
 from calls import SOURCES as CALLS
@@ -15,10 +16,14 @@ PYTHONS = ("python3.15", "python3.14")
 SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
 
-def again(source, suffix, heading, **changes):
-    """The same source under other names."""
+def again(source, suffix, place, version, **changes):
+    """The same source under other names. The finding is short: the picture follows another one."""
+    def finding(each):
+        short = ", ".join(f"{label} {{{label}}}" for label in re.findall(r"{([^{}]+)}", each.finding))
+        return f"{place}: {each.finding if source.name in ('pypy', 'cinderx') else short}"
     return dataclasses.replace(source, **changes, comparisons=[
-        dataclasses.replace(each, name=each.name + suffix, heading=each.heading + heading)
+        dataclasses.replace(each, name=each.name + suffix, finding=finding(each),
+                            of=each.of or each.name, version=version)
         for each in source.comparisons])
 
 
@@ -30,11 +35,13 @@ def with_jit(bench):
 
 def sources(python):
     """A topic's, whose pictures have names of their own."""
-    found = [source for source in CALLS if source.name in SHOWN]
-    tagged = next(source for source in found if source.name == "tag_cost")
-    found.append(again(tagged, "_jit", ", with CPython's JIT (`PYTHON_JIT=1`)", name="tag_cost_jit",
+    suffix, version = "_" + python.replace(".", "_"), python.replace("python", "")
+    place = "CPython " + version
+    found = [again(source, suffix, place, version) for source in CALLS if source.name in SHOWN]
+    tagged = next(source for source in CALLS if source.name == "tag_cost")
+    found.append(again(tagged, "_jit" + suffix, place + ", PYTHON_JIT=1", version + " JIT", name="tag_cost_jit",
                        measure=with_jit))
-    found.append(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
+    found.append(again(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
         Comparison(
             "cinderx", "A call in CinderX's JIT",
             "CPython's loop over the boxed function takes {CPython's loop, boxed} times CinderX's over the "
@@ -42,9 +49,8 @@ def sources(python):
             {"typedcall, Static Python": "Static Python, by the declaration",
              "CinderX, boxed": "boxed, compiled by CinderX", "CPython's loop, boxed": "boxed, CPython's loop"},
             {"l->l": ""}, "`i = inc(i)`: each call waits for the one before.",
-            ours=("typedcall, Static Python",))]))
-    return [again(source, "_" + python.replace(".", "_"), python.replace("python", ", CPython "))
-            for source in found]
+            ours=("typedcall, Static Python",))]), suffix, place, version))
+    return found
 
 
 def in_their_root(topic, bench, only):
@@ -77,6 +83,6 @@ def newer_pypy(suite):
 
 def pypy_sources():
     usual = next(source for source in CALLS if source.name == "pypy")
-    return [again(usual, "_" + suite, " of Debian " + suite, name="pypy_" + suite,
+    return [again(usual, "_" + suite, "PyPy of Debian " + suite, suite, name="pypy_" + suite,
                   command=f"tools/pypy_newer --suite {suite} bench", measure=newer_pypy(suite))
             for suite in ("trixie", "sid")]

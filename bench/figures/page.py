@@ -10,19 +10,26 @@ TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growt
           "threads": "Threads", "python3.15": "CPython 3.15", "python3.14": "CPython 3.14"}
 
 
-def run_line(file, first):
-    """Where and when a topic was measured, with what. Versions equal to those of the `first` topic are left out."""
+def facts(file):
+    """What a topic was measured on and with: {name: text}."""
     machine = file["machine"]
-    same = {} if file is first else first["versions"]
-    versions = ", ".join(f"{name} {version}" for name, version in file["versions"].items()
-                         if version and same.get(name) != version)
-    if same:
-        title = TITLES[first["topic"]]
-        versions = f"{versions}; others as for [{title}](#{title.lower().replace(' ', '-')})".lstrip("; ")
-    busy = ", busy with other work" if machine["busy"] else ""
+    return {"processor": machine["processor"], "cores": f"{machine['cores']} cores", "system": machine["system"],
+            "busy": "busy with other work" * machine["busy"],
+            **{name: f"{name} {version}" for name, version in file["versions"].items() if version}}
+
+
+def run_line(file, earlier):
+    """When, where and with what a topic was measured. Leaves out what is as for the most similar `earlier` topic."""
+    found = facts(file)
+    like = max(earlier, key=lambda other: len(found.items() & facts(other).items()), default=None)
+    same = facts(like) if like else {}
+    parts = [", ".join(text for name, text in found.items() if text and same.get(name) != text)]
+    if like:
+        title = TITLES[like["topic"]]
+        parts.append(f"the rest as for [{title}](#{title.lower().replace(' ', '-').replace('.', '')})")
     quick = " (few rounds)" if file["quick"] else ""
-    return (f"`{file['command']}`{quick}, {file['date']}: {machine['processor']}, {machine['cores']} cores, "
-            f"{machine['system']}{busy}. {versions}. [JSON](figures/{file['topic']}.json).")
+    return (f"`{file['command']}`{quick}, {file['date']}: {'; '.join(filter(None, parts))}. "
+            f"[JSON](figures/{file['topic']}.json).")
 
 
 def cell(row, found, scale):
@@ -34,14 +41,15 @@ def cell(row, found, scale):
     return f"{middle:.3g}{spread}, {value}"
 
 
-def table(found, scale):
-    """Columns are the series, or the work."""
-    columns = list(dict.fromkeys((row["series"], row["x"]) for row in found["rows"]))
-    labels = list(dict.fromkeys(row["label"] for row in found["rows"]))
-    cells = {(row["label"], row["series"], row["x"]): cell(row, found, scale)
-             for row in found["rows"]}
-    heads = [f"`{series}`" if x is None and "->" in series else series if x is None else f"{x:,}"
-             for series, x in columns]
+def table(group, scale):
+    """Columns are the series, or the work, of each comparison."""
+    rows = [(comparison.version, row, found) for comparison, found in group for row in found["rows"]]
+    columns = list(dict.fromkeys((version, row["series"], row["x"]) for version, row, _ in rows))
+    labels = list(dict.fromkeys(row["label"] for _, row, _ in rows))
+    cells = {(row["label"], version, row["series"], row["x"]): cell(row, found, scale)
+             for version, row, found in rows}
+    heads = [f"{version} ".lstrip() + (f"`{series}`" if x is None and "->" in series else series if x is None
+                                       else f"{x:,}") for version, series, x in columns]
     yield "| | " + " | ".join(heads) + " |"
     yield "|---" * (len(columns) + 1) + "|"
     for label in labels:
@@ -49,27 +57,31 @@ def table(found, scale):
                                            for column in columns) + " |"
 
 
-def section(comparison, found, shown):
-    """One picture and its numbers. Omits a command or note that is in `shown`, a set, and adds the others to it."""
-    finding = results.finding(comparison.finding, found) or comparison.heading
-    yield f"### {comparison.heading}"
+def section(group, shown):
+    """The pictures and numbers of a comparison and of those that repeat it. Omits a command or note that is in `shown`,
+    a set, and adds the others to it."""
+    yield f"### {group[0][0].heading}"
     yield ""
-    if found["rows"]:
-        yield f"![{finding}](figures/{comparison.name}.svg)"
-        yield ""
-    growing = f", by {comparison.x}" if comparison.x else ""
-    parts = [part for part in (f"`{found['command']}`.", comparison.note) if part and part not in shown]
-    shown.update(parts)
-    missing = {f"{label}: {reason}" for label, reason in found["missing"].items()}
-    if not found["rows"]:
-        missing = set(found["missing"].values())
+    parts, missing = [], set()
+    for comparison, found in group:
+        if found["rows"]:
+            yield f"![{results.finding(comparison.finding, found) or comparison.heading}](figures/{comparison.name}.svg)"
+            yield ""
+        new = [part for part in (f"`{found['command']}`.", comparison.note) if part and part not in shown]
+        shown.update(new)
+        parts += new
+        missing.update(f"{label}: {reason}" if found["rows"] else reason
+                       for label, reason in found["missing"].items())
     lines = [" ".join(parts)] * bool(parts) + [f"Not here: {each}." for each in sorted(missing)]
     yield from [*lines, ""] if lines else []
-    if found["rows"]:
-        scale, unit = unit_of(min(row["value"][1] for row in found["rows"]), found["unit"])
+    values = [row["value"][1] for _, found in group for row in found["rows"]]
+    if values:
+        first, found = group[0]
+        scale, unit = unit_of(min(values), found["unit"])
+        growing = f", by {first.x}" if first.x else ""
         yield f"<details><summary>Numbers ({unit}){growing}</summary>"
         yield ""
-        yield from table(found, scale)
+        yield from table(group, scale)
         yield ""
         yield "</details>"
     yield ""
@@ -77,17 +89,21 @@ def section(comparison, found, shown):
 
 def made(files, topics):
     """The whole part: `files` are the results by topic, `topics` the sources by topic."""
-    lines, shown = [BEGIN, ""], set()
-    first = next((files[topic] for topic in topics if topic in files), None)
+    lines, shown, earlier, groups = [BEGIN, ""], set(), [], {}
     for topic, sources in topics.items():
+        found = {each["name"]: each for each in files[topic]["comparisons"]} if topic in files else {}
+        for comparison in (each for source in sources for each in source.comparisons):
+            if comparison.name in found:
+                group = groups.setdefault(comparison.of or comparison.name, (topic, []))
+                group[1].append((comparison, found[comparison.name]))
+    for topic in topics:
         if topic not in files:
             continue
-        lines += [f"## {TITLES[topic]}", "", run_line(files[topic], first), ""]
-        found = {each["name"]: each for each in files[topic]["comparisons"]}
-        for source in sources:
-            for comparison in source.comparisons:
-                if comparison.name in found:
-                    lines += section(comparison, found[comparison.name], shown)
+        lines += [f"## {TITLES[topic]}", "", run_line(files[topic], earlier), ""]
+        earlier.append(files[topic])
+        for at, group in groups.values():
+            if at == topic:
+                lines += section(group, shown)
     return "\n".join([*lines, END])
 
 

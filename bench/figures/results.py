@@ -30,7 +30,8 @@ class Group:
 @dataclasses.dataclass
 class Comparison:
     """One picture. `rows` maps what the picture says to the contestant's name, `series` does so with
-    groups. The finding's {a} is how many times the reference a takes, {a / b} how many times b."""
+    groups. The finding's {a} is how many times the reference a takes, {a / b} how many times b.
+    `of` names the comparison that this one repeats under `version`: the page has them in one section."""
 
     name: str
     heading: str
@@ -42,6 +43,8 @@ class Comparison:
     note: str = ""
     x: str = ""
     ours: tuple = ("typedcall",)
+    of: str = ""
+    version: str = ""
 
 
 @dataclasses.dataclass
