@@ -2,7 +2,7 @@
 import re
 
 import support
-from no_memory_support import MAKES_FUNCTIONS, sweep
+from no_memory_support import ENDS_DEEP_CALLS, MAKES_FUNCTIONS, sweep
 
 
 def is_for_want(error):
@@ -10,8 +10,8 @@ def is_for_want(error):
     return re.search("(?i)nomem|memory", f"{type(error).__name__} {error}") is not None
 
 
-def swept(call, undo=lambda result: None, errors=()):
-    return "right", "%d calls had no memory" % sweep(call, undo, errors, is_for_want=is_for_want)
+def swept(call, undo=lambda result: None, errors=(), onwards=True):
+    return "right", "%d calls had no memory" % sweep(call, undo, errors, onwards=onwards, is_for_want=is_for_want)
 
 
 def making(sink):
@@ -23,7 +23,7 @@ def making(sink):
         assert sink.result(made(8.0), 4.0) == 4.0
 
     right(sink.held(function))
-    return swept(lambda: sink.held(function), right)
+    return swept(lambda: sink.held(function), right, onwards=not ENDS_DEEP_CALLS)
 
 
 def calling(sink):

@@ -9,6 +9,9 @@ import _testcapi
 refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
 # CPython 3.12 and 3.13 release a code object twice if there is no memory for its function (generators, lambdas).
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
+# Before 3.11, each frame that an exception leaves without memory takes one of CPython's sixteen spare MemoryErrors, and
+# the seventeenth ends the process.
+ENDS_DEEP_CALLS = sys.version_info < (3, 11)
 
 
 def is_forgotten(error):
@@ -16,7 +19,7 @@ def is_forgotten(error):
     that, too."""
     return isinstance(error, SystemError) and re.fullmatch(
         "error return without exception set|(<function .*>|_PyEval_EvalFrameDefault) returned NULL without "
-        "setting an exception", str(error))
+        "setting an (error|exception)", str(error))
 
 
 def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True, until=(),

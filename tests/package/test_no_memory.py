@@ -55,7 +55,7 @@ SWEEP = """
 import ctypes, ctypes.util, gc, pickle, re, sys
 sys.path.insert(0, %r)
 import typedcall
-from no_memory_support import again, refuse, sweep
+from no_memory_support import ENDS_DEEP_CALLS, again, refuse, sweep
 from typedcall.native import _native
 libm = ctypes.CDLL(ctypes.util.find_library("m"))
 address = ctypes.cast(libm.erf, ctypes.c_void_p).value
@@ -217,9 +217,7 @@ class WithoutMemory(unittest.TestCase):
             address, "double (double, int __pyx_skip_dispatch)")}
         sys.modules["other"] = other
         other.one = one = Callable()
-        # Before 3.11, each frame that an exception leaves without memory takes one of CPython's sixteen spare
-        # MemoryErrors, and the seventeenth ends the process. Reading C text is that deep.
-        onwards = sys.version_info >= (3, 11)
+        onwards = not ENDS_DEEP_CALLS  # reading C text is that deep
         sweep(lambda: typedcall.tag_pyx_capi(other), errors=TypeError, onwards=onwards)  # not a function of this module
         one.__module__, one.__name__ = "other", "one"
         assert typedcall.tag_pyx_capi(other) == ["one"]
