@@ -1,5 +1,5 @@
-// One argument of a generated wrapper: the value for the C function, and everything that must last
-// as long as the call; and how well an object suits a parameter, to choose among overloads.
+// One argument of a generated wrapper: the value for the C function and everything that must live
+// until the call returns. Also ranks objects for a parameter, to choose among overloads.
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
@@ -12,13 +12,14 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// How well an object suits an overload's parameter, best first: PyNativeRank, and a failure.
+/// Ranks of an object for an overload's parameter, best first: those of PyNativeRank, and a
+/// failure.
 enum class conversion_rank : unsigned char {
   exact = PyNativeRank_EXACT,
   subclass = PyNativeRank_NEAR,
   safe = PyNativeRank_SAFE,
   none = PyNativeRank_NONE,
-  raised  ///< code of the object's class raised an exception
+  raised  ///< a method of the object's class raised an exception
 };
 
 namespace internal {
@@ -28,12 +29,12 @@ template <class T, class = void>
 struct argument {
   T value;
 
-  /// False with an exception. `object` is borrowed for as long as this exists.
+  /// Returns false with an exception set. `object` is borrowed while this exists.
   TYPEDCALL_IN_LINE bool convert(PyObject *object) { return from_python(object, &value); }
   void set(T ready) { value = ready; }
 };
 
-/// A str, as UTF-8 that the object keeps: it lives as long as the caller's reference.
+/// A str as UTF-8, which belongs to the object and lives as long as the caller's reference.
 template <>
 struct argument<const char *> {
   const char *value;
@@ -53,7 +54,7 @@ struct argument<const char *> {
   void set(const char *ready) { value = ready; }
 };
 
-/// An exporter's buffer, released at the end; none if `view.obj` is NULL.
+/// An exporter's buffer, released on destruction; none if `view.obj` is NULL.
 struct held_buffer {
   Py_buffer view;
 
@@ -81,7 +82,7 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   held_buffer held_;
 };
 
-/// The elements of an exporter, which keeps them in place until this is destroyed.
+/// An exporter's elements, which stay in place until this is destroyed.
 template <class Element>
 struct argument<span<Element>, void> {
   span<Element> value;
@@ -90,7 +91,7 @@ struct argument<span<Element>, void> {
     void *data;
     std::size_t count;
     if constexpr (std::is_same_v<Element, const unsigned char>) {
-      // Immutable, and the caller has a reference.
+      // Immutable, and the caller holds a reference.
       if (PyBytes_CheckExact(object)) {
         value = {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(object)),
                  static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
@@ -109,7 +110,7 @@ struct argument<span<Element>, void> {
   held_buffer held_;
 };
 
-/// A str, as UTF-8 that the object keeps.
+/// A str as UTF-8, which belongs to the object.
 template <>
 struct argument<span<const char>, void> {
   span<const char> value;
@@ -118,7 +119,7 @@ struct argument<span<const char>, void> {
   void set(span<const char> ready) { value = ready; }
 };
 
-/// True if a value of T comes from a Python caller, or goes to one.
+/// True if a Python caller can pass, or get, a value of T.
 template <class T>
 constexpr bool python_can_pass =
     is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
@@ -131,10 +132,10 @@ inline int has_complex_method(PyTypeObject *type) {
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
-/// An object did not give a pointer. True, and nothing is pending, if it is none that does; false
-/// if it was about to, and something else went wrong, which an overload for other types must not
-/// hide. An exporter refuses with BufferError, those in C also with TypeError or ValueError (NumPy,
-/// memoryview); what comes out of a `__buffer__` in Python has a traceback.
+/// After an object failed to convert to a pointer: returns true and clears the exception if no such
+/// object does; false if something else went wrong, which an overload for other types must not
+/// hide. Exporters refuse with BufferError, those in C also with TypeError or ValueError (NumPy,
+/// memoryview). An exception from a `__buffer__` in Python has a traceback.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&
@@ -142,7 +143,7 @@ inline bool clear_pointer_refusal() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
 #ifdef PYPY_VERSION
-    is_refusal = true;  // C code's have tracebacks there, and no class has a `__buffer__`
+    is_refusal = true;  // here C code's exceptions have tracebacks; no class has `__buffer__`
 #else
     is_refusal = traceback == nullptr;
 #endif
@@ -152,21 +153,21 @@ inline bool clear_pointer_refusal() {
   return is_refusal;
 }
 
-/// True for types whose objects show only by a try whether they suit.
+/// True for types where only an attempt shows whether an object suits.
 template <class T>
 constexpr bool is_tried = is_buffer<T> ? !std::is_same_v<T, span<const char>>
                                        : std::is_pointer_v<T> && !std::is_same_v<T, const char *> &&
                                              !std::is_same_v<T, PyObject *>;
 
-/// The ranks of a parameter for all kinds of objects.
+/// A parameter's ranks for all kinds of objects.
 template <class T>
 constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 }  // namespace internal
 
-/// Returns how well `object`, whose internal::kind_of() is `kind`, suits a parameter of type T.
-/// GIL: held. Sets no exception but with conversion_rank::raised, and runs no Python code unless a
-/// pointer or a buffer is matched with an object whose class defines `__buffer__` in Python.
+/// Returns the rank of `object`, whose internal::kind_of() is `kind`, for a parameter of type T.
+/// Sets an exception only with conversion_rank::raised. Runs Python code only to match a pointer or
+/// buffer with an object whose class defines `__buffer__` in Python. GIL: held.
 template <class T>
 conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
   if constexpr (internal::is_tried<T>) {

@@ -1,5 +1,5 @@
-// C bools in memory that others have filled. A C bool has one of two bytes, and compilers add that
-// byte as it is; a buffer's item or a library's array may have any.
+// C bools in memory that other code has filled. Compilers assume that the byte of a C bool is 0 or
+// 1, and may add it as it is; a buffer or a library's array may contain other bytes.
 #ifndef TYPEDCALL_CONVERT_BOOLS_H_
 #define TYPEDCALL_CONVERT_BOOLS_H_
 
@@ -19,8 +19,8 @@ inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   return at;
 }
 
-/// Bytes that may be written to, such as memory that nobody has filled yet, become 0 or 1. Those
-/// that are stay untouched: another thread may read them.
+/// Sets writable bytes, such as uninitialized memory, to 0 or 1. Bytes that already are 0 or 1 are
+/// not written: another thread may be reading them.
 inline void make_bools(void *bytes, std::size_t count) {
   auto *const all = static_cast<unsigned char *>(bytes);
   for (std::size_t i = 0; i < count; ++i) {

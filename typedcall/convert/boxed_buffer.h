@@ -1,5 +1,5 @@
-// A buffer for a Python callable in a boxed call: a copy, which is unusable afterwards; data
-// written to it are copied back after the call.
+// Passes a buffer to a Python callable in a boxed call, as a copy. Data written to the copy are
+// copied back after the call.
 #ifndef TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 #define TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 
@@ -23,11 +23,11 @@ struct buffer_parts {
   const void *data;
   std::size_t count;
 
-  /// Of an element; a text has bytes.
+  /// The size of an element; the elements of a text are bytes.
   std::size_t size() const {
     return type.code == PyNativeType_STRING ? 1 : PyNativeCode_Size(type.code);
   }
-  /// More than there can be: PY_SSIZE_T_MAX, which no object of Python's has.
+  /// Returns PY_SSIZE_T_MAX, a size that no Python object has, on overflow.
   Py_ssize_t bytes() const {
 #if TYPEDCALL_IS_SUPPORTED
     Py_ssize_t found;
@@ -40,8 +40,7 @@ struct buffer_parts {
   const char *begin() const { return static_cast<const char *>(data); }
 };
 
-/// One that Python gets, and what keeps the copy that it sees. Without elements for other
-/// arguments.
+/// A buffer and the object that holds Python's copy. For other arguments it has no elements.
 struct copied_buffer {
   buffer_parts parts = {};
   object_ref copy;
@@ -58,12 +57,12 @@ buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
 }
 
-/// A memoryview of the elements in `copy`, a bytes or bytearray, which it keeps. NULL with
-/// MemoryError. memoryview.cast() knows neither complex numbers nor no elements at all, so this
-/// does what that does: the view's fields are its own.
+/// Returns a memoryview of the elements in `copy`, a bytes or bytearray, and keeps a reference to
+/// it; NULL with MemoryError. Sets the view's fields itself, because memoryview.cast() supports
+/// neither complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
-  // It looks at the fields of a view once, and for PyMemoryView_FromObject() that is done.
+  // PyPy reads a view's fields only once, and PyMemoryView_FromObject() already does.
   Py_buffer whole;
   if (PyObject_GetBuffer(copy, &whole, PyBUF_SIMPLE) < 0) return nullptr;
   PyObject *const view = PyMemoryView_FromBuffer(&whole);
@@ -86,15 +85,15 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// Number `at` of a call's buffers: a str for a text, bytes for const bytes, else a memoryview of
-/// one dimension, read-only for const elements, over a copy. Buffers of the very same memory see
-/// one copy, and so what is written to each other. NULL with MemoryError, or UnicodeDecodeError for
-/// a text that is no UTF-8. GIL: held.
+/// Returns the Python object for buffer `at` of a call: a str for a text, bytes for const bytes,
+/// else a one-dimensional memoryview of a copy, read-only for const elements. Buffers over the same
+/// memory share one copy, so each sees what is written to the other. NULL with MemoryError, or
+/// UnicodeDecodeError if a text is not UTF-8. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
                                                   std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
-  // Else each version has an exception of its own for it.
+  // Otherwise each Python version would raise a different exception.
   if (parts.bytes() == PY_SSIZE_T_MAX) return PyErr_NoMemory();
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());
@@ -115,11 +114,11 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_
   return view_of_copy(parts, own.copy.get());
 }
 
-/// After the call, even a failed one: copies the written data back. GIL: held.
+/// Copies written data back after the call, even if the call failed. GIL: held.
 inline void finish_buffer(const copied_buffer &own) {
   const buffer_parts &parts = own.parts;
   if (!own.copy || !own.is_written() || !PyByteArray_Check(own.copy.get())) return;
-  // Releasing the view allows code to shorten it.
+  // Code that has released the view may have shortened the bytearray.
   const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(own.copy.get()));
   if (left <= 0) return;
   std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(own.copy.get()),

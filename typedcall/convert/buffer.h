@@ -1,5 +1,5 @@
-// Buffers from Python callers: any exporter of a contiguous array of such elements, and for a text
-// a str.
+// Buffers from Python callers: any exporter of a contiguous array of the right elements, or a str
+// for a text.
 #ifndef TYPEDCALL_CONVERT_BUFFER_H_
 #define TYPEDCALL_CONVERT_BUFFER_H_
 
@@ -14,12 +14,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The elements that `object` exports, of the buffer type `wanted`, and how many there are. If
-/// `view->obj` is not NULL afterwards, the buffer is to be released when they are not used any
-/// more. Without elements `*data` may be anything. False with TypeError for what exports no such
-/// elements, ValueError for an array of another number of dimensions than one (a count would not
-/// say which shape it has) or one that is not aligned, BufferError for memory that is not
-/// contiguous or, when it may be written to, read-only. GIL: held.
+/// Gets the elements that `object` exports, of the buffer type `wanted`, and their number. If
+/// `view->obj` is not NULL afterwards, the caller releases the buffer once the elements are no
+/// longer used. `*data` is arbitrary if there are no elements. Returns false with TypeError if the
+/// object exports no such elements, ValueError if the array is not aligned or not one-dimensional
+/// (a count would not tell the shape), BufferError if the memory is not contiguous, or is read-only
+/// and must be writable. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
                                                      void **data, std::size_t *count,
                                                      Py_buffer *view) {
@@ -51,8 +51,8 @@ TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeT
   return true;
 }
 
-/// The UTF-8 of a str, which lives as long as the object. False with TypeError for what is no str,
-/// UnicodeEncodeError for lone surrogates. GIL: held.
+/// Gets the UTF-8 of a str, which lives as long as the object. Returns false with TypeError if it
+/// is not a str, UnicodeEncodeError for lone surrogates. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool text_from_python(PyObject *object, span<const char> *text) {
   if (!PyUnicode_Check(object)) {
     PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);

@@ -1,5 +1,5 @@
-// Which arguments a Python callable takes by name only, for callers in C, which have all arguments
-// in order. Used by typedcall/boxed_call.h.
+// Finds the arguments that a Python callable takes by name only, for callers in C, which pass all
+// arguments in order. Used by typedcall/boxed_call.h.
 #ifndef TYPEDCALL_CONVERT_BY_NAME_H_
 #define TYPEDCALL_CONVERT_BY_NAME_H_
 
@@ -15,7 +15,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns the end of a parameter in a text signature: its comma, the last bracket, or the NUL.
+/// Returns the end of a parameter in a text signature: its comma, the closing bracket, or the NUL.
 inline const char *end_of_parameter(const char *text) {
   int depth = 0;
   char quote = '\0';
@@ -35,8 +35,8 @@ inline const char *end_of_parameter(const char *text) {
   return text;
 }
 
-/// Makes `*names` of "($self, x, /, y=1.5, *, z)"; leaves it empty where the text does not say
-/// which of the last arguments have names. False with MemoryError.
+/// Makes `*names` from a text like "($self, x, /, y=1.5, *, z)". It stays empty if the text does
+/// not say which of the last arguments have names. Returns false with MemoryError.
 inline bool names_in_text(const char *text, std::size_t count, object_ref *names) {
   std::size_t at = 0;
   Py_ssize_t named = 0;
@@ -47,7 +47,7 @@ inline bool names_in_text(const char *text, std::size_t count, object_ref *names
     const std::size_t length = std::strcspn(text, " =:,)");
     if (length == 0 || *text == '$' || *text == '/') continue;
     if (*text == '*') {
-      if (length != 1 || at >= count) return true;  // *args, or the C function has none of these
+      if (length != 1 || at >= count) return true;  // *args, or no keyword-only C arguments
       made = object_ref::steal(PyTuple_New(static_cast<Py_ssize_t>(count - at)));
       if (!made) return false;
     } else if (at++ < count && made) {
@@ -60,7 +60,7 @@ inline bool names_in_text(const char *text, std::size_t count, object_ref *names
   return true;
 }
 
-/// The same of a function in Python. False with an exception.
+/// The same for a function in Python. Returns false with an exception set.
 inline bool names_in_code(PyObject *function, std::size_t count, object_ref *names) {
   const object_ref code = object_ref::steal(PyObject_GetAttrString(function, "__code__"));
   if (!code) return false;
@@ -78,13 +78,14 @@ inline bool names_in_code(PyObject *function, std::size_t count, object_ref *nam
   return static_cast<bool>(*names);
 }
 
-/// Makes `*names` the tuple of the names by which the last of `count` arguments are passed, as
-/// PyObject_Vectorcall() wants them; empty where all go by position, or nothing is known. False
-/// with MemoryError, or what is no Exception. A pending exception stays. GIL: held.
+/// Sets `*names` to the tuple of names by which the last of `count` arguments are passed, as
+/// PyObject_Vectorcall() wants them; empty if all go by position, or if nothing is known. Returns
+/// false with MemoryError, or with an exception that is not an Exception. A pending exception
+/// stays. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
                                              object_ref *names) {
 #ifndef PYPY_VERSION
-  if (PyCFunction_Check(callable)) {  // most are, and there the question is short
+  if (PyCFunction_Check(callable)) {  // the usual case, and a quick test
     const char *const doc = reinterpret_cast<PyCFunctionObject *>(callable)->m_ml->ml_doc;
     if (doc == nullptr || std::strchr(doc, '*') == nullptr) return true;
   }

@@ -1,5 +1,5 @@
-// The C types behind a function's C++ types: what is in the entry that consumers call, and what
-// the function itself is called with.
+// The C types behind a function's C++ types, for the entry that consumers call, and the conversions
+// between the two.
 #ifndef TYPEDCALL_CONVERT_C_TYPE_H_
 #define TYPEDCALL_CONVERT_C_TYPE_H_
 
@@ -15,26 +15,25 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// The signature's letters follow from the C++ types, so an alias has those of what it stands for:
-// no type is deduced as `n` or `N` where Py_ssize_t is long and size_t unsigned long. `l` and `L`
-// match them (signature.h); an entry that must spell them is made by PyTypedMethod_ENTRY. `g` and
-// `Zg` are exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS for such
-// results.
+// The signature's letters follow from the C++ types, and an alias is its target: where Py_ssize_t
+// is long and size_t unsigned long, no type is deduced as `n` or `N`. `l` and `L` match them
+// (signature.h); PyTypedMethod_ENTRY makes an entry that must spell them. `g` and `Zg` results are
+// exact in the entry and rounded in the wrapper, hence PyNativeCallable_DIFFERS.
 
 template <class T>
 constexpr bool is_complex_part =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, long double>;
 
-/// C's complex type with such parts.
+/// C's complex type with parts of this type.
 template <class Part>
 using c_complex =
     std::conditional_t<std::is_same_v<Part, float>, PyNativeType_ComplexFloat,
                        std::conditional_t<std::is_same_v<Part, double>, PyNativeType_ComplexDouble,
                                           PyNativeType_ComplexLongDouble>>;
 
-/// The C type for a parameter or result: `std::complex` is C's complex type, whose layout it has
-/// but which is passed and returned in other registers. A buffer is a typedcall::span of C types,
-/// which stands for two parameters in C. Everything else is itself.
+/// The C type for a parameter or result. `std::complex` becomes C's complex type, which has the
+/// same layout but is passed and returned in other registers. A buffer becomes a typedcall::span of
+/// C types, which stands for two parameters in C. Other types stay as they are.
 template <class T, class = void>
 struct c_type {
   using type = T;
@@ -65,12 +64,12 @@ struct c_type<T, std::enable_if_t<is_buffer<T>>> {
 template <class T>
 using c_type_of = typename c_type<T>::type;
 
-/// True if it is passed on as another type, so that consumers cannot call the function itself.
+/// True if T has another type in C, so consumers cannot call the function directly.
 template <class T>
 constexpr bool is_std_complex =
     !std::is_pointer_v<T> && !is_buffer<T> && !std::is_same_v<T, c_type_of<T>>;
 
-/// The C++ value for a C one; also a pointer to the object's struct for `self`.
+/// Converts a C value to C++; also `self` to a pointer to the object's struct.
 template <class To, class From>
 To from_c(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -82,7 +81,7 @@ To from_c(From value) {
   }
 }
 
-/// And back, for results.
+/// Converts a result to C.
 template <class From>
 c_type_of<From> to_c(From value) {
   if constexpr (is_std_complex<From>) {
@@ -103,7 +102,7 @@ template <class T>
 constexpr bool is_typed_pointer<T *> =
     has_pointer_code<c_type_of<T *>> && !std::is_void_v<T> && !std::is_same_v<T *, const char *>;
 
-/// A pointer to the struct of a Python object, as a function with takes_self may have it.
+/// True for a pointer to a Python object's struct, which a function with takes_self may take.
 template <class T>
 constexpr bool is_self_pointer = std::is_pointer_v<T> &&std::is_class_v<std::remove_pointer_t<T>> &&
                                  !std::is_const_v<std::remove_pointer_t<T>>;
@@ -121,7 +120,7 @@ template <class Tuple, std::size_t... I>
 constexpr std::size_t buffers_among(std::index_sequence<I...>) {
   return (std::size_t{0} + ... + std::size_t{is_buffer<std::tuple_element_t<I, Tuple>>});
 }
-/// The index of the C parameter that this parameter is, or begins with.
+/// The index of this parameter in C; of a buffer, that of its pointer.
 template <class Tuple, std::size_t Parameter>
 constexpr std::size_t place_in_c = Parameter +
                                    buffers_among<Tuple>(std::make_index_sequence<Parameter>());

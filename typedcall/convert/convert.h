@@ -1,6 +1,6 @@
-// Between Python objects and C values: the conversions of the generated wrappers and of boxed
-// calls. They are CPython's own: an int or a bool for a float, either for a complex, no float for
-// an int, no int wraps round.
+// Converts between Python objects and C values, in the generated wrappers and in boxed calls. The
+// rules are CPython's own: an int or bool is accepted for a float, either for a complex, a float is
+// not accepted for an int, and no int wraps around.
 #ifndef TYPEDCALL_CONVERT_CONVERT_H_
 #define TYPEDCALL_CONVERT_CONVERT_H_
 
@@ -26,8 +26,8 @@ template <class T>
 constexpr bool is_complex_type =
     internal::has_code<T> &&PyNativeCode_Kind(internal::code_of<T>()) == PyNativeKind_COMPLEX;
 
-/// Types whose values need nothing but themselves: bool, the integers, the floating and complex
-/// types and PyObject *. from_python knows these; to_python knows strings and pointers as well.
+/// True for the types that from_python converts: bool, the integers, the floating and complex types
+/// and PyObject *. to_python also converts strings and pointers.
 template <class T>
 constexpr bool is_convertible_type = internal::has_code<T> &&
                                      (!std::is_pointer_v<T> ||
@@ -37,8 +37,8 @@ namespace internal {
 
 inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
 
-/// The value of an int of one digit (below 2**30), which most are: no call is needed. False for
-/// longer ones, and on PyPy, whose ints have no digits to look at, for all.
+/// Gets the value of an int of one digit (below 2**30), the usual case, without a call. Returns
+/// false for longer ones, and always on PyPy, whose ints have no digits to look at.
 #ifdef PYPY_VERSION
 inline bool short_int(PyObject *, long *) { return false; }
 inline bool middling_int(PyObject *, long long *) { return false; }
@@ -49,7 +49,7 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   if (!PyUnstable_Long_IsCompact(digits)) return false;
   *value = static_cast<long>(PyUnstable_Long_CompactValue(digits));
 #elif PY_VERSION_HEX >= 0x030B0000
-  // Source: CPython 3.11, _PyLong_New: there is at least one digit, also of 0.
+  // Source: CPython 3.11, _PyLong_New: even 0 has a digit.
   const Py_ssize_t size = Py_SIZE(digits);
   if (static_cast<std::size_t>(size) + 1 > 2) return false;
   *value = static_cast<long>(size) * static_cast<long>(digits->ob_digit[0]);
@@ -64,7 +64,7 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   return true;
 }
 
-/// The value of an int of up to two digits (below 2**60). False for longer ones.
+/// Gets the value of an int of up to two digits (below 2**60). Returns false for longer ones.
 inline bool middling_int(PyObject *integer, long long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
 #if PY_VERSION_HEX >= 0x030C0000
@@ -91,9 +91,9 @@ TYPEDCALL_RARE inline bool set_int_does_not_fit(const char *kind, std::size_t by
   return false;
 }
 
-// Not in line: one of each serves all wrappers, for the arguments that are no short ints.
-/// A value, or an exception. Returned in registers: a value whose address is passed to a function
-/// would live in memory, in every wrapper.
+// Not inline: one of each serves all wrappers, for arguments that are not short ints.
+/// A value, or an exception. Returned in registers: passing the value's address would force it into
+/// memory, in every wrapper.
 template <class T>
 struct converted {
   T value;
@@ -137,11 +137,11 @@ TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(
   return {0, set_int_does_not_fit("an unsigned", bytes)};
 }
 
-// By its address: in registers it would be where the first floating argument of the call goes, and
-// compilers move that one out of the way in every call.
+// Passes the value's address: a returned one would occupy the register of the call's first floating
+// argument, and compilers would move that argument out of the way in every call.
 TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *value) {
   long long integer;
-  // Rounds as an int's own __float__ does, to the nearest even one.
+  // Rounds to nearest even, as int.__float__ does.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
     *value = static_cast<double>(integer);
     return true;
@@ -155,12 +155,12 @@ TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *v
   return !(is_minus_one(*value) && PyErr_Occurred());
 }
 
-// In line in every wrapper, here and in from_python: it is a few instructions.
+// Inline in every wrapper, here and in from_python: it is a few instructions.
 template <class T>
 TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
   constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
-  long small = 0;  // for compilers that do not see that it is read only where it is set (gcc -Og)
+  long small = 0;  // some compilers (gcc -Og) do not see that it is set before it is read
   if (TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
     bool fits = true;
     if constexpr (!std::is_signed_v<T>) fits = small >= 0;
@@ -202,9 +202,9 @@ bool complex_from_python(PyObject *object, T *value) {
 
 }  // namespace internal
 
-/// Converts `object`. False with an exception: TypeError for a wrong type, OverflowError for an int
-/// that does not fit, or what the object's own __index__, __float__, __complex__ or __bool__
-/// raises. An object is passed on borrowed. GIL: held.
+/// Converts `object`. Returns false with TypeError for a wrong type, OverflowError for an int that
+/// does not fit, or the exception of the object's own __index__, __float__, __complex__ or
+/// __bool__. A PyObject * is borrowed. GIL: held.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   static_assert(is_convertible_type<T>,
@@ -236,9 +236,9 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   }
 }
 
-/// A new reference, or NULL with MemoryError. An object result is handed on as it is, NULL
-/// included. A string is copied to a str (UnicodeDecodeError if it is no UTF-8), a pointer becomes
-/// a capsule (pointer.h), and a null one of either None. GIL: held.
+/// Returns a new reference, or NULL with MemoryError. An object is returned as it is, even NULL. A
+/// string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer becomes a capsule
+/// (pointer.h), and a null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {
   static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,

@@ -1,5 +1,5 @@
-// C++ exceptions become Python's: the standard ones, and through a translator of the module's own
-// whatever else it throws. Bytes of what() that are no UTF-8 are shown as \xff.
+// Turns C++ exceptions into Python's: the standard ones, and others through the module's own
+// translator. Bytes of what() that are not UTF-8 are shown as \xff.
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
@@ -7,7 +7,7 @@
 
 #include <Python.h>
 
-#if __has_include(<cxxabi.h>)  // MSVC has none, and nothing to do with it
+#if __has_include(<cxxabi.h>)  // MSVC has none and needs none
 #include <cxxabi.h>
 #endif
 
@@ -27,30 +27,32 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// What translates exceptions for a module, or for all that a source file has; `outer` is asked
-/// where nothing was set.
+/// The exception translator of a module, or of all modules in a source file; if none is set,
+/// `outer` is used.
 struct translation {
   std::atomic<void (*)()> translate{nullptr};
   const translation *outer = nullptr;
 };
 
 namespace {
-// Another class in each source file: what has it as an argument is that file's own.
+// A different class in each source file: templates instantiated with it belong to that file.
 struct this_file {};
 }  // namespace
 
-// Hidden, here and below, so that each shared object has its own. It may hold several modules.
+// Hidden, here and below, so that each shared object has its own. One shared object may hold
+// several modules.
 template <class File>
 TYPEDCALL_HIDDEN inline translation translation_of_file{};
 
-/// That of the module that a thread is executing, by TYPEDCALL_MODULE and its kin.
+/// The translation of the module that this thread is executing (TYPEDCALL_MODULE and its variants).
 TYPEDCALL_HIDDEN inline thread_local translation *executing = nullptr;
 
-/// What was set last in any file, for a shared object with one module, which may be of many files.
+/// The translator set last in any file, for a shared object with one module, made from any number
+/// of files.
 TYPEDCALL_HIDDEN inline translation last_translation{};
 TYPEDCALL_HIDDEN inline std::atomic<int> modules_here{0};
 
-/// That of one module, in static storage.
+/// The translation of one module, in static storage.
 struct TYPEDCALL_HIDDEN module_translation : translation {
   explicit module_translation(const translation *file) {
     outer = file;
@@ -69,14 +71,15 @@ class TYPEDCALL_HIDDEN while_executing {
   translation *before_;
 };
 
-/// Of the module that has the function in a table.
+/// The translation of the module whose table has the function.
 template <auto Function>
 TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr};
 
 }  // namespace internal
 
-/// Gives the module a translator for exceptions of its own classes. It is called while an exception
-/// is being handled, rethrows it, and sets a Python exception for those that it knows:
+/// Gives the module a translator for exceptions of its own classes. The translator is called while
+/// an exception is being handled; it rethrows it and sets a Python exception for those that it
+/// knows:
 ///
 ///     typedcall::set_exception_translator([] {
 ///       try {
@@ -86,11 +89,11 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 ///       }
 ///     });
 ///
-/// What it lets out again, or sets no exception for, is translated as if there were none. One per
-/// extension module, for all interpreters; the last one counts; null takes it away. To be called
-/// before the module's functions are: while the module is executed (exec() of its state), from any
-/// file; or from a static initialiser. That is for the modules of its source file, and where the
-/// shared object has only one, for that.
+/// An exception that it lets through, or sets no Python exception for, is translated as if there
+/// were no translator. There is one per extension module, for all interpreters; a later call
+/// replaces it, and null removes it. Call this before the module's functions are called: while the
+/// module is executed (exec() of its state), from any file; or from a static initializer, for the
+/// modules of its source file, or for the only module of the shared object.
 template <class File = internal::this_file>
 TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
   if (translate == nullptr) translate = [] { throw; };
@@ -106,12 +109,12 @@ TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_error_from_exception(const translation 
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Becomes TypeError: an object that is of another kind than is wanted.
+/// An object of the wrong kind; becomes TypeError.
 struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// PyErr_SetString for text in any encoding: what is no UTF-8 must not cost the exception.
+/// PyErr_SetString for text in any encoding: text that is not UTF-8 must not lose the exception.
 TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
   PyObject *decoded =
@@ -130,7 +133,7 @@ TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of)
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const translation *of) {
-  // A function that has set one and throws to get out means that one.
+  // A function that has set a Python exception and throws to get out means that one.
   if (PyErr_Occurred()) return;
   try {
     if (auto *const translate = translator_of(of)) run_python([translate] { translate(); });
@@ -156,10 +159,11 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// What `call` returns; where it throws, what `thrown` does, in the handler. In line, and so as
-/// nothing that is noexcept: a thread that is cancelled must go on. GIL: not needed.
+/// Returns the result of `call`, or, if that throws, of `thrown`, which runs in the handler.
+/// Inline, and so not noexcept: a thread that is being cancelled must go on unwinding. GIL: not
+/// needed.
 template <class Call, class Thrown>
-// There is no object behind a __forced_unwind, only an address that is null.
+// The reference to a __forced_unwind is null: there is no object.
 TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&call,
                                                                       Thrown &&thrown) {
   try {
@@ -173,9 +177,9 @@ TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&cal
   }
 }
 
-/// What `call` returns, which may run Python code; where it throws, what `failed` does, with a
-/// Python exception set, by the translation that `of` gives. GIL: held. A thread that CPython ends
-/// stops in run_python().
+/// Returns the result of `call`, which may run Python code. If that throws, sets a Python exception
+/// by the translation that `of` returns, and returns the result of `failed`. GIL: held. A thread
+/// that CPython ends stops in run_python().
 template <class Of, class Call, class Failed>
 TYPEDCALL_IN_LINE inline auto translated(Of &&of, Call &&call, Failed &&failed) {
   return unless_thrown([&] { return run_python(std::forward<Call>(call)); },

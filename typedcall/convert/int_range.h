@@ -1,5 +1,5 @@
-// Is an int a value of an integer type, and what is a number as a value of another type? The one
-// rule, for types that are known when it is compiled and for type codes.
+// Tells whether an int is a value of an integer type, and converts a number to another type. The
+// same rule serves types known at compile time and type codes.
 #ifndef TYPEDCALL_CONVERT_INT_RANGE_H_
 #define TYPEDCALL_CONVERT_INT_RANGE_H_
 
@@ -28,7 +28,7 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   }
 }
 
-/// True if the number is a value of that type. Only an int can be too large.
+/// True if the number fits that type. Only an int can be too large.
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
   if constexpr (is_integer_type<Own> && std::is_integral_v<Given>) {
@@ -39,8 +39,8 @@ constexpr bool has_room(Given value) {
   }
 }
 
-/// What has room, as the wrapper converts it: to a float or long double by way of a double. A nan
-/// is true.
+/// Converts a number that fits as the wrapper does: to float and long double by way of double. As a
+/// bool, nan is true.
 template <class Own, class Given>
 constexpr Own narrowed(Given value) {
   if constexpr (std::is_same_v<Own, bool>) {

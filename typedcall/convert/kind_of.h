@@ -1,4 +1,4 @@
-// The kind of an object for the choice among overloads, by its type alone.
+// The kind of an object for the choice among overloads, from its type alone.
 #ifndef TYPEDCALL_CONVERT_KIND_OF_H_
 #define TYPEDCALL_CONVERT_KIND_OF_H_
 
@@ -14,8 +14,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True for NumPy's bool, which has no `__index__` and is no subclass of bool. Known by its name,
-/// since nothing here needs NumPy: "numpy.bool_" up to 1.x, "numpy.bool" from 2.0 on.
+/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. Recognized by its
+/// name, so that NumPy is not needed: "numpy.bool_" up to 1.x, "numpy.bool" from 2.0 on.
 inline bool is_numpy_bool(const PyTypeObject *type) {
   static constexpr char name[] = "numpy.bool";
   const char *rest = type->tp_name;
@@ -25,10 +25,10 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
 }
 
 #ifdef PYPY_VERSION
-// The slots of classes in Python say nothing there. Some are never set (up to 7.3.11 nb_index;
-// those of numbers in subclasses of bytes), some always are (the lengths; before 2024 nb_float),
-// and none changes after C code has seen the class.
-// The names are made once: that costs more than the look-up.
+// The slots of classes in Python are not reliable on PyPy. Some are never set (nb_index up to
+// 7.3.11; number slots in subclasses of bytes), some always are (the lengths; nb_float before
+// 2024), and none changes after C code has seen the class. The names are made once: making one
+// costs more than the look-up.
 inline PyObject *method_of(PyTypeObject *type, PyObject *name) {
   if (name == nullptr) PyErr_Clear();
   return name != nullptr ? _PyType_Lookup(type, name) : nullptr;
@@ -49,8 +49,8 @@ inline bool has_length(PyTypeObject *type) {
   static PyObject *const name = PyUnicode_FromString("__len__");
   return method_of(type, name) != nullptr;
 }
-/// What PyFloat_AsDouble() and PyComplex_AsCComplex() take, which ask for `__index__` from PyPy 8
-/// on only. `first`: the method that they ask for first. Null with an exception.
+/// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept: before PyPy 8 they
+/// ignore `__index__`. `first` is the method that they try first. Null with an exception set.
 inline object_ref number_of(PyObject *object, PyObject *(*first)(PyTypeObject *)) {
   PyTypeObject *type = Py_TYPE(object);
   const bool is_index = PYPY_VERSION_NUM < 0x08000000 && type != &PyComplex_Type &&
@@ -71,7 +71,7 @@ inline bool has_length(const PyTypeObject *type) {
 }
 #endif
 
-// Not in line: one serves all wrappers. The object is neither an int nor a float.
+// Not inline: one serves all wrappers. The object is neither an int nor a float.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyUnicode_Check(object)) {
@@ -80,8 +80,7 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   if (PyLong_Check(object)) {
     return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
   }
-  // Subclasses of float and complex have an absolute value: for most other objects no MRO is
-  // walked.
+  // float and complex have nb_absolute; without it no MRO needs to be walked.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
     if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
@@ -95,17 +94,17 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
-/// Returns the kind of `object`; OTHER also if it has `__complex__` alone, for which a type has no
-/// slot: conversion_rank_of() looks that up where a complex number is wanted.
-/// GIL: held. Sets no exception, and runs no Python code.
+/// Returns the kind of `object`; OTHER even if it has `__complex__` alone, for which types have no
+/// slot: conversion_rank_of() looks that up for a complex parameter. GIL: held. Sets no exception,
+/// and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;
   return kind_of_other(object);
 }
 
-/// Returns 0 or 1 if `object`, for which PyNumber_Index() has failed, is NumPy's bool: as an
-/// integer it is what Python's bool is. Else -1 with the exception that is set. GIL: held.
+/// Returns 0 or 1 if `object`, for which PyNumber_Index() has failed, is NumPy's bool, which
+/// converts to an integer as Python's bool does; else -1, and the exception stays. GIL: held.
 TYPEDCALL_RARE inline int truth_without_index(PyObject *object) {
   if (!is_numpy_bool(Py_TYPE(object))) return -1;
   PyErr_Clear();

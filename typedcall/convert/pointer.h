@@ -1,6 +1,6 @@
-// Pointers in Python, as arguments and results: a buffer whose items are of the type that the
-// pointer points to, or a capsule named by the pointer's code; None for NULL; for a void * also a
-// pointer object of ctypes. Never an int: no number becomes an address.
+// Pointers in Python, as arguments and results: a buffer whose items have the type that the pointer
+// points to, or a capsule named for the pointer's code; None for NULL; for a void * also a ctypes
+// pointer object. Never an int: no number becomes an address.
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
@@ -21,14 +21,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Do items of this format (NULL is "B") and size have that type, or one of its width and class?
-/// They are compared as signatures are: "l" and "q" are the same where both have eight bytes. "c"
-/// is a char, signed or not. Other byte orders are other types. Source: PEP 3118; `struct`'s
-/// letters, whose sizes the mark in front of them decides.
+/// True if items of this format (NULL means "B") and size have that type, or one of its width and
+/// class. They are compared as signatures are: "l" and "q" match where both have eight bytes. "c"
+/// is a char, signed or not. Other byte orders do not match. Source: PEP 3118; `struct`, where the
+/// prefix decides the sizes.
 inline bool is_buffer_of(PyNativeType type, const char *format, std::size_t size) {
   if (format == nullptr) format = "B";
   if (*format == '@' || *format == '=' || *format == '<' || *format == '^') {
-    ++format;  // native, or what native is on the platforms that core/platform.h admits
+    ++format;  // native, or the same on the platforms that core/platform.h admits
   }
   if (*format == '\0' || (format[1] != '\0' && format[2] != '\0')) return false;
   if (size != PyNativeType_Size(type)) return false;
@@ -47,8 +47,8 @@ constexpr bool has_pointer_code =
     (std::is_void_v<std::remove_pointer_t<T>> || std::is_same_v<T, const char *> ||
      (has_code<std::remove_cv_t<std::remove_pointer_t<T>>> && !std::is_same_v<T, PyObject *>));
 
-/// Returns the name of a pointer's capsules: its code, "&d" or "P", after "const " if it may not be
-/// written through.
+/// The name of a pointer's capsules: its code, such as "&d" or "P", after "const " if it is
+/// read-only.
 template <class T>
 struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
@@ -76,16 +76,17 @@ struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr const char *text = printed.text;
 };
 
-/// None for NULL. `name` must live as long as the process; extension modules are never unloaded.
+/// Returns a capsule, or None for NULL. `name` must live as long as the process; extension modules
+/// are never unloaded.
 inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
   if (pointer == nullptr) Py_RETURN_NONE;
   return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
 }
 
-/// The requirements of a parameter on a pointer.
+/// A parameter's requirements for a pointer.
 struct pointer_wanted {
-  PyNativeType type;  ///< {POINTER, 0} for void *, else what it points to, with is_pointer
-  bool is_const;      ///< it may be read only
+  PyNativeType type;  ///< {POINTER, 0} for void *, else the pointed-to type with is_pointer
+  bool is_const;      ///< read-only memory will do
   const char *name;   ///< pointer_name
 };
 
@@ -95,8 +96,8 @@ constexpr pointer_wanted wanted_pointer() {
   return {type, pointer_name<T>::is_const, pointer_name<T>::text};
 }
 
-/// True if a pointer from a capsule of this name fits. A `void *` takes every pointer; a pointer to
-/// an integer those to another of the same width and sign.
+/// True if a pointer from a capsule of this name fits. A `void *` accepts every pointer, a pointer
+/// to an integer those to another of the same width and sign.
 inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   static constexpr char is_const[] = "const ";
   if (name == nullptr) return false;
@@ -113,8 +114,8 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
                                  wanted.type);
 }
 
-/// The last question to a buffer, as it changes the items of one that is passed: bools that may be
-/// written to are made right where they are, others that are none are a ValueError.
+/// Checks the bools of a buffer, last of all because it may change them: writable ones are
+/// corrected in place; a read-only one that is not a bool is a ValueError.
 TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is_const) {
   const auto count = static_cast<std::size_t>(view.len);
   if (!is_const) {
@@ -150,7 +151,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // An empty buffer is never misaligned: array.array gives an odd address then.
+  // An empty buffer is never misaligned: array.array returns an odd address for it.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
@@ -158,14 +159,14 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   return true;
 }
 
-/// Is this the memory of a pointer object of ctypes: c_void_p, c_char_p, c_wchar_p, py_object,
-/// POINTER(...) or a function? Arrays of pointers have a dimension, and are memory like any other.
+/// True for the memory of a ctypes pointer object: c_void_p, c_char_p, c_wchar_p, py_object,
+/// POINTER(...) or a function. Arrays of pointers have a dimension, and are memory like any other.
 /// Source: ctypes, `stgdict->format`.
 inline bool is_pointer_object(const Py_buffer &view) {
   const char *format = view.format;
   if (view.ndim != 0 || format == nullptr || view.itemsize != sizeof(void *)) return false;
   if (*format == '&' || std::strncmp(format, "X{", 2) == 0) return true;
-  if (std::strcmp(format, "<O") == 0) return true;  // without "<" it is NumPy's
+  if (std::strcmp(format, "<O") == 0) return true;  // NumPy's has no "<"
   if (*format == '<') ++format;
   return (*format == 'P' || *format == 'z' || *format == 'Z') && format[1] == '\0';
 }
@@ -175,10 +176,10 @@ inline bool points_to_text(const char *format) {
   return *format != '&' && std::strpbrk(format, "zZ") != nullptr;
 }
 
-/// The pointer that `object` stands for. If `view->obj` is not NULL afterwards, the buffer is to be
-/// released when the pointer is not used any more. False with TypeError for what holds no such
-/// pointer, BufferError for memory that is not contiguous or, when it may be written to, read-only,
-/// ValueError if it is not aligned. GIL: held.
+/// Gets the pointer that `object` stands for. If `view->obj` is not NULL afterwards, the caller
+/// releases the buffer once the pointer is no longer used. Returns false with TypeError if the
+/// object holds no such pointer, BufferError if its memory is not contiguous, or is read-only and
+/// must be writable, ValueError if it is not aligned. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
                                                       const pointer_wanted &wanted, void **pointer,
                                                       Py_buffer *view) {
@@ -219,7 +220,7 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
     return false;
   }
   *pointer = view->buf;
-  // As ctypes passes it. A memoryview of such an object is asked for the memory itself.
+  // The pointer's value, as ctypes passes it; a memoryview of such an object gives its own memory.
   if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
     if (!wanted.is_const && points_to_text(view->format)) {
       PyErr_Format(PyExc_TypeError, "'%.100s' points to a constant, and this may be written to",

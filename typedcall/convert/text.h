@@ -1,6 +1,5 @@
-// Text that is put together for documentation and for messages, which is no hot path: a few
-// functions that every use shares. std::string's are in line, and each use would have its own
-// clean-up.
+// Builds text for documentation and messages, off the hot path: a few shared functions. std::string
+// is inline, and each use would have its own clean-up code.
 #ifndef TYPEDCALL_CONVERT_TEXT_H_
 #define TYPEDCALL_CONVERT_TEXT_H_
 
@@ -14,7 +13,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Does not throw: without memory the text is incomplete and says so.
+/// Does not throw: if memory runs out, the text is incomplete and says so.
 class text {
  public:
   text() = default;
@@ -30,12 +29,12 @@ class text {
     return *this;
   }
   TYPEDCALL_RARE text &add(const char *words) noexcept { return add(words, std::strlen(words)); }
-  /// Also what the other lacks.
+  /// Also notes if the other text is incomplete.
   TYPEDCALL_RARE text &add(const text &other) noexcept {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);
   }
-  /// `between` only if something is there already.
+  /// Adds `between` first if the text is not empty.
   TYPEDCALL_RARE text &add_behind(const char *between, const char *words) noexcept {
     if (length_ != 0) add(between);
     return add(words);
@@ -53,7 +52,7 @@ class text {
   const char *c_str() const { return bytes_ != nullptr ? bytes_ : ""; }
   std::size_t length() const { return length_; }
   bool is_complete() const { return !is_cut_; }
-  /// Returns text that lives as long as the process. Null if there was no memory, or nothing was
+  /// Returns the text, which lives as long as the process; null if memory ran out or nothing was
   /// added.
   const char *keep() {
     const char *const kept = is_cut_ ? nullptr : bytes_;
