@@ -1,4 +1,4 @@
-// Shared by pybind11.h and nanobind.h: the entry of a C++ function, as it is or as one that falls
+// Shared by pybind11.h and nanobind.h: the entry of a C++ function, either unchanged or falling
 // back when it throws.
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
@@ -39,7 +39,7 @@ struct plain_function<function, R (*)(A...) noexcept> {
   }
 };
 
-/// int (A..., R *): nonzero if the function throws.
+/// A function of type int(A..., R *) that returns nonzero if the function throws.
 template <auto function, class Type = decltype(function)>
 struct falling_back_function {
   static_assert(!std::is_same_v<Type, Type>,
@@ -77,7 +77,7 @@ template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};
 
-/// The data of a tag, kept as long as it exists. Allocated, not static: two names of one function
+/// A tag's data, kept as long as the tag exists. Allocated, not static: two names of one function
 /// may have different flags, and a published table does not change.
 struct one_entry {
   PyNativeCallableTable table;
@@ -85,8 +85,8 @@ struct one_entry {
   static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
 };
 
-/// Tags by `tag`, which takes the interface, a table of one entry and its destroy function, and
-/// returns as the functions of tag.h. False with a Python exception. GIL: held.
+/// Calls `tag` with the interface, a table of one entry and its destroy function; it returns as the
+/// functions of tag.h do. Returns false with a Python exception set. GIL: held.
 template <class Tag>
 bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -25,8 +25,8 @@ class waiting_exception {
   /// For the garbage collector; borrowed.
   PyObject *get() const { return object_.load(); }
 
-  /// Runs `body`, which returns false with an exception, in any thread, and keeps that exception. A
-  /// pending one stays. Returns false if there is an exception, or the interpreter has ended.
+  /// Runs `body` in any thread and keeps the exception if it returns false with one. A pending
+  /// exception stays. Returns false if there is an exception, or the interpreter has ended.
   /// `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
@@ -41,8 +41,8 @@ class waiting_exception {
     return is_done;
   }
 
-  /// Takes the pending exception, which must exist; sys.unraisablehook gets it if another one is
-  /// kept already. GIL: held.
+  /// Takes the pending exception, which must exist; sys.unraisablehook gets it if another is
+  /// already kept. GIL: held.
   void keep(PyObject *callable) {
     set_missing_error();
     PyObject *kind, *raised, *traceback, *none = nullptr;
@@ -68,8 +68,8 @@ class waiting_exception {
     return true;
   }
 
-  /// An exception that was never taken goes to sys.unraisablehook; keeps a pending exception. GIL:
-  /// held.
+  /// Passes an exception that was never taken to sys.unraisablehook; a pending exception stays.
+  /// GIL: held.
   void tell(PyObject *callable) {
     if (!is_there()) return;
     const PyTypedcall_SavedError pending = PyTypedcall_SaveError();

@@ -1,5 +1,5 @@
-// How to call a function of a signature that is known only at run time: worked out once for each
-// signature and shared by all invokers of it. Used by typedcall/invoker.h.
+// How to call a function whose signature is known only at run time: prepared once for each
+// signature and shared by all its invokers. Used by typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
@@ -8,8 +8,8 @@
 #if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
 #include <pthread.h>
 #endif
-// TYPEDCALL_WITHOUT_FFI: a module that is linked without libffi calls what registers and the stack
-// have room for.
+// With TYPEDCALL_WITHOUT_FFI a module is linked without libffi, and can call only functions whose
+// arguments fit registers and stack words.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_signature.h"
@@ -43,8 +43,8 @@ namespace internal {
 
 class call_plan;
 
-/// A counted reference to a plan. Not std::shared_ptr: its header is a large part of what this one
-/// takes to compile, as are those of std::map and std::mutex.
+/// A counted reference to a plan. Not std::shared_ptr: its header would take much of this header's
+/// compile time, as would those of std::map and std::mutex.
 class plan_ref {
  public:
   plan_ref() = default;
@@ -66,7 +66,7 @@ class plan_ref {
   const call_plan *plan_ = nullptr;
 };
 
-/// Everything about a call but the address. Immutable once made.
+/// Everything about a call except the address. Immutable once made.
 class call_plan {
  public:
   /// Returns the plan for `signature`, by the requested way, else the fastest; null, with the
@@ -111,7 +111,7 @@ class call_plan {
 #if TYPEDCALL_INTERNAL_HAS_FFI
   std::optional<ffi_signature> ffi;
 #endif
-  std::vector<std::uint8_t> by_address;  // per argument: does its value hold an address?
+  std::vector<std::uint8_t> by_address;  // per argument: 1 if its value holds an address
   PyNativeType result = {};
   bool wide_result = false;
 
@@ -128,7 +128,7 @@ class call_plan {
 
     void drop() {
       for (plan_ref &chain : chains) {
-        // One by one: a plan may live on, without those that were behind it.
+        // One by one: a plan may live on, without those that followed it.
         while (chain) {
           const plan_ref gone = std::move(chain);
           chain = std::move(const_cast<call_plan *>(gone.get())->next_);
@@ -157,11 +157,12 @@ class call_plan {
     static cache *const made = make_cache();
     return *made;
   }
-  // The mutex is held over a fork: a thread without the GIL that had it would not be in the child.
+  // The mutex is held across a fork: a thread without the GIL that held it would not exist in the
+  // child.
   TYPEDCALL_HIDDEN static cache *make_cache() {
     const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
     const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
-    // Without memory for that the cache is there all the same.
+    // If memory runs out here, the cache still works.
     static_cast<void>(pthread_atfork(lock, unlock, unlock));
     return new cache;
   }
@@ -187,13 +188,13 @@ class call_plan {
     for (int i = 0; i < parsed.nargs; ++i) {
       classes[count] = register_class_of(parsed.args[i]);
       if (classes[count++] == register_class::none) return false;
-      // The number of its elements.
+      // A buffer's element count.
       if (PyNativeType_IsBuffer(parsed.args[i])) classes[count++] = register_class::integer;
     }
     register_class returned = register_class_of(parsed.result);
     if (returned == register_class::none) {
       if (PyNativeType_Kind(parsed.result) != PyNativeKind_VOID) return false;
-      returned = register_class::integer;  // whatever is there: narrowed to nothing
+      returned = register_class::integer;  // any value: it is ignored
     }
     arity = count;
     if (!asked || *asked == way::trampoline) trampoline = find_trampoline(returned, classes, count);

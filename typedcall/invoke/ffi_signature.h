@@ -19,7 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// libffi's type for an integer of that many bytes; its names say widths, ours say C types.
+/// Returns libffi's type for an integer of that many bytes; libffi names types by width, we by C
+/// type.
 inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -33,7 +34,7 @@ inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   }
 }
 
-/// libffi's types for a floating type and for complex numbers of such parts.
+/// libffi's types for a floating type and for complex numbers made of it.
 template <class Real>
 struct ffi_real;
 template <>
@@ -52,7 +53,7 @@ struct ffi_real<long double> {
   static ffi_type *paired() { return &ffi_type_complex_longdouble; }
 };
 
-/// The libffi type of a native type; every code of the grammar has one.
+/// Returns the libffi type of a native type; every code of the grammar has one.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
   switch (PyNativeType_Passed(type)) {
@@ -73,7 +74,7 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
   return &ffi_type_void;
 }
 
-/// A call interface of libffi. It stays where it is: libffi's part points to the types.
+/// A libffi call interface. Must not move: libffi's part points to the types.
 struct ffi_interface {
   ffi_cif cif{};
   std::vector<ffi_type *> types;
@@ -110,9 +111,9 @@ class ffi_signature {
   }
   ~ffi_signature() { delete prepared_; }
 
-  /// `signature` as in an entry; `takes_self`: the first argument is self, which the signature does
-  /// not show. Nothing, with the position of the fault, when the text is no signature or libffi
-  /// refuses it (position: its end). GIL: none; no exception is set.
+  /// `signature` is as in an entry. If `takes_self`, the first argument is self, which the
+  /// signature does not show. Returns nothing, and the position of the fault, if the text is not a
+  /// signature or libffi refuses it (position: its end). GIL: not needed; sets no exception.
   static std::optional<ffi_signature> make(const char *signature, bool takes_self,
                                            PyNativeSignature_Fault *fault = nullptr) {
     PyNativeSignature parsed;
@@ -132,8 +133,8 @@ class ffi_signature {
   }
 
   /// Calls `funcptr`. `arguments` holds the address of each argument, each of its C type; `result`
-  /// points to room for the C result (unused for `v`). What the entry's flags ask of the caller
-  /// holds here too.
+  /// points to room for the C result (unused for `v`). The caller does what the entry's flags
+  /// require.
   void call(void *funcptr, void *result, void *const *arguments) const {
     // libffi only reads the cif and the argument addresses, but its prototypes do not say so.
     ffi_cif *cif = const_cast<ffi_cif *>(&prepared_->cif);
@@ -147,7 +148,7 @@ class ffi_signature {
     store_narrow(result, wide, prepared_->result_size);
   }
 
-  /// The number of arguments a call takes, self included; a buffer is two, as in C.
+  /// The number of arguments of a call, including self; a buffer counts as two, as in C.
   std::size_t arity() const { return prepared_->types.size(); }
 
  private:
@@ -158,8 +159,8 @@ class ffi_signature {
 
   ffi_signature() = default;
 
-  // libffi widens integers that are narrower than a register. Not inlined: gcc would warn of it
-  // where a call of another signature passes a null `result`.
+  // libffi widens integers that are narrower than a register. Not inlined: gcc would warn where a
+  // call of another signature passes a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -1,5 +1,5 @@
-// One argument or result of a call that is put together at run time, as a register holds it.
-// Used by typedcall/invoker.h.
+// One argument or result of a call made at run time, as a register holds it. Used by
+// typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 #define TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 
@@ -45,7 +45,7 @@ struct native_value {
     return of(reinterpret_cast<std::uintptr_t>(wide));
   }
 
-  /// The value as a T: of a result whose type is T, or has T's width and class.
+  /// Returns the value as a T: for a result whose type is T, or has T's width and class.
   template <class T>
   T get() const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(bits));
@@ -78,7 +78,7 @@ inline bool is_wide(PyNativeType type) {
 }  // namespace internal
 
 #if TYPEDCALL_IS_SUPPORTED
-// A float is where its bytes are only if the low half comes first.
+// A float's bytes are at the start only if the low half comes first.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "typedcall: little-endian only");
 #endif
 

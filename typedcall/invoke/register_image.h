@@ -14,8 +14,8 @@
 #include "typedcall/namespace.h"
 #include "typedcall/signature.h"
 
-// Where register images are: not on platforms with another convention, and not where indirect calls
-// are checked against the prototype, which an image's callee does not have.
+// Register images need one of these calling conventions. They cannot be used where indirect calls
+// are checked against the prototype, which differs from the callee's.
 #if defined(__LP64__) && (defined(__x86_64__) || (defined(__aarch64__) && !defined(__APPLE__)))
 #define TYPEDCALL_REGISTER_IMAGE 1
 #else
@@ -41,7 +41,7 @@ namespace internal {
 
 enum class register_class : std::uint8_t { integer, floating, none };
 
-/// The registers that hold a value of that type; none: it needs libffi.
+/// Returns the class of register that holds a value of that type; `none` if it needs libffi.
 inline register_class register_class_of(PyNativeType type) {
   switch (PyNativeType_Passed(type)) {
     case PyNativePassed_SIGNED:
@@ -64,18 +64,17 @@ inline constexpr int integer_registers = 6;
 #endif
 inline constexpr int floating_registers = 8;
 
-// A float is passed in the low half of the register that holds a double, so both are a double here.
+// A float is passed in the low half of the register that holds a double, so both are doubles here.
 inline double floating(native_value value) { return value.get<double>(); }
 
-/// The content of the result register as a value.
+/// Returns the content of the result register as a value.
 inline native_value as_value(std::uint64_t result) { return {result}; }
 inline native_value as_value(double result) { return native_value::of(result); }
 
-// --- Trampolines: the real prototype, but for widths, of every signature with few arguments
-// -----------
+// --- Trampolines: the real prototype, except for widths, for signatures with few arguments -------
 
 inline constexpr unsigned trampoline_arguments = 4;
-/// A shape is a 1 followed by one bit for each argument, the first one lowest: 1 is floating.
+/// A shape is a 1 followed by one bit for each argument, the first one lowest; 1 means floating.
 inline constexpr unsigned trampoline_shapes = 2u << trampoline_arguments;
 
 using trampoline = native_value (*)(void *funcptr, const native_value *arguments);
@@ -114,7 +113,7 @@ constexpr std::array<trampoline, sizeof...(shape)> trampoline_table(std::index_s
   return {(shape == 0 ? nullptr : &trampoline_of < Result, shape == 0 ? 1 : shape >)...};
 }
 
-/// The trampoline for a signature with these classes, or null when it has too many arguments.
+/// Returns the trampoline for a signature with these classes, or null if it has too many arguments.
 inline trampoline find_trampoline(register_class result, const register_class *arguments,
                                   std::size_t count) {
   static constexpr auto integer =
@@ -129,7 +128,7 @@ inline trampoline find_trampoline(register_class result, const register_class *a
   return result == register_class::floating ? floating[shape] : integer[shape];
 }
 
-// --- Images: every argument register filled, whatever the signature asks for, then the stack -----
+// --- Images: fill every argument register, whatever the signature, then the stack ----------------
 
 inline constexpr int image_registers = integer_registers + floating_registers;
 inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
@@ -145,7 +144,8 @@ struct image_plan {
   register_class result = register_class::integer;
 };
 
-/// What fits into no register goes to the stack, so every signature of scalars has a plan.
+/// Arguments that do not fit in registers go on the stack, so every signature of scalars has a
+/// plan.
 inline image_plan plan_image(register_class result, const register_class *arguments,
                              std::size_t count) {
   image_plan plan;
@@ -185,8 +185,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 
 #if defined(__x86_64__)
-/// So many words that the code is smaller with one argument: the callee finds its copy on the
-/// stack, as it finds words. AArch64 would pass its address.
+/// Enough words that one struct argument makes smaller code: its copy is on the stack, where the
+/// callee expects the words. AArch64 would pass its address.
 struct stack_words {
   native_value words[most_words];
 };
@@ -204,8 +204,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 #endif
 
-/// What a register holds that the callee does not look at does not matter, nor does what is there
-/// above its arguments on the stack: the caller has put it there and takes it away.
+/// Registers that the callee does not read may hold anything, and so may the stack above its
+/// arguments: the caller puts it there and removes it.
 template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
   native_value image[image_registers + words] = {};
@@ -223,13 +223,13 @@ native_value run_image_for(const image_plan &plan, void *funcptr, const native_v
     if (plan.floating_count <= 4) return fill_image<Result, 4, 0>(plan, funcptr, arguments);
     return fill_image<Result, all, 0>(plan, funcptr, arguments);
   }
-  // Stack words come after all registers: for the compiler to put them there, those must be full.
+  // The compiler puts words on the stack only after all registers are full.
   if (plan.stack_count <= 4) return fill_image<Result, all, 4>(plan, funcptr, arguments);
   if (plan.stack_count <= 16) return fill_image<Result, all, 16>(plan, funcptr, arguments);
   return fill_image<Result, all, most_words>(plan, funcptr, arguments);
 }
 
-/// Calls by image.
+/// Calls a function by its image.
 inline native_value run_image(const image_plan &plan, void *funcptr,
                               const native_value *arguments) {
   return plan.result == register_class::floating

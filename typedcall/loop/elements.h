@@ -1,6 +1,6 @@
-// The inner loop for signatures that have none of their own: each element is loaded by its type
-// code, the invoker calls, the result is stored by its type code; and the call of the Python
-// callable where the function falls back. Used by typedcall/loop.h.
+// The general inner loop, for signatures without a compiled one: loads each element by its type
+// code, calls through the invoker, and stores the result by its type code. If the function falls
+// back, it calls the Python callable. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
@@ -27,8 +27,8 @@ struct element_type {
   using type = T;
 };
 
-/// Returns body(element_type<T>()) for the C type of a value; a typed pointer is a `void *`. "v"
-/// has no values: the result is 0, false or null.
+/// Returns body(element_type<T>()) for the C type of a value; typed pointers count as `void *`. For
+/// "v", which has no values, returns 0, false or null.
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
   switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
@@ -44,7 +44,7 @@ TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &b
 template <class T>
 native_value load_value(const char *from, wide_value *scratch) {
   if constexpr (std::is_same_v<T, PyObject *>) {
-    // Source: NumPy's loops over objects: an element that was never set counts as None.
+    // As in NumPy's loops over objects, an element that was never set counts as None.
     PyObject *object = load_as<PyObject *>(from);
     return native_value::of(object != nullptr ? object : Py_None);
   } else if constexpr (sizeof(T) > sizeof(native_value::bits)) {
@@ -55,7 +55,8 @@ native_value load_value(const char *from, wide_value *scratch) {
   }
 }
 
-/// The element at `from` as an argument; one that does not fit is copied to `scratch`.
+/// Loads the element at `from` as an argument; one too wide for a native_value is copied to
+/// `scratch`.
 TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char *from,
                                                    wide_value *scratch) {
   return with_element_type(type, [&](auto element) {
@@ -63,10 +64,10 @@ TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char
   });
 }
 
-/// Stores a result that is no object: the low bytes of `result`, or what is in `scratch`.
+/// Stores a result that is not an object: the low bytes of `result`, or those of `scratch`.
 inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
                           char *to) {
-  switch (size) {  // a copy of any size takes longer
+  switch (size) {  // a copy of variable size takes longer
     case 8:
       return void(std::memcpy(to, &result.bits, 8));
     case 4:
@@ -76,16 +77,16 @@ inline void store_element(std::size_t size, native_value result, const wide_valu
   }
 }
 
-/// Stores a new reference in place of the one at `to`, which may be NULL. As with Py_SETREF, the
-/// array is as it will be when the old object's destructor looks at it.
+/// Replaces the reference at `to`, which may be NULL, with a new one. As with Py_SETREF, the old
+/// object's destructor sees the array already changed.
 inline void store_object(PyObject *object, char *to) {
   PyObject *const old = load_as<PyObject *>(to);
   std::memcpy(to, &object, sizeof(object));
   Py_XDECREF(old);
 }
 
-/// References to the objects among the arguments of one call: code that it runs may take them out
-/// of the arrays. Not object_refs, of which a call would make and destroy as many as there can be.
+/// References to a call's object arguments, which the called code may remove from the arrays. Not
+/// object_refs: each call would construct and destroy the maximum number of them.
 struct held_objects {
   PyObject *objects[most_arguments];
   std::size_t count = 0;
@@ -104,7 +105,7 @@ struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
   PyNativeVerdict verdict = PyNativeVerdict_RESULT;
-  bool has_place = false;  // the output is what the argument behind the inputs points to
+  bool has_place = false;  // the argument after the inputs points to the output
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
@@ -112,11 +113,11 @@ struct element_plan {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
   bool reads_objects() const { return any_input(is_object); }
-  /// Not of a loop; of other calls by type codes.
+  /// Never true for a loop, only for other calls by type code.
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  /// Buffers count, too.
+  /// Buffers count too.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }
@@ -139,11 +140,10 @@ struct no_fallback {
   }
 };
 
-/// As a kernel: `args` and `steps` are those of the inputs, then that of the output. `self` is
-/// passed first unless it is null. Touches Python only where the flags or objects ask for it: where
-/// `back.holds`, objects are held during the call that they are passed to, which needs the GIL.
-/// `back` gives the value of an element whose C result is none by itself, or false with an
-/// exception.
+/// Like a kernel: `args` and `steps` list the inputs, then the output. `self` is passed first
+/// unless it is null. Uses Python only if the flags or objects require it: if `back.holds`, each
+/// call holds references to its objects, which needs the GIL. If a C result is not a value, `back`
+/// supplies the value, or returns false with an exception set.
 template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,
@@ -165,7 +165,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    // Behind 127 arguments and self there is no place for another.
+    // Only if there is a place: after 127 arguments and self there is no room for another.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
@@ -218,7 +218,7 @@ bool unbox_result(PyObject *object, wide_value *to) {
   }
 }
 
-/// A new reference to the value of an argument, or NULL with an exception.
+/// Returns a new reference to the value of an argument, or NULL with an exception set.
 inline PyObject *box_element(PyNativeType type, native_value value) {
   return with_element_type(
       type, [&](auto element) { return box_loaded<typename decltype(element)::type>(value); });
@@ -231,8 +231,8 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
   });
 }
 
-/// Calls `callee` with `values`, which do not include self; a buffer, of which it gets a copy, is
-/// two of them. `buffers` are as many as there are arguments, or null. False with an exception.
+/// Calls `callee` with `values`, without self. A buffer takes two of them, and is passed as a copy.
+/// `buffers` has one element for each argument, or is null. Returns false with an exception set.
 inline bool call_with(const python_callable &callee, const element_plan &plan,
                       const native_value *values, copied_buffer *buffers, wide_value *result) {
   boxed_arguments<most_arguments> boxed;
@@ -265,8 +265,8 @@ TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const
   return call_with(callee, plan, values, buffers, result);
 }
 
-/// Calls the Python callable with what a C function gets. False with an exception. GIL: held; one
-/// that is pending already is left, and nothing is called.
+/// Calls the Python callable with the C function's arguments. Returns false with an exception set;
+/// if one is already pending, it stays, and nothing is called. GIL: held.
 TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
                                         const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
@@ -278,7 +278,7 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const ele
 struct element_fallback {
   bool holds = false;
   const callable_at_home *callee = nullptr;
-  /// What the loop has let go of; null: the thread may be attached or not.
+  /// The thread state that the loop has detached; if null, the thread may be attached or not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {

@@ -1,5 +1,5 @@
-// Inner loops that are compiled for their types, for the signatures that most functions have: the
-// dispatch is outside, and what is left is what one would write by hand. Used by typedcall/loop.h.
+// Inner loops compiled for their types, for the most common signatures: dispatch happens outside,
+// which leaves a loop as one would write it by hand. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 
@@ -19,18 +19,19 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Calls `funcptr` for `count` elements. Returns how many were done: fewer, when the next one has
-/// set an exception.
+/// Calls `funcptr` for `count` elements. Returns how many were done: fewer if the next one raised
+/// an exception.
 using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::intptr_t *steps,
                                  std::intptr_t count);
 
-/// The loops of one signature: for arrays without gaps, for any strides, and for any strides with
-/// errors looked for. Each is small, but a program that includes this compiles all of them.
+/// The loops of one signature: for contiguous arrays, for any strides, and for any strides with a
+/// check for errors. Each is small, but a program that includes this compiles all of them.
 struct compiled_loops {
   kernel contiguous, strided, checked;
 };
 
-/// memcpy, because neither alignment nor the type of what is there is certain; it is one load.
+/// Uses memcpy because neither the alignment nor the type of the element is certain; it compiles to
+/// one load.
 template <class T>
 T load_as(const char *from) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -49,9 +50,9 @@ template <std::size_t... at, class R, class... A>
 struct kernels_of<std::index_sequence<at...>, R, A...> {
   using function = R (*)(A...);
 
-  /// Arrays of the arguments first, then that of the result, in `args` and `steps`. A result is
-  /// stored before the next element is read: outputs may overlap inputs. Counts from the ends, so
-  /// that one register is both the index and what is left to do; few survive a call.
+  /// `args` and `steps` list the arrays of the arguments, then that of the result. A result is
+  /// stored before the next element is read, so outputs may overlap inputs. The index runs from
+  /// -count to 0, so that one register is both index and counter; few registers survive a call.
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t contiguous(void *funcptr, char *const *args,
                                                             const std::intptr_t *,
                                                             std::intptr_t count) {
@@ -66,8 +67,9 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     return count;
   }
 
-  /// The same, each array with a stride of its own. Two arrays fill the registers that survive a
-  /// call, so it counts down, and steps on before the call. `checked`: R has an error value.
+  /// The same, but each array has its own stride. Two arrays already fill the registers that
+  /// survive a call, so the loop counts down, and advances the pointers before the call. `checked`:
+  /// R has an error value.
   template <bool checked>
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t strided(void *funcptr, char *const *args,
                                                          const std::intptr_t *steps,
@@ -102,9 +104,9 @@ inline constexpr compiled_loops loops_of = {
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<false>,
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<has_error_value<R>>};
 
-/// Types of one class are the same to a kernel: they are loaded, passed, returned and stored alike.
-/// 0: no kernel has it. A narrow integer is extended by its sign, and an object needs its
-/// references counted.
+/// Returns the class of a type. Kernels treat all types of one class alike: they are loaded,
+/// passed, returned and stored in the same way. 0 means that no kernel takes the type. A narrow
+/// integer is extended by its sign, and an object needs reference counting.
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -114,7 +116,7 @@ constexpr unsigned kernel_class(PyNativeType type) {
     case PyNativePassed_SIGNED:
     case PyNativePassed_UNSIGNED:
     case PyNativePassed_ADDRESS:
-      // Where calls are checked against the prototype, it has to be the very one.
+      // Where calls are checked against the prototype, the types must match exactly.
       if (TYPEDCALL_REGISTER_IMAGE && size >= sizeof(int)) {
         return size * 16 + PyNativeKind_SIGNED + 1;
       }
@@ -130,12 +132,12 @@ constexpr unsigned kernel_class(PyNativeType type) {
 template <class T>
 inline constexpr unsigned kernel_class_of = kernel_class(native_type<T>());
 
-/// Not std::tuple, which is a class to make for the compiler.
+/// Not std::tuple, which the compiler would have to instantiate.
 template <class... T>
 struct types {};
 
-/// The loops whose signature, result first, is `Signature` and `left` arguments more, each one of
-/// `Arguments`, by their classes.
+/// Finds the loops for `Signature` (result first) and `left` more arguments, each from `Arguments`,
+/// by their classes.
 template <std::size_t left, class Arguments, class... Signature>
 struct chosen;
 template <std::size_t left, class... A, class... Signature>
@@ -154,8 +156,8 @@ struct chosen<left, types<A...>, Signature...> {
   }
 };
 
-/// A set of kernels: every choice of up to `most` of the argument types and one of the result
-/// types.
+/// A set of kernels: every combination of the argument types, with `Counts` arguments, and one of
+/// the result types.
 template <class Arguments, class Results, class Counts>
 struct kernel_set;
 template <class Arguments, class... R, std::size_t... arity>
@@ -178,7 +180,7 @@ struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
   }
 };
 
-/// The loops of one signature, if it has these classes, or null.
+/// Returns the loops of this one signature if it has these classes, else null.
 template <class R, class... A>
 const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, std::size_t count) {
   if (count != sizeof...(A) || result != kernel_class_of<R>) return nullptr;
@@ -187,9 +189,9 @@ const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, s
 
 inline constexpr std::size_t kernel_arguments = 4;
 
-/// The loops for a signature of these classes, or null. The list is a choice between what C
-/// libraries have and how long it takes to compile: mixes of the usual types, truth values as
-/// results, narrow integers of one type.
+/// Returns the loops for a signature of these classes, or null. The list weighs the signatures
+/// common in C libraries against compile time: mixes of the usual types, truth values as results,
+/// narrow integers of one type.
 inline const compiled_loops *find_compiled(unsigned result, const unsigned *arguments,
                                            std::size_t count) {
   if (count > kernel_arguments) return nullptr;

@@ -1,5 +1,5 @@
-// Which PyMethodDef is behind a Python callable: of builtin functions, bound or not, and of
-// methods as their types have them.
+// Finds the PyMethodDef behind a Python callable: builtin functions, bound or not, and unbound
+// methods of types.
 #ifndef TYPEDCALL_TAG_DEF_OF_H_
 #define TYPEDCALL_TAG_DEF_OF_H_
 
@@ -9,21 +9,21 @@
 extern "C" {
 #endif
 
-// Exactly these types, here and below: PyPy's look-alikes have no def where CPython's have one.
+// Only these exact types, here and below: PyPy's similar types have no def where CPython's do.
 
-/// Is it a function, or a bound method, made from a PyMethodDef? A function of the second type,
-/// which METH_METHOD makes, knows its defining class as well. GIL: held.
+/// True for a function or bound method made from a PyMethodDef. The second type, made for
+/// METH_METHOD, also knows its defining class. GIL: held.
 static inline int PyTypedMethod_IsFunction(PyObject *callable) {
   return Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
 }
 
-/// Is it `Type.method` of a type that has it from a PyMethodDef, or its class method as the type's
-/// dictionary has it? GIL: held.
+/// True for a `Type.method` made from a PyMethodDef, or a class method as found in the type's
+/// dictionary. GIL: held.
 static inline int PyTypedMethod_IsUnbound(PyObject *callable) {
   return Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyClassMethodDescr_Type;
 }
 
-/// The def of a builtin function, bound or not, or of a method or class method as its type has it
+/// Returns the def of a builtin function, bound or not, or of an unbound method or class method
 /// (`list.append`, `dict.__dict__['fromkeys']`), borrowed; NULL without an exception for anything
 /// else. GIL: held.
 static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {

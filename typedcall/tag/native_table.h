@@ -1,5 +1,4 @@
-// What a provider's table of native functions must be, whether it is tagged or is in an
-// instance, and when two entries say the same.
+// Checks a provider's table of native functions, tagged or in an instance, and compares entries.
 #ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
 #define TYPEDCALL_TAG_NATIVE_TABLE_H_
 
@@ -13,8 +12,8 @@
 extern "C" {
 #endif
 
-/// Can this be offered, as entry number `i` of what is called `name`? Returns 0, or -1 with
-/// ValueError that says what is wrong (for a signature: where). GIL: held.
+/// Checks that this can be offered as entry `i` of the callable `name`. Returns 0, or -1 with a
+/// ValueError that names the fault (for a signature, also its position). GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry,
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
@@ -56,8 +55,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   return -1;
 }
 
-/// The same of several. Returns 0, or -1 with ValueError for the first that cannot be offered.
-/// GIL: held.
+/// The same for several entries. Returns 0, or -1 with ValueError for the first that cannot be
+/// offered. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCallableEntry *entries,
                                                                Py_ssize_t count, const char *name) {
   for (Py_ssize_t i = 0; i < count; ++i) {
