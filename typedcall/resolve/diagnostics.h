@@ -1,5 +1,5 @@
-// Explains why the resolver finds nothing: where a signature is faulty, what is offered instead and
-// what prevents it, and, for callables that cannot have a table, what kind they are and what to do.
+// Explains why the resolver finds nothing: where a signature is wrong, which entries exist and why
+// they cannot be used, and, for callables that cannot have a table, what they are and what to do.
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
@@ -19,8 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Is this text, where null counts as empty, a signature? Writes it to `out` unless that is null;
-/// false with ValueError that says where the fault is. GIL: held.
+/// True if `text` is a signature; null counts as empty. Writes it to `out` unless that is null.
+/// Otherwise returns false with a ValueError that gives the position of the fault. GIL: held.
 inline bool check_signature(const char *text, PyNativeSignature *out) {
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_ParseString(text, out, &fault) == 0) return true;
@@ -29,25 +29,25 @@ inline bool check_signature(const char *text, PyNativeSignature *out) {
   return false;
 }
 
-/// Sets the TypeError for a request that nothing of what `callable` has answers, or what the name
-/// of a callable raises that is more than an ordinary exception; without memory for its words,
-/// MemoryError. GIL: held.
+/// Sets the TypeError for a request that no entry of `callable` satisfies. If memory runs out, sets
+/// MemoryError; if looking up the callable's name raises KeyboardInterrupt or the like, sets that.
+/// GIL: held.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_refusal(const PyTypedcall_Interface *interface,
                                                  PyObject *callable, const request &asked);
 
-/// Sets the TypeError that a callable which is no unbound method gets where one is wanted.
+/// Sets the TypeError for a callable that should be an unbound method and is not.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_not_unbound(PyObject *callable);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// After a look-up that may fail: clears the pending exception, unless it is one that ends what is
-/// going on: MemoryError, and what is no Exception (KeyboardInterrupt, SystemExit).
+/// After a look-up that may fail: clears the pending exception, except MemoryError and those that
+/// do not derive from Exception (KeyboardInterrupt, SystemExit).
 inline void clear_failed_look_up() {
   if (PyErr_Occurred() == nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return;
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
 }
 
-/// Adds the text that `object` has as an attribute; nothing for anything else. As add_name().
+/// Adds an attribute of `object` if it is a str. Errors and GIL as for add_name().
 TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char *attribute) {
   const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
   const char *words =
@@ -56,8 +56,8 @@ TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char 
   clear_failed_look_up();
 }
 
-/// Is the class in `qualified` no more than that of the object behind the function, which has no
-/// such method? pybind11's functions have a record of its own there. As add_name().
+/// True if `qualified` names only the class of the function's `__self__`, which has no such method:
+/// pybind11's functions have an internal record there. Errors and GIL as for add_name().
 TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &qualified,
                                                const text &name) {
   if (name.length() == 0 || qualified.length() <= name.length()) return false;
@@ -76,9 +76,9 @@ TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &q
   return !method;
 }
 
-/// The name for messages: `__qualname__` if there is one that means something, `__name__` where
-/// that does not, else the type's. GIL: held, and no exception pending. One that is pending
-/// afterwards, perhaps MemoryError, goes in front of the message.
+/// Adds the callable's name for messages: a meaningful `__qualname__`, else `__name__`, else the
+/// type's name. If an exception is pending afterwards, perhaps MemoryError, it replaces the
+/// message. GIL: held, and no exception pending before.
 TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   text qualified, name;
   add_attribute(&qualified, callable, "__qualname__");
@@ -94,7 +94,7 @@ TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   if (!to->is_complete() && PyErr_Occurred() == nullptr) PyErr_NoMemory();
 }
 
-/// Adds what prevents the use of an entry, in brackets; nothing when it only has another signature.
+/// Adds, in parentheses, why an entry cannot be used; nothing if only its signature differs.
 TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &entry,
                                          const request &asked, PyObject *callable) {
   bool is_first = true;
@@ -137,13 +137,13 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
   if (!is_first) to->add(")");
 }
 
-/// `staticmethod(f)` and `classmethod(f)` as they are in the dictionary of a class. Python 3.9
-/// calls neither, later ones only the first.
+/// True for `staticmethod(f)` and `classmethod(f)` as found in a class's dictionary. Python 3.9 can
+/// call neither, later versions only the first.
 inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Adds what a callable without any table is, and what to do instead.
+/// Says what a callable without a table is, and what to do instead.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -157,7 +157,7 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
     to->add(
         "it is a type, which makes instances; resolve a function that makes them, or call it "
         "boxed");
-    // The second one's type object is not among what 3.13 shows.
+    // Python 3.13 does not export the type object of method-wrapper.
   } else if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
     to->add("it wraps a slot of a type and has no PyMethodDef; call it boxed");
   } else if (is_method_in_class_body(callable)) {
@@ -181,15 +181,15 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
   }
 }
 
-/// set_refusal(), with the end of the interpreter left to it.
+/// Does the work of set_refusal(), which handles the end of the interpreter.
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
-  // Attributes are not looked up while an exception is pending; ours replaces it anyway.
+  // Attributes cannot be looked up while an exception is pending; ours would replace it anyway.
   PyErr_Clear();
   text name, reason;
   add_name(&name, callable);
   if (PyErr_Occurred() != nullptr) return;
-  // What the dictionary of a class has for a class method is not callable by itself.
+  // A class method as found in a class's dictionary is not callable itself.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
   if (is_callable) {

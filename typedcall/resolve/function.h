@@ -1,6 +1,6 @@
 // typedcall::function<double(double, double)>: a C function pointer found behind a Python callable,
-// and the reference that keeps it valid. Calling it is calling the pointer. Beside it the same for
-// functions that take self first, bound to one or not.
+// and the reference that keeps it valid. A call is a call of the pointer. Also the same for
+// functions that take self first, bound or unbound.
 #ifndef TYPEDCALL_RESOLVE_FUNCTION_H_
 #define TYPEDCALL_RESOLVE_FUNCTION_H_
 
@@ -21,8 +21,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// An address, its flags, and what a result of it means. A buffer among the arguments is two of
-/// what is behind the address.
+/// An address, its flags, and the meaning of its results. A buffer argument is passed as two C
+/// arguments.
 template <class R, class... A>
 class native_pointer {
  public:
@@ -30,16 +30,16 @@ class native_pointer {
 
   explicit operator bool() const { return pointer_ != nullptr; }
   pointer get() const { return pointer_; }
-  /// PyNativeCallable_* bits.
+  /// Returns PyNativeCallable_* bits.
   std::uintptr_t flags() const { return flags_; }
 
-  /// After a call of a function that may raise: true if an exception is set. GIL: held.
+  /// True if the last call, of a function that may raise, set an exception. GIL: held.
   bool raised() const {
     const std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
     return (flags_ & raises) != 0 && PyErr_Occurred() != nullptr;
   }
-  /// The same, but queries CPython only if `result` is the error value, which without an exception
-  /// is a result like any other. GIL: held.
+  /// The same, but asks CPython only if `result` is the error value, which is an ordinary result if
+  /// no exception is set. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
@@ -77,24 +77,24 @@ template <class Signature>
 class function;
 
 /// Empty, or an entry of signature R(A...). Copying and destroying a non-empty one needs the GIL;
-/// calling it needs what its flags say and nothing else. Spans among A (typedcall::span, std::span,
-/// std::string_view) are passed as a pointer and a count; what they show has to stay as it is until
-/// the call is over.
+/// calling it needs only what its flags say. Spans among A (typedcall::span, std::span,
+/// std::string_view) are passed as a pointer and a count; their elements must stay in place until
+/// the call returns.
 template <class R, class... A>
 class function<R(A...)> : public internal::native_pointer<R, A...> {
  public:
   using pointer = internal::c_function<R, A...> *;
 
   function() = default;
-  /// `keep_alive` is what the pointer's validity depends on; it may be empty.
+  /// `keep_alive` is the object that keeps the pointer valid; it may be empty.
   function(pointer address, std::uintptr_t flags, object_ref keep_alive)
       : internal::native_pointer<R, A...>(address, flags), keep_alive_(std::move(keep_alive)) {}
 
-  /// Undefined when empty.
+  /// Undefined if empty.
   R operator()(A... args) const { return this->call(args...); }
 
-  /// The object that the pointer's validity depends on, for the tp_traverse of an object that has
-  /// the function. Borrowed; null when empty.
+  /// The object that keeps the pointer valid, for the tp_traverse of an object that stores this
+  /// function. Borrowed; null if empty.
   PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
@@ -104,9 +104,9 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class bound_function;
 
-/// Empty, or an entry R(A...) that takes self first, and that self: the instance or class of a
-/// bound method, the module of a module's function, an instance with a table of its own.
-/// GIL: as for function.
+/// Empty, or an entry R(A...) that takes self first, together with that self: the instance or class
+/// of a bound method, the module of a module's function, or an instance with its own table. GIL: as
+/// for function.
 template <class R, class... A>
 class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
@@ -119,10 +119,10 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
         self_(std::move(self)),
         keep_alive_(std::move(keep_alive)) {}
 
-  /// Undefined when empty.
+  /// Undefined if empty.
   R operator()(A... args) const { return this->call(self_.get(), args...); }
 
-  /// Borrowed; null when empty.
+  /// Borrowed; null if empty.
   PyObject *self() const { return self_.get(); }
   /// As function::keep_alive().
   PyObject *keep_alive() const { return keep_alive_.get(); }
@@ -134,29 +134,29 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
 template <class Signature>
 class unbound_function;
 
-/// Empty, or an entry R(A...) that takes self first, of a method that is not bound (`Type.method`).
-/// GIL: as for function.
+/// Empty, or an entry R(A...) that takes self first, of an unbound method (`Type.method`). GIL: as
+/// for function.
 template <class R, class... A>
 class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
   using pointer = internal::c_function<R, PyObject *, A...> *;
 
   unbound_function() = default;
-  /// `descriptor` is what the entry was found behind; `keep_alive`, as for function, keeps it, too.
+  /// The entry was found behind `descriptor`; `keep_alive`, as for function, also keeps that alive.
   unbound_function(pointer address, std::uintptr_t flags, PyObject *descriptor,
                    object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
         descriptor_(descriptor),
         keep_alive_(std::move(keep_alive)) {}
 
-  /// True if `self` may be passed; else false with the TypeError that Python's own call raises. Of
-  /// a non-empty one. GIL: held.
+  /// True if `self` may be passed; else false with the TypeError that Python's own call raises.
+  /// Undefined if empty. GIL: held.
   bool check(PyObject *self) const { return check_self(descriptor_, self); }
 
-  /// Undefined when empty, or when check(self) is not true.
+  /// Undefined if empty, or if check(self) is not true.
   R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
 
-  /// Bound to `self`, or empty with the exception of check(). GIL: held.
+  /// Returns this bound to `self`, or empty with the exception of check(). GIL: held.
   bound_function<R(A...)> bind(PyObject *self) const {
     if (!check(self)) return {};
     return {this->get(), this->flags(), object_ref::borrow(self), keep_alive_};

@@ -1,5 +1,5 @@
-// The inline cache of a call site: what it has found behind callables, and the guards that tell
-// whether that still holds. Used by typedcall/call_site.h.
+// The inline cache of a call site: the entries it has found behind callables, and the guards that
+// tell whether each is still valid. Used by typedcall/call_site.h.
 #ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 #define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
@@ -19,22 +19,22 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// An entry holds as long as its guards do, none of which looks at something that may be gone:
+// An entry is valid as long as its guards hold. No guard reads memory that may have been freed:
 //  - The callable is at the remembered address now, and the caller has a reference to it. Others
 //    may have been there in between, so its PyMethodDef must be the remembered one as well.
-//  - The def may be another one at the address of a freed one, or say something else by now. What
-//    rows of the side table and sibling symbols say is remembered with an epoch: a row is removed
-//    before its def or object is freed, every row that comes or goes changes the interpreter's
-//    counters, which make the epoch, and a def that has a symbol is never freed.
-//  - What is behind `ml_name` is remembered with that name's address, and only if def, name,
+//  - The def may be new, at the address of a freed one, or may have changed. Results from the side
+//    table and from sibling symbols are therefore remembered with an epoch: a row is removed before
+//    its def or object is freed, every row added or removed changes the interpreter's counters, of
+//    which the epoch is the sum, and a def that has a symbol is never freed.
+//  - A result from behind `ml_name` is remembered with that name's address, and only if def, name,
 //    table and text are static data of one shared object, which is never freed.
-//  - All other tables, in instances and on the heap, say nothing when they change or are freed, and
-//    are read again each time; so is what the side table has of an object that may have one of its
-//    own, which would come first.
+//  - All other tables, in instances and on the heap, can change or be freed unnoticed, and are read
+//    again each time. So is the side table's row for an object that may have its own table, which
+//    would come first.
 
-/// What a callable is, besides its address: its type, and the word in it that tells it from others
-/// of that type: the def of a function or of an unbound method, the type once more of anything
-/// else.
+/// Identifies a callable beyond its address: its type, and a word in the object that tells it from
+/// others of that type. For functions and unbound methods the word is the def, for others the type
+/// again.
 struct identity {
   const PyTypeObject *type;
   std::uintptr_t word;
@@ -49,8 +49,8 @@ struct identity {
             offsetof(PyObject, ob_type)};
   }
 
-  /// The same as comparing with of(callable), but no kind of callable is looked for: objects of
-  /// that type have the word there.
+  /// Same as comparing with of(callable), but without finding out the kind of callable: all objects
+  /// of that type have the word at this offset.
   bool is_of(PyObject *callable) const {
     return type == Py_TYPE(callable) &&
            word == *reinterpret_cast<const std::uintptr_t *>(
@@ -60,14 +60,14 @@ struct identity {
 
 /// A cached entry: everything is a copy, so freed memory is never read.
 struct cache_entry {
-  const PyObject *callable;  // an address, nothing more
-  identity was;              // of what was there
-  std::uint64_t guard;       // that it still holds: an epoch, or the address of a name
-  void *funcptr;             // null: nothing is offered, or it is to be read again
-  std::uint32_t flags : 24;  // usable entries have none above
+  const PyObject *callable;  // only an address, never read
+  identity was;              // of the callable that was there
+  std::uint64_t guard;       // of validity: an epoch, or the address of a name
+  void *funcptr;             // null: nothing is offered, or read it again
+  std::uint32_t flags : 24;  // usable entries have no higher flags
   std::uint32_t where : 4;
 
-  /// Of a live function or unbound method, whose identity has been compared.
+  /// Call it only for a live function or unbound method whose identity has been compared.
   const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
 };
 
@@ -75,8 +75,8 @@ inline std::uint64_t address_of_name(const PyMethodDef *def) {
   return reinterpret_cast<std::uintptr_t>(def->ml_name);
 }
 
-/// Are def, name, entry and text part of one shared object or of the program, for as long as it
-/// lasts? About a microsecond.
+/// True if def, name, entry and text are all in one shared object or in the program, and live as
+/// long as it does. Takes about a microsecond.
 inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
   PyTypedMethod_Internal_Object object;
@@ -92,14 +92,14 @@ inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry
 #endif
 }
 
-/// GIL: held for everything; of the interpreter whose interface is passed.
+/// GIL: held for all functions, of the interpreter whose interface is passed.
 class inline_cache {
  public:
   inline_cache() = default;
   inline_cache(const inline_cache &) = delete;
   inline_cache &operator=(const inline_cache &) = delete;
 
-  /// Changes with every row of the interpreter's side table that comes or goes.
+  /// Changes whenever a row of the interpreter's side table is added or removed.
   static std::uint64_t epoch(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
     const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
@@ -107,7 +107,7 @@ class inline_cache {
            PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
   }
 
-  /// The entry of that callable as it is now, or null. Valid until another one is stored.
+  /// Returns the entry of that callable as it is now, or null. Valid until another entry is stored.
   const cache_entry *look_up(PyObject *callable) const {
     const cache_entry *slot = slots_ + home_of(callable);
     for (std::size_t i = 0; slot->callable != callable; ++slot) {
@@ -116,26 +116,27 @@ class inline_cache {
     return slot->was.is_of(callable) ? slot : nullptr;
   }
 
-  /// True if it still holds.
+  /// True if the entry is still valid.
   static bool holds(const PyTypedcall_Interface *interface, const cache_entry &slot) {
     if (slot.where == static_cast<unsigned>(place::method_def)) {
       return slot.funcptr != nullptr && slot.guard == address_of_name(slot.def()) &&
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
     if (slot.guard != epoch(interface)) return false;
-    // That nothing is offered is remembered of functions only, and holds until they get flag bits.
+    // Only for functions is it remembered that they offer nothing; it holds until they get flag
+    // bits.
     return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
   }
 
-  /// Has this function been looked at, and found to be on the heap with all that it offers?
+  /// True if this function is known to have its table on the heap, so that it must be read again.
   static bool is_reread(const cache_entry &slot) {
     return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
            slot.guard == address_of_name(slot.def());
   }
 
-  /// May an entry, or null for none, be remembered that was found there, and with which guard?
-  /// `before` is the epoch from before the search: what has changed since has not been seen.
-  /// `reread`: is_reread() of what was remembered then.
+  /// True if an entry found in `where` (null: none found) may be remembered; sets `*guard`.
+  /// `before` is the epoch before the search, which has missed later changes. `reread` is
+  /// is_reread() of the entry remembered at that time.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
                     bool reread, std::uint64_t before, std::uint64_t *guard) {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
@@ -152,7 +153,7 @@ class inline_cache {
            where == place::sibling_symbol;
   }
 
-  /// Remembers it. Does nothing when there is no memory.
+  /// Remembers an entry. Does nothing if memory runs out.
   void remember(PyObject *callable, std::uint64_t guard, void *funcptr, std::uintptr_t flags,
                 place where) {
     const cache_entry found = {callable,
@@ -169,24 +170,24 @@ class inline_cache {
  private:
   static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kSmallest = 64, kLargest = 8192;
-  static constexpr cache_entry kNothing[2] = {};  // what the highest bit finds
+  static constexpr cache_entry kNothing[2] = {};  // the hash's highest bit indexes these
 
   std::size_t home_of(const PyObject *callable) const {
-    // Allocators put objects at regular distances, some of which a multiplication alone would not
-    // spread.
+    // Allocators place objects at regular distances, and multiplication alone does not spread all
+    // of these.
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
     bits ^= bits >> 7;
     return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
   }
 
-  /// Might it still hold, as far as can be seen here?
+  /// True if the entry may still be valid, as far as can be told here.
   bool is_current(const cache_entry &slot) const {
     return slot.callable != nullptr &&
            (slot.where == static_cast<unsigned>(place::method_def) || slot.guard == latest_);
   }
 
-  /// Where this belongs: where its callable is, else the first free one, else one that no
-  /// longer holds, else its home.
+  /// Returns the slot for this entry: the one with its callable, else the first free one, else one
+  /// no longer valid, else its home slot.
   cache_entry *slot_for(const cache_entry &found) {
     cache_entry *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
     for (cache_entry *slot = home; slot != home + kProbes; ++slot) {
@@ -200,7 +201,8 @@ class inline_cache {
     return stale != nullptr ? stale : home;
   }
 
-  /// A quarter is full: leaves out what no longer holds, and doubles what is still too small.
+  /// Called when a quarter is full: drops entries that are no longer valid, and doubles the
+  /// capacity if that is still too small.
   TYPEDCALL_OUT_OF_LINE void make_room() {
     std::size_t live = 0;
     for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);

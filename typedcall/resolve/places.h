@@ -1,5 +1,6 @@
-// Where the table of a Python callable can be: in an instance, behind the name of a PyMethodDef, in
-// the interpreter's side table, in a symbol beside the def. And what a callable is bound to.
+// The places of a Python callable's table: in an instance, behind the name of a PyMethodDef, in the
+// interpreter's side table, in a symbol beside the def. Also finds the object that a callable is
+// bound to.
 #ifndef TYPEDCALL_RESOLVE_PLACES_H_
 #define TYPEDCALL_RESOLVE_PLACES_H_
 
@@ -8,7 +9,7 @@
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag/def_of.h"
 #include "typedcall/typed_method.h"
-// The C headers come first: they want Python.h ahead of all standard headers.
+// The C headers come first: they need Python.h before all standard headers.
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -24,13 +25,14 @@ inline namespace TYPEDCALL_LAYOUT {
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< behind `ml_name`, PyPy's struct alone or the seed post's (METH_TYPED)
+  pypy_method_def,    ///< behind `ml_name`, PyPy's struct or the seed post's, without our header
+                      ///< (METH_TYPED)
   side_table_def,     ///< the interpreter's side table, by PyMethodDef
   side_table_object,  ///< the interpreter's side table, by object
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def
 };
 
-/// A place in plain words, static text: in the order of the places.
+/// Describes a place in plain words, as static text.
 inline const char *describe(place where) {
   static constexpr const char *words[] = {
       "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
@@ -49,25 +51,25 @@ inline const PyMethodDef *def_of(PyObject *callable) { return PyTypedMethod_DefO
 
 }  // namespace internal
 
-/// What an entry with TAKES_SELF is given first when `callable` is called: for builtin functions
-/// and bound methods what CPython passes to their C function (the module, the instance, the class;
-/// null for static methods and functions without self), null for unbound methods, whose callers
-/// bring it, and for everything else, such as an instance with a table, the callable itself.
-/// Borrowed from `callable`. GIL: held; sets no exception.
+/// Returns the self that an entry with TAKES_SELF takes first when `callable` is called. For
+/// builtin functions and bound methods it is what CPython passes to their C function (the module,
+/// the instance, the class; null for static methods and functions without self). For unbound
+/// methods, whose callers supply it, it is null; for everything else, such as an instance with a
+/// table, the callable itself. Borrowed from `callable`. GIL: held; sets no exception.
 inline PyObject *self_of(PyObject *callable) {
   if (internal::is_builtin(callable)) return PyCFunction_GET_SELF(callable);
   return internal::is_unbound(callable) ? nullptr : callable;
 }
 
-/// The class that a METH_METHOD function was defined by; null for anything else. Borrowed from
+/// Returns the defining class of a METH_METHOD function; null for anything else. Borrowed from
 /// `callable`. GIL: held; sets no exception.
 inline PyTypeObject *defining_class_of(PyObject *callable) {
   return internal::is_builtin(callable) ? PyCFunction_GET_CLASS(callable) : nullptr;
 }
 
-/// May `self` be the first argument of `unbound`, a method descriptor or class method descriptor?
-/// False with the TypeError that CPython raises for the call, or one for another kind of object.
-/// GIL: held.
+/// True if `self` may be the first argument of `unbound`, a method descriptor or class method
+/// descriptor. Otherwise false with the TypeError that CPython raises for the call; also TypeError
+/// if `unbound` is another kind of object. GIL: held.
 inline bool check_self(PyObject *unbound, PyObject *self) {
   if (!internal::is_unbound(unbound)) {
     PyErr_Format(PyExc_TypeError, "'%.100s' objects are not unbound methods",
@@ -103,11 +105,11 @@ inline bool check_self(PyObject *unbound, PyObject *self) {
 
 namespace internal {
 
-/// PyTypedMethod_SiblingTable, as the interface wants to be told it.
+/// PyTypedMethod_SiblingTable with the type that the interface requires.
 inline const void *read_sibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-/// The table of a sibling symbol, or null. The interface remembers it; without one it takes
-/// microseconds each time.
+/// Returns the table of a sibling symbol, or null. The interface caches it; without an interface
+/// every look-up takes microseconds.
 inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *interface,
                                                   const PyMethodDef *def) {
   if (interface == nullptr) return PyTypedMethod_SiblingTable(def);
@@ -115,9 +117,9 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
       interface->sibling(interface->state, def, read_sibling));
 }
 
-/// What stands for `key`, in `*table`, and what keeps it valid: a reference of the interface's,
-/// which has `callable`, too. Empty when nothing is there, or with MemoryError. GIL: held; may
-/// collect garbage.
+/// Sets `*table` to the table for `key`, and returns the interface's reference that keeps it valid,
+/// and `callable` alive. Empty if there is none, or with MemoryError. GIL: held; may collect
+/// garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
@@ -129,11 +131,11 @@ inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, co
   return held;
 }
 
-/// What else one can do with a table than look at it: it goes when its owner dies, and that may be
-/// while Python code runs or, without a GIL, at any time.
+/// How long a visitor may use a table. A table is freed with its owner, perhaps while Python code
+/// runs or, without a GIL, at any time.
 enum class keeping {
-  nothing,  ///< visit(table, place) runs no Python code, and keeps nothing of the table
-  held,     ///< visit(table, place, reference): valid as long as someone has the reference
+  nothing,  ///< visit(table, place) runs no Python code, and keeps no part of the table
+  held,     ///< visit(table, place, reference): valid as long as the reference is held
 };
 
 #ifdef Py_GIL_DISABLED
@@ -142,7 +144,7 @@ inline constexpr bool others_run = true;
 inline constexpr bool others_run = false;
 #endif
 
-/// Shows a row to `visit`, if there is one. True if that says so.
+/// Shows a row to `visit`, if there is one. True if `visit` returns true.
 template <keeping kept, class Visitor>
 bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
                PyObject *callable, place where, Visitor &visit) {
@@ -152,7 +154,7 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
       const object_ref held = hold_row(interface, space, key, callable, &table);
       return held && visit(*table, where, held);
     } else {
-      // Without memory nothing is found, and no exception is set.
+      // If memory runs out, nothing is found, and no exception is set.
       const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
       const object_ref held = hold_row(interface, space, key, callable, &table);
       PyTypedcall_RestoreError(saved);
@@ -166,13 +168,13 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
 }
 
 /// Shows each table of `callable` to `visit` until that returns true; see keeping for its
-/// arguments. A table from PyPy's struct lasts for that call only. `interface` may be null: then
-/// only what needs no side table is looked at. Runs no Python code, but for a class with slots that
-/// nobody has looked at, and what a garbage collection runs. MemoryError, with a table that was
-/// passed over, is possible where tables are held.
+/// arguments. A table from PyPy's struct is valid only during that call. `interface` may be null:
+/// then the side table is skipped. Runs no Python code, except when a class with slots is seen for
+/// the first time, or in a garbage collection. If tables are held, may skip one with MemoryError.
 template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
-  // These tables are the callable's own, or part of a shared object, or of the def behind it.
+  // These tables belong to the callable itself, to a shared object, or to the def behind the
+  // callable.
   const auto show = [&](const PyNativeCallableTable &table, place where) {
     if constexpr (kept == keeping::held) {
       return visit(table, where, object_ref::borrow(callable));

@@ -1,5 +1,6 @@
-// What a consumer asks for: a signature, the effects that it can handle, and which conversions it
-// is ready to make; and which entry of a table answers that best. Reads tables only: no Python.
+// A consumer's request: a signature, the effects that it handles, and the conversions that it is
+// ready to make. Also selects the best entry of a table for a request. Only reads tables: no
+// Python.
 #ifndef TYPEDCALL_RESOLVE_REQUEST_H_
 #define TYPEDCALL_RESOLVE_REQUEST_H_
 
@@ -14,27 +15,28 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// What a consumer can handle beyond calling: the sum of PyNativeCallable_* bits that must be
-/// understood and that it does understand. An entry that asks for more is not offered to it.
+/// The mandatory PyNativeCallable_* bits that a consumer understands. Entries that require more are
+/// not offered to it.
 using capabilities = std::uintptr_t;
 
-/// For a consumer that calls with the GIL held and asks function::raised() after each call.
+/// For a consumer that calls with the GIL held; with checks_errors it also calls function::raised()
+/// after each call.
 inline constexpr capabilities holds_gil = PyNativeCallable_NEEDS_THREAD;
 inline constexpr capabilities checks_errors =
     PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
-/// For a consumer that takes what the C function does on inputs where the Python callable differs.
+/// For a consumer that accepts the C function's results where the Python callable's differ.
 inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
-/// For a consumer that calls the Python callable where the function falls back, as fallback.h does.
+/// For a consumer that calls the Python callable if the function falls back, as fallback.h does.
 inline constexpr capabilities calls_boxed = PyNativeCallable_FALLS_BACK;
 /// For a consumer that passes `resolution::self` in front of the arguments.
 inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 
-/// Which signatures answer a request, in the order of preference.
+/// Which signatures satisfy a request, in order of preference.
 enum class casting : unsigned char {
-  exact,       ///< the very text
+  exact,       ///< the same text
   equivalent,  ///< the same widths, signedness and classes: the same machine code calls it; an
                ///< argument may be const where it was not asked to be
-  safe         ///< another one that loses nothing, if the consumer converts (typedcall/casting.h)
+  safe         ///< a lossless one, if the consumer converts (typedcall/casting.h)
 };
 
 /// A consumer's request.
@@ -45,15 +47,15 @@ struct request {
   casting allowed = casting::equivalent;
   /// Bits that an entry must have: PyNativeCallable_TAKES_SELF, or PyNativeCallable_THREAD_SAFE.
   std::uintptr_t required = 0;
-  /// Unbound methods (`Type.method`) are only offered to a consumer that says so: it checks every
-  /// self with check_self() before it passes it, or calls without it.
+  /// Offer unbound methods (`Type.method`) too. The consumer checks every self with check_self()
+  /// before passing it, or calls without it.
   bool unbound = false;
 };
 
 namespace internal {
 
-/// For each letter the letter that stands for its width and signedness; itself for all but
-/// integers.
+/// Maps each integer letter to the one that stands for its width and signedness; others to
+/// themselves.
 constexpr std::array<char, 128> width_classes() {
   std::array<char, 128> classes{};
   for (std::size_t letter = 0; letter < classes.size(); ++letter) {
@@ -72,25 +74,25 @@ constexpr std::array<char, 128> width_classes() {
   return classes;
 }
 
-/// Does a function of `text` answer a request for `signature`, which is canonical text? The other
-/// text may be anything: putting one integer's letter for another's keeps canonical text canonical,
-/// and so does a "k" behind the mark of a pointer, so what passes is a signature. The same answer
-/// as PyNativeSignature_Answers's, without parsing.
+/// True if a function of signature `text` satisfies a request for `signature`, which is canonical.
+/// `text` may be anything: replacing one integer letter by another keeps canonical text canonical,
+/// and so does a "k" after a pointer's mark, so any text that passes is a signature. Gives the same
+/// answer as PyNativeSignature_Answers, without parsing.
 inline bool has_widths_of(const char *signature, const char *text) {
   static constexpr std::array<char, 128> classes = width_classes();
-  char before = '\0';  // in both texts
+  char before = '\0';  // the previous character of both texts
   bool is_result = false;
   for (;; ++signature, ++text) {
     auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
     if (TYPEDCALL_EXPECT(a != b && (before == '&' || before == '*'), 0)) {
-      // A writable argument may be passed to a function that promises not to write; for a result it
+      // A writable argument may be passed to a function that promises not to write; for results it
       // is the reverse.
       if (is_result ? a == 'k' : b == 'k') {
         if (is_result) {
           a = static_cast<unsigned char>(*++signature);
         } else {
           b = static_cast<unsigned char>(*++text);
-          if (before == '*' && b == 's') return false;  // it has no "k"
+          if (before == '*' && b == 's') return false;  // "*s" has no "k"
         }
       }
     }
@@ -111,7 +113,8 @@ inline bool is_same_text(const char *a, const char *b) {
   return false;
 }
 
-/// bool, unsigned, signed, floating, complex: each can hold what comes before it, width permitting.
+/// Ranks bool, unsigned, signed, floating, complex: each can hold the ones before it, if wide
+/// enough.
 constexpr int rank_of(PyNativeType type) {
   switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:
@@ -124,13 +127,13 @@ constexpr int rank_of(PyNativeType type) {
       return 3;
     case PyNativeKind_COMPLEX:
       return 4;
-    default:  // no number
+    default:  // not a number
       return -1;
   }
 }
 
-/// Bits of an integer's magnitude, or of the numbers that a floating type (one part of a complex
-/// one) holds without gaps.
+/// Returns the bits of an integer's magnitude, or of the range of integers that a floating type (or
+/// one part of a complex type) represents exactly.
 constexpr int precision_of(PyNativeType type) {
   const int rank = rank_of(type), bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
   if (rank > 2) {
@@ -140,15 +143,15 @@ constexpr int precision_of(PyNativeType type) {
   return rank == 0 ? 1 : rank == 2 ? bits - 1 : bits;
 }
 
-/// Bytes of a number, or of one part of a complex one.
+/// Returns the size of a number, or of one part of a complex number.
 constexpr std::size_t width_of(PyNativeType type) {
   const std::size_t size = PyNativeCode_Size(type.code);
   return PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX ? size / 2 : size;
 }
 
-/// How far apart two types are: 0 when one passes as the other, -1 when some value of `from` is
-/// none of `to`. A change of class (8 for each step of rank) costs more than any widening of it.
-/// Pointers, strings, objects and buffers are only themselves.
+/// Returns how far apart two types are: 0 if one passes as the other, -1 if `to` cannot hold every
+/// value of `from`. A change of class (8 for each step of rank) costs more than any widening.
+/// Pointers, strings, objects and buffers match only themselves.
 constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   if (PyNativeType_PassesAs(from, to)) return 0;
   const int low = rank_of(from), high = rank_of(to);
@@ -158,8 +161,8 @@ constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   return 8 * (high - low) + doublings;
 }
 
-/// The cost of answering `asked` with `offered`: arguments are converted to what is offered, the
-/// result to what was asked for. -1: not without loss.
+/// Returns the cost of satisfying `asked` with `offered`, or -1 if something would be lost.
+/// Arguments are converted to the offered types, the result to the requested one.
 inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature &offered) {
   if (asked.nargs != offered.nargs) return -1;
   int sum = conversion_cost(offered.result, asked.result);
@@ -170,8 +173,8 @@ inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature 
   return sum;
 }
 
-/// The entries of a table, for loops. By pointer: what is indexed as the array of one that the
-/// struct declares has one element for -fstrict-flex-arrays and -fsanitize=bounds.
+/// The entries of a table, for range-based loops. Uses pointers: the struct declares an array of
+/// one element, and -fstrict-flex-arrays and -fsanitize=bounds hold an index to that.
 class entries_of {
  public:
   explicit entries_of(const PyNativeCallableTable &table)
@@ -194,11 +197,11 @@ inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
          (asked.required & ~entry.flags) == 0;
 }
 
-/// Do the flags go with the result? For canonical text, which is not parsed.
+/// True if the flags match the result. For canonical text, which is not parsed.
 TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) {
   const char *text = entry.signature;
   while (*text != '>') {
-    if (*text++ == '\0') return false;  // a request that nobody has checked
+    if (*text++ == '\0') return false;  // the request was not checked
   }
   PyNativeType result = {0, static_cast<unsigned char>(*++text == '&' ? 1 : 0)};
   if (result.is_pointer != 0) text += text[1] == 'k' ? 2 : 1;
@@ -207,15 +210,15 @@ TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) 
   return PyNativeCallable_IsWellFormed(entry.flags, result) != 0;
 }
 
-/// May the consumer use an entry that is_open(), and whose text is canonical? Its flags must go
-/// with its result, which only counts for the ways to report something.
+/// True if the consumer may use an entry that is_open() and has canonical text: the flags that
+/// report something must match the result.
 inline bool is_usable(const PyNativeCallableEntry &entry) {
   constexpr std::uintptr_t reports =
       PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
   return (entry.flags & reports) == 0 || goes_with_result(entry);
 }
 
-/// Is the last argument a place for the value in both or in neither?
+/// True if the last argument is a place for the value in both signatures, or in neither.
 TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
                                           const request &asked) {
   const auto is_place = [](const char *signature) {
@@ -226,15 +229,15 @@ TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
   return is_place(entry.signature) == is_place(asked.signature);
 }
 
-/// Where the C result is a status: does the value of an entry that is_usable() go where the request
-/// expects it? An argument may be const where it was not asked to be, but not the place of the
-/// value: then there is none.
+/// For an entry that is_usable() and returns a status: true if its value goes where the request
+/// expects it. Other arguments may be const where the request's are not, but a const argument is
+/// never a place for the value.
 inline bool gives_value_there(const PyNativeCallableEntry &entry, const request &asked) {
   constexpr std::uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
   return (entry.flags & by_place) == 0 || has_same_place(entry, asked);
 }
 
-/// The first entry with the very text, else, if that is allowed, the first of the same widths and
+/// Returns the first entry with the same text, else, if allowed, the first with the same widths and
 /// classes, else null.
 inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
                                            const request &asked) {
@@ -252,7 +255,8 @@ inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
   return nullptr;
 }
 
-/// The entry with the lowest cost below `*best`, which becomes that, or null; the first of several.
+/// Returns the entry with the lowest cost below `*best`, and stores that cost there; the first of
+/// several; or null.
 inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable &table,
                                                     const request &asked,
                                                     const PyNativeSignature &parsed, int *best) {
