@@ -1,5 +1,5 @@
-// typedcall::def: one element of a method table, with everything that follows from a C++ function's
-// type and from what is stated beside it.
+// typedcall::def: one element of a method table, derived from a C++ function's type and from the
+// facts stated with it.
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
 
@@ -12,15 +12,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// --- spans<f>: a function of pointers and counts, as C has them, as one of buffers -----------
+// --- spans<f>: makes buffers of a C function's pointers and counts ---------------------------
 
-/// True if these two parameters are a buffer: a pointer to elements, and a Py_ssize_t.
+/// True if these two parameters form a buffer: a pointer to elements, and a Py_ssize_t.
 template <class First, class Second>
 constexpr bool is_pair_of_buffer = false;
 template <class Element>
 constexpr bool is_pair_of_buffer<Element *, std::intptr_t> = has_buffer_code<span<Element>>;
 
-/// The parameters with each such pair as a span.
+/// Returns the parameters, with each such pair as a span.
 template <class... Most>
 constexpr auto grouped(type_list<Most...> none_or_one) {
   return none_or_one;
@@ -50,7 +50,7 @@ using spanned_function =
     spanned<Function, Traits,
             decltype(grouped(elements<typename Traits::parameters, 0, Traits::count>()))>;
 
-// --- What is behind the name in def(): effects, documentation, parameters --------------------
+// --- The extras after the name in def(): effects, documentation, parameters ------------------
 
 template <class T>
 constexpr std::uint64_t bits_of = 0;
@@ -76,7 +76,7 @@ template <class T>
 constexpr bool may_be_function =
     !is_known_extra<T> && (std::is_class_v<T> || std::is_pointer_v<T> || std::is_function_v<T>);
 
-/// Is number `at` of what is behind the name behind keyword_only, too?
+/// True if extra number `at` comes after keyword_only.
 template <class... Extras>
 constexpr bool is_by_name_only(std::size_t at) {
   const bool is_mark[] = {is_keyword_only<Extras>..., false};
@@ -111,7 +111,7 @@ const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
   return otherwise;
 }
 
-/// How a def's functions join their module; null if none throws.
+/// Returns the function that joins a def's functions to their module; null if none throws.
 template <class Slow, class... Natives>
 constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
@@ -124,7 +124,7 @@ constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   }
 }
 
-/// The def of functions with names of parameters, or defaults.
+/// The def of functions whose parameters have names or defaults.
 template <bool Widens, class Natives, class... Parameters>
 struct named_def;
 template <bool Widens, class First, class... Rest, class... Parameters>
@@ -166,7 +166,7 @@ struct TYPEDCALL_HIDDEN named_def<Widens, type_list<First, Rest...>, Parameters.
   }
 };
 
-/// Takes the parameters out of what is behind the name.
+/// Adds the parameters found among the extras.
 template <bool Widens, class First, class... Rest, class... Parameters>
 void add_parameters(method *made, type_list<First, Rest...>,
                     const std::tuple<Parameters...> &parameters) {
@@ -204,62 +204,60 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
 
 }  // namespace internal
 
-/// Each pointer of `Function` with a Py_ssize_t behind it is one argument to Python, a buffer of so
-/// many elements: `def<spans<norm>>("norm")` of `double norm(const double *, Py_ssize_t)` offers
-/// "*kd->d". A `const char *` with one is a text.
+/// Turns each pointer of `Function` that is followed by a Py_ssize_t into one argument in Python, a
+/// buffer of that many elements: `def<spans<norm>>("norm")` of
+/// `double norm(const double *, Py_ssize_t)` offers "*kd->d". A `const char *` becomes a text.
 template <auto Function>
 inline constexpr auto spans = &internal::spanned_function<Function>::call;
 
-/// A method def called `name` for one function, or for several as overloads: def<inc>("inc"),
-/// def<abs_long, abs_double>("abs"). `name` is a string literal; one of more than 99 bytes does not
-/// compile. Behind it, in any order:
+/// Returns a method def named `name` for one function, or for several as overloads:
+/// def<inc>("inc"), def<abs_long, abs_double>("abs"). `name` is a string literal of at most 99
+/// bytes (checked at compile time). After it, in any order:
 ///
-/// - effects (effects.h), joined by `|`, which apply to all overloads;
+/// - effects (effects.h), joined by `|`, for all overloads;
 /// - the documentation, a string literal. The text signature (`inspect.signature`), or the list of
-///   overloads, is put in front of it, unless it brings one of its own ("name($module, x,
-///   /)\n--\n\n");
-/// - for one function that has no result for some arguments (`falls_back`, or one that returns
-///   `std::optional`), what Python gets for them: typedcall::otherwise<slow> (falls_back.h);
-/// - its parameters in order, if they are to have names or defaults (parameter.h):
-///   def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads have
-///   them in common, and as many of them each. Those behind typedcall::keyword_only are passed by
-///   name only.
+///   overloads, is put in front, unless it starts with its own ("name($module, x, /)\n--\n\n");
+/// - for a single function without a result for some arguments (`falls_back`, or one that returns
+///   `std::optional`), typedcall::otherwise<slow> (falls_back.h), which computes Python's result
+///   for them;
+/// - its parameters in order, to give them names or defaults (parameter.h): def<power>("power",
+///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share them, and must have
+///   equally many parameters. Those after typedcall::keyword_only are passed by name only.
 ///
-/// A function with defaults is also offered without its last parameters, as often as these have
-/// defaults: that power is `dd->d` and, with y = 2.0, `d->d`. Of overloads that take the same
-/// arguments then, the first is offered, as it is the one that Python's callers reach. With the
-/// effect `widened` all that take or give float are offered for double, too.
+/// A function with defaults is also offered without each of its trailing parameters that have them:
+/// power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If overloads then take the same
+/// arguments, the first is offered, which is also the one that Python callers reach. With the
+/// effect `widened`, functions that take or return float are also offered for double.
 ///
-/// A single function takes every argument that its parameters can be converted from (convert.h,
-/// argument.h). Among overloads the one whose types are the arguments' very own wins, then one that
+/// A single function takes every argument that can be converted to its parameters (convert.h,
+/// argument.h). Among overloads, the one with exactly the arguments' types wins, then one that
 /// takes a base class of theirs (an int for a bool), then the first that they can be converted to;
-/// the argument that suits worst decides. `PyObject *` counts as a conversion.
+/// the worst argument decides. `PyObject *` counts as a conversion.
 ///
-/// A Python float is a C double: `float` comes behind it, as if it were its base class.
+/// A Python float is a C double: `float` ranks below it, as if it were its base class.
 ///
-/// Overloads whose integers differ only in width or sign are equal in this, and the value chooses:
-/// an int out of range for the first goes on to the next. So def<f32, f64>("f") called with 1
-/// reaches f32, and with 1 << 40 f64. (A consumer has the overload whose signature it asks for.)
-/// An argument that was out of range once is not made a floating number by a later overload, which
-/// would lose digits; the other arguments are converted as always. If no overload is left, it is an
-/// OverflowError. That an int does not fit and that an exporter has no such buffer are the only
-/// reasons to go on: what an argument's own `__index__`, `__float__`, `__complex__` or, in Python,
-/// `__buffer__` raises, except BufferError, comes out. These methods may be called once for each
-/// overload that is tried.
+/// Overloads whose integers differ only in width or sign rank equally, and the value decides: an
+/// int out of range for the first goes to the next. So def<f32, f64>("f") called with 1 reaches
+/// f32, and with 1 << 40 f64. (A consumer gets the overload whose signature it requests.) No later
+/// overload converts an argument that was out of range to a floating type, which would lose digits;
+/// the other arguments are converted as always. If no overload is left, OverflowError is raised.
+/// Only an int that does not fit, or an exporter without such a buffer, leads to the next overload;
+/// exceptions of an argument's own `__index__`, `__float__`, `__complex__` or Python `__buffer__`
+/// (except BufferError) propagate. These methods may be called once for each overload tried.
 ///
-/// Messages name the function as the def does. Where the same functions are in two defs, they
-/// share a wrapper, and it has the name of one of them.
+/// Messages use the def's name. Two defs of the same functions share a wrapper, which uses the name
+/// of one of them.
 ///
-/// Types: c_type.h. Python's callers get the result of a `long double` or complex `long double`
-/// function rounded to a float or complex; such entries carry PyNativeCallable_DIFFERS and are for
-/// consumers that accept that (typedcall::accepts_differences). Signatures name types as C++ does:
-/// where `Py_ssize_t` is long and `size_t` is unsigned long, they are `l` and `L`, which a consumer
-/// that asks for `n` and `N` is offered as well. `n` and `N` themselves are written in C, by
-/// PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
+/// Types: c_type.h. Python callers get a `long double` or complex `long double` result rounded to a
+/// float or complex; such entries have PyNativeCallable_DIFFERS and are for consumers that accept
+/// it (typedcall::accepts_differences). Signatures name types as C++ does: where `Py_ssize_t` is
+/// long and `size_t` is unsigned long, they are `l` and `L`, which also satisfy a request for `n`
+/// and `N`. `n` and `N` themselves need C: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE)
+/// (typed_entry.h).
 ///
-/// A function that may throw may also set a Python exception and return: whatever it returns, the
-/// exception counts. To look for it costs a nanosecond; `noexcept` functions do not pay that, nor
-/// do those that say `nothrow`, as a function does that throws nothing but runs Python code: with
+/// A function that may throw may also set a Python exception and return; the exception is raised
+/// whatever the return value. The check costs a nanosecond, which `noexcept` and `nothrow`
+/// functions save. Use `nothrow` for a function that throws nothing but runs Python code: with
 /// `noexcept` it would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {

@@ -1,6 +1,6 @@
-// Entries beside a function's own, for which the compiler makes functions: of fewer arguments, with
-// the very defaults of the Python wrapper; and of double for float, which round as that wrapper
-// does, for consumers that want a bare pointer to call with doubles.
+// Extra entries of a function, for which the compiler generates functions: with fewer arguments,
+// using the Python wrapper's defaults; and with double for float, rounding as that wrapper does,
+// for consumers that need a bare pointer to call with doubles.
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
@@ -13,8 +13,8 @@ namespace internal {
 
 // --- Without the last parameters, which have defaults ------------------------------------------
 
-/// Calls `Native`'s entry with `Leading`, the defaults of its last parameters, and `Place`, where
-/// the value of a function goes that returns a status.
+/// Calls `Native`'s entry with `Leading`, the defaults of its last parameters, and `Place`, the
+/// place for the value of a status function.
 template <class Native, class Named, class Leading, class Place, class Indices>
 struct default_caller;
 template <class Native, class Named, class... Leading, class... Place, std::size_t... I>
@@ -35,7 +35,7 @@ struct TYPEDCALL_HIDDEN default_caller<Native, Named, type_list<Leading...>, typ
   }
 };
 
-/// What is behind an entry's parameters.
+/// The types of an entry.
 template <class Native>
 struct entry_types {
   using entry = function_traits<decltype(Native::address())>;
@@ -44,12 +44,12 @@ struct entry_types {
   static constexpr bool is_status =
       (flags & (PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK)) != 0;
   using last = last_parameter<typename shown::parameters, shown::count>;
-  /// Is the last one where a value goes?
+  /// 1 if the last parameter is the place for the value.
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
 };
 
-/// An entry without the last `Dropped` parameters, which have defaults: as native<>, what a table
-/// needs of it. Its parameters are counted from the end, for self may be in front of them.
+/// An entry without the last `Dropped` parameters, which have defaults; it has the members of
+/// native<> that a table needs. Counts parameters from the end, because self may come first.
 template <class Native, class Named, std::size_t Dropped>
 struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using entry = typename entry_types<Native>::entry;
@@ -66,7 +66,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using shown_type =
       typename function_of<typename shown::result, decltype(shown_leading() + shown_place())>::type;
 
-  /// Consumers would take the last parameter of a status function for where a value goes.
+  /// True if consumers would mistake a status function's last parameter for the place of a value.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
            is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;
@@ -79,8 +79,8 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
 };
 
 /// The entries of functions whose parameters have these names and defaults: first the functions
-/// themselves, then those without the last parameter, without the last two, and so on. Where
-/// several would take the same arguments it is the first one's, as when Python calls.
+/// themselves, then those without the last parameter, without the last two, and so on. If several
+/// would take the same arguments, the first one is used, as when Python calls.
 template <class Natives, class... Parameters>
 struct entries_with_defaults;
 template <class... Natives, class... Parameters>
@@ -90,7 +90,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
   template <class Native, std::size_t Dropped>
   using short_of = shortened<Native, named_function<Native, Parameters...>, Dropped>;
 
-  /// Does one in front of number `At` take the same arguments?
+  /// True if a function before number `At` takes the same arguments.
   template <std::size_t At, std::size_t Dropped>
   static constexpr bool is_another_s() {
     constexpr std::size_t count = shape::count - Dropped;
@@ -126,12 +126,12 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
 
 // --- Functions of float, as functions of double ------------------------------------------------
 
-/// The type that Python has instead.
+/// double for float, complex double for complex float; other types stay.
 template <class T>
 using wide = std::conditional_t<std::is_same_v<T, float>, double,
                                 std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
                                                    PyNativeType_ComplexDouble, T>>;
-/// Of where a value goes.
+/// The same for the place of a value.
 template <class T>
 using wide_place = std::add_pointer_t<wide<std::remove_pointer_t<T>>>;
 
@@ -143,7 +143,7 @@ struct wide_types<type_list<A...>> {
   using places = type_list<wide_place<A>...>;
 };
 
-/// Calls `Native`'s entry with what the doubles are as floats.
+/// Calls `Native`'s entry with the doubles converted to floats.
 template <class Native, class Leading, class Place>
 struct wide_caller;
 template <class Native, class... Leading, class... Place>
@@ -164,7 +164,7 @@ struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Pla
   }
 };
 
-/// An entry for double: as native<>, what a table needs of it.
+/// An entry for double; it has the members of native<> that a table needs.
 template <class Native>
 struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   using types = entry_types<Native>;
@@ -188,8 +188,8 @@ struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   }
 };
 
-/// Some entries, and behind them those for double; of those that take the same arguments as one in
-/// front of them none.
+/// Some entries, followed by those for double, except ones that take the same arguments as an
+/// earlier entry.
 template <class Done, class... Natives>
 struct entries_with_wide {
   using type = Done;
@@ -214,7 +214,7 @@ struct with_wide<type_list<Natives...>> {
   using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
 };
 
-/// `Entries`, and with `Widens` those for double.
+/// Returns `Entries`, and, if `Widens`, those for double.
 template <bool Widens, class Entries>
 constexpr auto all_entries(Entries) {
   if constexpr (Widens) {
@@ -228,7 +228,7 @@ constexpr auto all_entries(Entries) {
   }
 }
 
-/// The shape of a def whose parameters have no names.
+/// The shape of a widened def whose parameters have no names.
 template <class... Natives>
 struct TYPEDCALL_HIDDEN widened_def {
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;

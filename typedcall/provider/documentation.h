@@ -1,5 +1,5 @@
 // The generated part of a def's `ml_doc`: the text signature that inspect.signature and help()
-// read, or the list of overloads, which have no signature in common.
+// read, or the list of overloads, which share no signature.
 #ifndef TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 #define TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 
@@ -7,7 +7,7 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
 
-// Behind Python.h.
+// After Python.h.
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 #include <charconv>
 #endif
@@ -24,8 +24,8 @@ TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_complex(text *to, double real, double
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// A floating number as Python spells it. Python has no literal for nan, and "..." is what its own
-/// signatures show where a default cannot be spelt.
+/// Adds a floating number as Python writes it. Python has no literal for nan; like CPython's own
+/// signatures, uses "..." for a default that cannot be written.
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value) {
   if (std::isnan(value)) {
     to->add("...");
@@ -47,7 +47,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
   }
 }
 
-/// inspect wants ASCII.
+/// inspect requires ASCII.
 inline bool is_ascii(const char *words) {
   for (; *words != '\0'; ++words) {
     if (static_cast<unsigned char>(*words) > 0x7f) return false;
@@ -78,7 +78,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_string(text *to, const char 
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double real, double imag) {
-  // inspect adds constants, and a sign in front makes an expression of one.
+  // inspect can only add constants, and a leading sign would make an expression.
   if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
     return;
@@ -91,13 +91,13 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double rea
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// A default as a Python expression.
+/// Adds a default as a Python expression.
 template <class T>
 void spell_default(text *to, T value) {
   if constexpr (std::is_same_v<T, const char *>) {
     spell_string(to, value);
   } else if constexpr (std::is_same_v<T, span<const char>>) {
-    spell_string(to, value.data());  // of a literal
+    spell_string(to, value.data());  // a literal, so terminated by a NUL
   } else if constexpr (std::is_pointer_v<T>) {
     to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -116,7 +116,7 @@ void spell_default(text *to, T value) {
   }
 }
 
-/// The parameters of a def in a text signature.
+/// A def's parameters in a text signature.
 struct parameter_text {
   text positional;    ///< "x, y=2.0"
   text either;        ///< "z=None"
@@ -149,7 +149,8 @@ TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
 }
 
-/// "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or "" for static methods.
+/// Adds "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or, for static
+/// methods, "".
 TYPEDCALL_RARE inline void spell_signature(text *to, const char *name, const char *self,
                                            const parameter_text &parameters) {
   text list;
@@ -162,7 +163,7 @@ TYPEDCALL_RARE inline void spell_signature(text *to, const char *name, const cha
   to->add(name).add("(").add(list).add(")");
 }
 
-/// The Python name of the type of an argument or result.
+/// Returns the Python name of an argument or result type.
 TYPEDCALL_RARE inline const char *spell_type(PyNativeType type) {
   switch (PyNativeCode_Kind(type.code)) {
     case PyNativeKind_VOID:
@@ -186,12 +187,12 @@ TYPEDCALL_RARE inline const char *spell_type(PyNativeType type) {
   return "";
 }
 
-/// "name(int, float) -> float" for each overload, one a line.
+/// Adds a line like "name(int, float) -> float" for each overload.
 TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
                                            const char *const *signatures, std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
     if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
-      // As in messages: overloads may differ in nothing but the size of the elements.
+      // As in messages: overloads may differ only in the size of the elements.
       to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
       return;
     }
@@ -211,7 +212,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
   }
 }
 
-/// True if the documentation has its own text signature, found as CPython does.
+/// True if the documentation has its own text signature. Uses CPython's rule.
 inline bool has_text_signature(const char *name, const char *doc) {
   const std::size_t length = std::strlen(name);
   if (doc == nullptr || std::strncmp(doc, name, length) != 0 || doc[length] != '(') return false;

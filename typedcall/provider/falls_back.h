@@ -1,5 +1,6 @@
-// Functions that have no result for some arguments: what consumers call, which says so by a status
-// and needs no thread, and what the Python wrapper calls, which raises or gives another result.
+// Functions that have no result for some arguments. Consumers call a version that reports this by a
+// status and needs no thread state; the Python wrapper calls one that raises or returns another
+// result.
 #ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
 #define TYPEDCALL_PROVIDER_FALLS_BACK_H_
 
@@ -12,15 +13,15 @@ inline namespace TYPEDCALL_LAYOUT {
 template <auto Function>
 struct otherwise_is {};
 
-/// The result for Python if the def's function has none:
+/// Computes Python's result if the def's function has none:
 ///
 ///     std::optional<double> root(double x) noexcept;         // empty below 0
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
 ///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
 ///
-/// It has the parameters of the def's function, throws or sets an exception as any function may,
-/// and returns what that one does, or a `PyObject *` (a new reference): a big int, say. It is
-/// called with the GIL. Without it Python gets a ValueError.
+/// `Function` has the def's function's parameters, and the same result or a new reference,
+/// `PyObject *` (a big int, for example). It may throw or set an exception, and is called with the
+/// GIL. Without otherwise<>, Python gets a ValueError.
 template <auto Function>
 inline constexpr otherwise_is<Function> otherwise{};
 
@@ -31,7 +32,7 @@ constexpr bool is_otherwise = false;
 template <auto Function>
 constexpr bool is_otherwise<otherwise_is<Function>> = true;
 
-/// The first otherwise<> among what is behind the name; void if there is none.
+/// The first otherwise<> among the extras; void if there is none.
 template <class... Extras>
 struct otherwise_among {
   using type = void;
@@ -51,11 +52,11 @@ struct optional_value<Template<T>, std::enable_if_t<is_named_std<Template>("opti
   using type = T;
 };
 
-/// True if a value can be stored there.
+/// True if a value can be stored through a T.
 template <class T>
 constexpr bool is_place = is_typed_pointer<T> && !std::is_const_v<std::remove_pointer_t<T>>;
 
-/// How a function says that it has no result.
+/// How a function reports that it has no result.
 enum class way_back { none, by_optional, by_status, by_throwing };
 
 template <class Pointer, std::uint64_t Stated>
@@ -75,7 +76,7 @@ constexpr way_back way_back_of() {
   } else if constexpr (!is_stated) {
     return way_back::none;
   } else {
-    // Of throwing functions those with a place for the value return a status, too.
+    // A function that may throw returns a status only if it has a place for the value.
     constexpr bool is_status = std::is_same_v<result, int> && (is_place<last> || !throws);
     static_assert(is_status || throws,
                   "typedcall: with falls_back a function throws, or returns std::optional, or an "
@@ -95,10 +96,11 @@ TYPEDCALL_RARE inline int set_no_result() {
   return -1;
 }
 
-/// Both functions of one with these parameters, the place for its value left out.
+/// The consumers' and the wrapper's version of a function with these parameters, without the place
+/// for its value.
 template <auto Function, class Slow, way_back Way, class Value, class Parameters>
 struct fallback_functions;
-/// Without a value.
+/// For a function without a value.
 template <auto Function, class Slow, way_back Way, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<A...>> {
   static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
@@ -115,7 +117,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<
   static int wrapped(A... arguments) { return entry(arguments...) == 0 ? 0 : set_no_result(); }
 };
 
-/// Nothing was stated.
+/// No otherwise<> was stated.
 struct no_otherwise {
   static void join(const translation *) {}
   template <class Value>
@@ -176,7 +178,7 @@ struct otherwise_or_error<otherwise_is<Slow>> {
   using type = with_otherwise<Slow>;
 };
 
-/// With a value.
+/// For a function with a value.
 template <auto Function, class Slow, way_back Way, class Value, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list<A...>> {
   using otherwise = typename otherwise_or_error<Slow>::type;
@@ -202,7 +204,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list
   }
 };
 
-/// The types of a function that falls back in this way.
+/// The types of a function that falls back this way.
 template <class Pointer, way_back Way>
 struct fallback_types {
   using traits = function_traits<Pointer>;
@@ -223,7 +225,7 @@ struct fallback_types {
                 "would be taken for where the value goes; put it further in front");
 };
 
-/// As native<>: what consumers get is `Entry`, what the wrapper calls is `Wrapped`.
+/// Like native<>, but consumers get `Entry`, and the wrapper calls `Wrapped`.
 template <class Wrapped, class Entry>
 struct TYPEDCALL_HIDDEN fallback_native : Wrapped {
   using shown_type = typename Entry::shown_type;
@@ -234,7 +236,7 @@ struct TYPEDCALL_HIDDEN fallback_native : Wrapped {
   struct offer : Wrapped::type {
     using shown_type = typename Entry::shown_type;
     static constexpr std::uintptr_t flags = Entry::flags;
-    static constexpr bool is_status = true;  // to PyPy
+    static constexpr bool is_status = true;  // for PyPy
   };
 };
 
@@ -254,7 +256,7 @@ struct native_that {
   static constexpr std::uint64_t offers =
       plain | cannot_throw | PyNativeCallable_FALLS_BACK |
       (is_rounded ? std::uint64_t{PyNativeCallable_DIFFERS} : 0);
-  // Of that shape already, and throws nothing: no call more.
+  // The function already has the entry's type and throws nothing: no extra call is needed.
   static constexpr bool is_entry =
       Way == way_back::by_status && (types::traits::is_noexcept || (Stated & cannot_throw) != 0);
   static constexpr auto entry_of() {
@@ -268,10 +270,10 @@ struct native_that {
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
       entry::flags, types::count - (takes_self ? 1 : 0), takes_self, PyNativeVerdict_FALLS_BACK));
-  // It lets no exception out.
+  // It lets no exception escape.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;
-  // What it throws comes out of the wrapper as it is.
+  // The wrapper raises what the function throws.
   static constexpr bool rethrows = Way == way_back::by_throwing && std::is_void_v<Slow>;
   using type = typename std::conditional_t<
       rethrows, std::enable_if<true, fallback_native<native<Function, plain>, entry>>,
@@ -285,7 +287,7 @@ struct native_that<Function, Stated, Slow, way_back::none> {
   using type = native<Function, Stated>;
 };
 
-/// native<Function, Stated>, or what a function that falls back has in its place.
+/// native<Function, Stated>, or its replacement for a function that falls back.
 template <auto Function, std::uint64_t Stated, class Slow>
 struct native_for : native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()> {
 };

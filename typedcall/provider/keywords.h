@@ -1,5 +1,5 @@
-// Which argument goes to which parameter, for functions whose parameters have names or defaults;
-// and the TypeErrors of calls that do not fit, in CPython's words for functions in Python.
+// Assigns arguments to parameters, for functions whose parameters have names or defaults, and sets
+// the TypeErrors of calls that do not fit, in the words that CPython uses for Python functions.
 #ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
 #define TYPEDCALL_PROVIDER_KEYWORDS_H_
 
@@ -7,30 +7,31 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <cstring>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Not in line, here and below: one of each serves all wrappers. What sets errors is cold, for which
-// compilers save space, not time. This one is not said to be: every wrapper would get a cold part
-// of its own, which costs more than the call. NULL, to be called last.
+// Not inline, here and below: one of each serves all wrappers. Functions that set errors are cold,
+// so compilers optimize them for size. Not this one: every wrapper would get a cold part of its
+// own, which costs more than the call. Returns NULL, for a tail call.
 TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
                                                        std::size_t given) {
   return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
                       wanted, wanted == 1 ? "" : "s", given);
 }
 
-/// An argument was not converted: puts its name in front of what its conversion says. What code of
-/// the argument's own class raised has a traceback and stays as it is.
+/// After an argument was not converted: puts its name in front of the exception's message. An
+/// exception from the argument's own methods has a traceback and stays as it is.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,
                                                    std::size_t at);
 
-/// Fills `values`, one for each parameter, with borrowed arguments, NULL where the default counts.
-/// `keywords` is METH_FASTCALL's tuple of names, or NULL. False with TypeError: the faults are
-/// looked for in CPython's order. Functions without keyword-only parameters pay nothing for them.
+/// Fills `values`, one for each parameter, with borrowed arguments, or NULL where the default
+/// applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false with TypeError;
+/// errors are checked in CPython's order. Functions without keyword-only parameters pay nothing for
+/// them.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN bool place_arguments(const parameter_list &parameters,
                                                             PyObject *const *args,
@@ -60,8 +61,8 @@ TYPEDCALL_RARE inline void set_too_many(const parameter_list &parameters, std::s
                given == 1 && by_name == 0 ? "was" : "were");
 }
 
-/// As in CPython, those that can be passed by position are named first, and the keyword-only ones
-/// only when none of these is missing.
+/// As in CPython, names parameters that can be passed by position, and keyword-only ones only if
+/// none of the former is missing.
 TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObject *const *values) {
   const auto is_missing = [&](std::size_t at) {
     return values[at] == nullptr && !parameters.has_default[at];
@@ -90,9 +91,9 @@ TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObjec
                names.c_str());
 }
 
-/// Is `text`, a str, this name? Names in calls are nearly always ASCII, and then nothing is called.
-/// They are compared by their bytes: a C string can be shared by all interpreters, where a str of
-/// each interpreter's own, to be compared by identity, would first have to be found.
+/// True if `text`, a str, is this name. Names in calls are nearly always ASCII, which needs no
+/// call. Compares bytes: all interpreters can share a C string, while a str to compare by identity
+/// would have to be looked up in each interpreter.
 inline bool is_name(PyObject *text, const char *name, std::size_t length) {
 #if PY_VERSION_HEX >= 0x030C0000
   const bool is_ready = true;
@@ -112,7 +113,8 @@ inline bool is_name(PyObject *text, const char *name, std::size_t length) {
   return static_cast<std::size_t>(bytes) == length && std::memcmp(utf8, name, length) == 0;
 }
 
-/// The index of the parameter called `keyword` among those from `first` to `end`; `end` if none is.
+/// Returns the index of the parameter named `keyword` among those from `first` to `end`; `end` if
+/// none is.
 inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword, std::size_t first,
                              std::size_t end) {
   while (first < end &&
@@ -122,7 +124,8 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
   return first;
 }
 
-/// `keyword` is no parameter's name, but perhaps some of `keywords` are of positional ones.
+/// Sets the error for `keyword`, which is not a parameter's name; some of `keywords` may name
+/// positional-only parameters.
 TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyObject *keywords,
                                           PyObject *keyword) {
   text names;

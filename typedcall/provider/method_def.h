@@ -1,5 +1,5 @@
-// What a method def has: what follows from types alone, once for all functions of a type,
-// and what is a def's own.
+// The contents of a method def: a part that follows from types alone, once for all functions of a
+// type, and the def's own part.
 #ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
 #define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
@@ -8,7 +8,7 @@
 #include "typedcall/signature_of.h"
 #include "typedcall/typed_method.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <array>
 #include <cstddef>
 #include <cstring>
@@ -31,13 +31,13 @@ constexpr int flags_of(convention which) {
                                         : METH_FASTCALL | METH_KEYWORDS;
 }
 
-/// METH_CLASS and METH_STATIC.
+/// Returns METH_CLASS, METH_STATIC or 0.
 constexpr int flags_of(std::uint64_t stated) {
   return ((stated & of_class) != 0 ? METH_CLASS : 0) |
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// A wrapper's function, as the flags of its def say.
+/// A wrapper's function; the def's flags tell which member is set.
 union python_function {
   PyCFunction plain;
   PyObject *(*fast)(PyObject *, PyObject *const *, Py_ssize_t);
@@ -47,7 +47,7 @@ union python_function {
   constexpr python_function(decltype(fast) function) : fast(function) {}
   constexpr python_function(decltype(with_keywords) function) : with_keywords(function) {}
 
-  /// For a PyMethodDef with these flags.
+  /// Returns it for a PyMethodDef with these flags.
   PyCFunction as_plain(int flags) const {
     const auto cast = [](auto other) {
       return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(other));
@@ -57,7 +57,7 @@ union python_function {
   }
 };
 
-/// The function of a wrapper that is called so.
+/// Returns the wrapper's function for this convention.
 template <class Wrapper, convention Convention>
 constexpr auto called_by_python() {
   if constexpr (Convention == convention::no_args) {
@@ -71,11 +71,12 @@ constexpr auto called_by_python() {
   }
 }
 
-/// The one argument of a function that can be called directly; `other` for all other functions.
+/// The argument's type of a one-argument function that can be called directly; `other` for all
+/// other functions.
 enum class argument_type : unsigned char { other, integer, floating };
 
-/// Without Python code, there and back: the function needs no thread state nor falls back, and a
-/// number that is exactly an int or float is converted without its methods.
+/// Returns the argument's type if a call runs no Python code: the function neither needs a thread
+/// state nor falls back, and an exact int or float is converted without calling its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
   constexpr std::uintptr_t runs_python =
@@ -88,7 +89,7 @@ constexpr argument_type direct_argument() {
   return argument_type::other;
 }
 
-/// PyPy's code for a native type, or PyTypedMethod_NOT_FOR_PYPY.
+/// Returns PyPy's code for a native type, or PyTypedMethod_NOT_FOR_PYPY.
 constexpr int pypy_code(PyNativeType type) {
   if (type.is_pointer) return PyTypedMethod_NOT_FOR_PYPY;
   switch (type.code) {
@@ -103,10 +104,10 @@ constexpr int pypy_code(PyNativeType type) {
   }
 }
 
-/// PyPy's fields of the METH_TYPED metadata for a function. Its reader takes every -1 of a long
-/// that may raise for an error, and -0.0 of a double, so of the functions that raise only those
-/// that return objects are for it. It passes no self and knows no status. Source: PyPy's branch
-/// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+/// PyPy's fields of the METH_TYPED metadata for a function. PyPy treats every -1 from a long
+/// function that may raise as an error, and every -0.0 from a double one, so it can use functions
+/// that raise only if they return objects. It passes no self and supports no status. Source: PyPy's
+/// branch py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 template <class Native>
 struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =
@@ -136,22 +137,22 @@ struct TYPEDCALL_HIDDEN pypy_fields {
 
 struct parameter_text;
 
-/// What of a def follows from the types alone, for all defs alike in it.
+/// The part of a def that follows from the types alone, shared by all defs with the same types.
 struct def_shape {
   int flags;                                  ///< METH_*
-  std::size_t arity;                          ///< of a single function
-  const char *signature;                      ///< of its entry
-  std::uintptr_t effects;                     ///< and the entry's flags
-  int *pypy_arg_types;                        ///< of the first function
+  std::size_t arity;                          ///< number of parameters
+  const char *signature;                      ///< the entry's
+  std::uintptr_t effects;                     ///< the entry's flags
+  int *pypy_arg_types;                        ///< the first function's
   int pypy_ret_type;                          ///< the same
   bool speaks_pypy;                           ///< the same
   argument_type direct;                       ///< for a direct vectorcall (provider.h)
-  const char *const *names = nullptr;         ///< of the parameters, then null; null: none
+  const char *const *names = nullptr;         ///< the parameters' names, then null; or null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
-  std::size_t count = 1;                      ///< of overloads
-  std::size_t entries = 1;      ///< overloads, and what follows from them (derived_entries.h)
-  const void *table = nullptr;  ///< of several entries
-  /// What Python passes and gets, for each of several overloads.
+  std::size_t count = 1;                      ///< number of overloads
+  std::size_t entries = 1;      ///< overloads, and entries derived from them (derived_entries.h)
+  const void *table = nullptr;  ///< if there are several entries
+  /// The signature that Python sees, for each of several overloads.
   const char *const *overloads = nullptr;
 };
 
@@ -167,32 +168,32 @@ constexpr def_shape shape_of(convention called) {
           called == convention::one_arg ? direct_argument<Type>() : argument_type::other};
 }
 
-/// Of all functions of a type that is an offered<...>, without names of parameters.
+/// The shape of all functions of one type, an offered<...>, whose parameters have no names.
 template <class Type>
 inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
     shape_of<Type>(convention_for(Type::arity));
 
-/// Of defs that state their shape themselves.
+/// The shape of a def that defines it itself.
 template <class Def>
 inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 
 }  // namespace internal
 
-/// One method def, before it has a place in memory. Made by def().
+/// One method def, before it is stored in a table. Made by def().
 struct method {
   const char *name;
   const char *doc = nullptr;
   const internal::def_shape *shape = nullptr;
   internal::python_function function = PyCFunction{};
-  void *funcptr = nullptr;  ///< of a single function's entry
-  /// Where the wrapper finds its name for messages; null: it needs none.
+  void *funcptr = nullptr;  ///< the entry's, if there is only one
+  /// Where the wrapper finds its name for messages; null if it needs none.
   const char **called = nullptr;
-  const char *fault = nullptr;  ///< null, or why the def cannot be made
-  /// Tells the functions whose module they are in; null if none throws.
+  const char *fault = nullptr;  ///< null, or why the def is invalid
+  /// Tells the functions which module they belong to; null if none throws.
   void (*join)(const internal::translation *) = nullptr;
   const internal::translation *file = nullptr;
 
-  /// One of `shape->entries`.
+  /// Returns one of the `shape->entries` entries.
   PyNativeCallableEntry entry(std::size_t at) const {
     if (shape->table == nullptr) return {shape->signature, shape->effects, funcptr};
     return static_cast<const PyNativeCallableTable *>(shape->table)->entries[at];

@@ -1,5 +1,5 @@
-// TYPEDCALL_MODULE and its kin: the whole of a PyInit function for the functions of a method_table,
-// and a state that lives as long as the module. Included by typedcall/provider.h.
+// TYPEDCALL_MODULE and its variants: a complete PyInit function for the functions of a
+// method_table, and a state that lives as long as the module. Included by typedcall/provider.h.
 #ifndef TYPEDCALL_PROVIDER_MODULE_H_
 #define TYPEDCALL_PROVIDER_MODULE_H_
 
@@ -20,8 +20,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The base of a module's state, for TYPEDCALL_MODULE_STATE: what the module says of itself, and
-/// what it does, unless the derived class says or does otherwise.
+/// Base class of a module's state, for TYPEDCALL_MODULE_STATE, with defaults that the derived class
+/// may replace.
 ///
 ///     struct state : typedcall::module_state {
 ///       typedcall::object_ref cache;
@@ -36,14 +36,14 @@ inline namespace TYPEDCALL_LAYOUT {
 ///       void clear() { cache.reset(); }  // only where nothing else can break a cycle; may throw
 ///     };
 ///
-/// It is made when the module is executed and destroyed with the module, in each interpreter that
-/// imports it. GIL: held in all of this. After clear() functions may still be called. Define it in
-/// an unnamed namespace: another module may have a class of the same name.
+/// It is constructed when the module is executed and destroyed with the module, in each interpreter
+/// that imports it. GIL: held in all these calls. Functions may still be called after clear().
+/// Define the class in an unnamed namespace: another module may have one of the same name.
 struct module_state {
-  /// True if several threads may call its functions at once. Then a free-threaded CPython runs on
-  /// without the GIL.
+  /// True if several threads may call its functions at once. A free-threaded CPython then keeps the
+  /// GIL disabled.
   static constexpr bool runs_without_gil = false;
-  /// True if several interpreters may import it, also those with their own GIL.
+  /// True if several interpreters may import it, even those with their own GIL.
   static constexpr bool supports_interpreters = true;
 
   int exec(PyObject *) { return 0; }
@@ -53,27 +53,27 @@ struct module_state {
 
 namespace internal {
 
-/// The module with this m_free that `self` is, or is of a class of. Borrowed from `self`.
+/// Returns the module with this m_free: `self`, or the module of its class. Borrowed from `self`.
 TYPEDCALL_HIDDEN PyObject *module_of(PyObject *self, freefunc free);
 [[noreturn]] TYPEDCALL_COLD TYPEDCALL_HIDDEN void throw_not_executed();
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// True if it is a module whose def has this m_free.
+/// True if the module's def has this m_free.
 inline bool is_freed_by(PyObject *module, freefunc free) {
   const PyModuleDef *const def = PyModule_GetDef(module);
   return def != nullptr && def->m_free == free;
 }
 
-/// The module with this m_free that made the class; null if another one did, or none.
+/// Returns the module with this m_free that made the class; null if another one did, or none.
 inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
   PyObject *const module = reinterpret_cast<PyHeapTypeObject *>(type)->ht_module;
   return module != nullptr && is_freed_by(module, free) ? module : nullptr;
 }
 
-/// The same of the first class in the MRO of `type` that has one, which is that of a method even
-/// where `type` was made in Python.
+/// The same for the first class in the MRO of `type` that has one: the method's class even if
+/// `type` was made in Python.
 inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   if (PyObject *const module = maker_of(type, free)) return module;
 #ifdef PYPY_VERSION
@@ -96,7 +96,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   char text[300];
   const char *const name = object != nullptr ? Py_TYPE(object)->tp_name : "";
   if (object == nullptr) {
-    // That of a PyType_GetModule which was tried.
+    // The exception of a PyType_GetModule call.
     if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
     PyOS_snprintf(text, sizeof(text),
                   "typedcall::state_of: NULL instead of an object; a function or method passes its "
@@ -117,7 +117,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
 
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
-  if (self != nullptr && PyType_Check(self)) {  // a class method's
+  if (self != nullptr && PyType_Check(self)) {  // of a class method
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
   } else if (self != nullptr && PyModule_Check(self) && is_freed_by(self, free)) {
     module = self;
@@ -133,11 +133,11 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *se
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// A module's state as CPython keeps it: zero bytes until the module is executed.
+/// A module's state as CPython stores it: zero bytes until the module is executed.
 template <class State>
 class TYPEDCALL_HIDDEN module_memory {
  public:
-  /// Null for a module that has not been executed: any Python code can make one.
+  /// Returns null for a module that has not been executed: any Python code can make one.
   static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int exec(PyObject *module) {
@@ -153,7 +153,7 @@ class TYPEDCALL_HIDDEN module_memory {
                       [] { return -1; });
   }
 
-  // The collector looks several times, and must be shown the same each time.
+  // The collector traverses several times, and must find the same references each time.
   static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
                 "typedcall: a module state's traverse() is called by CPython's collector, through "
                 "which nothing may be thrown: say `noexcept`");
@@ -167,7 +167,7 @@ class TYPEDCALL_HIDDEN module_memory {
     return state != nullptr ? state->traverse(visit, arg) : 0;
   }
 
-  /// Of an exception CPython's collector tells sys.unraisablehook.
+  /// CPython's collector reports an exception to sys.unraisablehook.
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int clear(PyObject *module) {
     return translated(
         [module] { return static_cast<module_memory *>(PyModule_GetState(module))->translation_; },
@@ -201,13 +201,13 @@ class TYPEDCALL_HIDDEN module_memory {
 
 }  // namespace internal
 
-/// The state of the module that `self` leads to: the self that a function or method gets which says
-/// typedcall::takes_self. That is the module; or an object, or for a class method a class, whose
-/// class was made by PyType_FromModuleAndSpec for the module or derives from one that was, in
-/// Python or in C. Of several such modules it is that of the first class in the MRO.
+/// Returns the state of the module that `self` belongs to. `self` is the self of a function or
+/// method with typedcall::takes_self: the module, an object, or, for a class method, a class. The
+/// class must have been made by PyType_FromModuleAndSpec for the module, or derive from one that
+/// was, in Python or in C. If there are several such modules, the first class in the MRO decides.
 ///
-/// Throws, so that Python gets TypeError for any other object, and RuntimeError for a module that
-/// has been made but not executed. GIL: held.
+/// Throws an exception that becomes TypeError for any other object, and RuntimeError for a module
+/// that has been created but not executed. GIL: held.
 template <class State>
 TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   using memory = internal::module_memory<State>;
@@ -216,7 +216,7 @@ TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   return *state;
 }
 
-/// The same for self as a pointer to the object's own struct.
+/// The same for a self that is a pointer to the object's own struct.
 template <class State, class Object>
 TYPEDCALL_HIDDEN State &state_of(Object *self) {
   return state_of<State>(reinterpret_cast<PyObject *>(self));
@@ -239,7 +239,7 @@ TYPEDCALL_HIDDEN State &state_of(Object *self) {
 #else
 #define TYPEDCALL_INTERNAL_GIL(State)
 #endif
-#ifdef PYPY_VERSION  // has no such slot; typedcall.accelerate() reads this
+#ifdef PYPY_VERSION  // there is no such slot; typedcall.accelerate() reads this
 #define TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State)                               \
   ((State::runs_without_gil)                                                        \
        ? PyModule_AddStringConstant(module, "__typedcall_effects__", "thread_safe") \
@@ -283,23 +283,23 @@ struct module_without_gil : module_state {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-/// Defines the extension module `name` whose functions are those of `methods`, a method_table: the
-/// whole of PyInit_<name>, multi-phase, for any number of interpreters. Modules that need more
-/// write their own PyModuleDef with methods.defs(), and call methods.tag(module) from Py_mod_exec.
-/// Imported into a free-threaded CPython it brings the GIL back, as every module does that does not
-/// say otherwise.
+/// Defines the extension module `name` with the functions of `methods`, a method_table: a complete
+/// PyInit_<name> with multi-phase initialization, for any number of interpreters. Modules that need
+/// more write their own PyModuleDef with methods.defs(), and call methods.tag(module) from
+/// Py_mod_exec. Importing the module into a free-threaded CPython enables the GIL, as for every
+/// module that does not declare otherwise.
 #define TYPEDCALL_MODULE(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
 
-/// The same for functions that may all be called by several threads at once, which is for you to
-/// know: a free-threaded CPython then runs on without the GIL, and on PyPy typedcall.accelerate()
-/// calls them all through cffi. Elsewhere it is TYPEDCALL_MODULE.
+/// The same for functions that may all be called by several threads at once, which you must ensure:
+/// a free-threaded CPython then keeps the GIL disabled, and on PyPy typedcall.accelerate() calls
+/// them all through cffi. Elsewhere it is the same as TYPEDCALL_MODULE.
 #define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
 
-/// TYPEDCALL_MODULE with a state, and with what else a module does when it is executed: `State` is
-/// a class derived from typedcall::module_state, which see. Functions that say
-/// typedcall::takes_self have it by typedcall::state_of<State>(self).
+/// TYPEDCALL_MODULE with a state, and with code that runs when the module is executed. `State` is a
+/// class derived from typedcall::module_state; see there. Functions with typedcall::takes_self get
+/// the state from typedcall::state_of<State>(self).
 #define TYPEDCALL_MODULE_STATE(name, doc, methods, State)                        \
   TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State,                           \
                             sizeof(typedcall::internal::module_memory<State>),   \

@@ -1,5 +1,5 @@
-// What is known of one C++ function at compile time: what Python passes and gets, its entry in a
-// table, and, where consumers cannot call it as it is, an adapter that they can call.
+// The compile-time facts of one C++ function: its arguments and result in Python, its entry in a
+// table, and, if consumers cannot call it directly, an adapter that they can call.
 #ifndef TYPEDCALL_PROVIDER_NATIVE_H_
 #define TYPEDCALL_PROVIDER_NATIVE_H_
 
@@ -28,7 +28,7 @@ struct function_traits<R (*)(A...)> {
   using parameters = std::tuple<std::remove_cv_t<A>...>;
   static constexpr bool is_noexcept = false;
   static constexpr std::size_t count = sizeof...(A);
-  /// Not as C has it: complex numbers of C++, and buffers.
+  /// True if it uses types that C does not have: C++ complex numbers, and buffers.
   static constexpr bool has_own_types = is_std_complex<R> ||
                                         (is_std_complex<std::remove_cv_t<A>> || ...) ||
                                         (is_buffer<std::remove_cv_t<A>> || ...);
@@ -45,7 +45,8 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   "char *, void *, pointers to these, and PyObject *; they can pass spans of numbers, and "   \
   "std::string_view"
 
-/// Compilers name the instance in which the assertion fails, and with it position and type.
+/// Compilers name the instantiation in which an assertion fails, and so show the position and the
+/// type.
 template <std::size_t Position, class T>
 struct parameter_number {
   static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
@@ -64,7 +65,7 @@ template <class Parameters>
 struct parameter_checks;
 template <class... A>
 struct parameter_checks<std::tuple<A...>> {
-  /// They are counted from 1, behind self.
+  /// Counts parameters from 1, after self.
   template <std::size_t... I>
   static constexpr bool check(std::index_sequence<I...>) {
     return (parameter_number<I + 1, A>::is_checked && ...);
@@ -74,7 +75,7 @@ struct parameter_checks<std::tuple<A...>> {
       (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
 };
 
-/// One of a function's parameters; void if there is none there.
+/// The parameter at an index; void if there is none.
 template <class Parameters, std::size_t At, bool = (At < std::tuple_size_v<Parameters>)>
 struct parameter_at {
   using type = void;
@@ -86,8 +87,8 @@ struct parameter_at<Parameters, At, true> {
 template <class Parameters, std::size_t Count>
 using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 
-/// True if readers, who know only the entry's signature and flags, see what the wrapper's caller
-/// does: so many arguments, and a result of this type, which is told in this way.
+/// True if readers, who know only the entry's signature and flags, see the same as the wrapper's
+/// caller: this many arguments, and a result of this type, reported in this way.
 template <class Shown, class Value>
 constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
                           PyNativeVerdict verdict) {
@@ -101,15 +102,15 @@ constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_se
          view.result.code == result.code && view.result.is_pointer == result.is_pointer;
 }
 
-/// What follows from a function's type and from what is stated of it. All functions of that type
-/// share it, and compilers make it once.
+/// Everything that follows from a function's type and stated effects. All functions of that type
+/// share it, and compilers instantiate it once.
 template <class Pointer, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN offered {
   using traits = function_traits<Pointer>;
   using own_result = typename traits::result;
   using own_parameters = typename traits::parameters;
 
-  // --- What the parameters are for -----------------------------------------------------------
+  // --- Roles of the parameters ---------------------------------------------------------------
 
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static constexpr bool states_status = (Stated & PyNativeCallable_RETURNS_STATUS) != 0;
@@ -134,15 +135,15 @@ struct TYPEDCALL_HIDDEN offered {
 
   // --- How it reports errors -----------------------------------------------------------------
 
-  /// A function that may throw is offered through an adapter that turns exceptions into Python's,
-  /// for consumers need not be C++ and may have no frame to unwind.
+  /// A function that may throw is offered through an adapter that turns exceptions into Python's:
+  /// consumers may not be C++, and may have no frames to unwind.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
-  /// If there is no error value for its result, the adapter returns a status.
+  /// If its result has no error value, the adapter returns a status.
   static constexpr bool gets_status =
       throws && !states_status && !has_error_value<c_type_of<own_result>>;
   static constexpr bool is_status = states_status || gets_status;
 
-  /// The result for Python, as a C type; void is None.
+  /// Python's result, as a C type; void is None.
   using value = std::conditional_t<
       states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
       c_type_of<own_result>>;
@@ -150,7 +151,7 @@ struct TYPEDCALL_HIDDEN offered {
 
   static_assert(parameter_checks<arguments>::are_checked && result_of_function<value>::is_checked);
 
-  // --- What consumers see --------------------------------------------------------------------
+  // --- Types and flags for consumers ---------------------------------------------------------
 
   using entry_result = std::conditional_t<is_status, int, value>;
   using place =
@@ -166,7 +167,7 @@ struct TYPEDCALL_HIDDEN offered {
   static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
   static constexpr bool has_objects =
       takes_self || parameter_checks<arguments>::has_objects || returns_object;
-  /// Python has no number as exact: its callers get this one rounded to a float.
+  /// Python has no number this exact: its callers get it rounded to a float.
   static constexpr bool is_rounded_for_python =
       std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
   static constexpr bool raises_by_value =
@@ -205,15 +206,15 @@ struct TYPEDCALL_HIDDEN offered {
                                                            : PyNativeVerdict_ASK));
 
   static constexpr std::uint64_t stated = Stated;
-  /// Consumers cannot call the function itself.
+  /// True if consumers cannot call the function directly.
   static constexpr bool is_adapted = throws || traits::has_own_types;
 };
 
-/// `Function` as it is offered: with the effects that were stated and those that its type shows.
+/// `Function` as it is offered, with its stated effects and those that its type implies.
 ///
-/// Hidden, and with it every template over it: two extension modules may each have an `inc(long)`,
-/// and the dynamic linker makes one of all visible static variables of templates, whichever module
-/// they come from. The table of the second module would hold the functions of the first.
+/// Hidden, as is every template that uses it: two extension modules may each have an `inc(long)`,
+/// and the dynamic linker merges visible static variables of templates across modules. The second
+/// module's table would hold the first one's functions.
 template <auto Function, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using type = offered<decltype(Function), Stated>;
@@ -221,7 +222,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using own_parameters = typename type::own_parameters;
   using entry_result = typename type::entry_result;
 
-  /// Of the entry's type; calls the function with its own.
+  /// A function of the entry's type that calls `Function` with its own types.
   template <class Parameters>
   struct adapter;
   template <class... A>
@@ -239,7 +240,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
       using own = std::tuple_element_t<I, own_parameters>;
       constexpr std::size_t at = place_in_c<own_parameters, I>;
       if constexpr (is_buffer<own>) {
-        // Of std::complex, whose layout C's complex types have.
+        // std::complex and C's complex types have the same layout.
         auto *const data =
             reinterpret_cast<typename buffer_of<own>::element *>(std::get<at>(values));
         return own(data, static_cast<std::size_t>(std::get<at + 1>(values)));
@@ -257,13 +258,13 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
         } else {
           plain(values...);
         }
-        // It may use the C API, and has no other way to say that something went wrong there.
+        // The function may use the C API, and has no other way to report an error there.
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);
       } else if constexpr (type::throws && !type::states_status) {
         const entry_result result = to_c(plain(values...));
-        // Consumers look for an exception behind an error value only.
+        // Consumers look for an exception only after an error value.
         if (TYPEDCALL_EXPECT(PyErr_Occurred() == nullptr, 1)) return result;
         if constexpr (type::returns_object) Py_XDECREF(result);
         return error_value<entry_result>();
@@ -283,16 +284,16 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   };
 
   static constexpr bool is_translated = type::throws;
-  /// It is in a table of this module, whose translator it has.
+  /// Puts the function in this module, whose exception translator it uses.
   static void join(const translation *module) {
     if constexpr (type::throws) translation_of<Function> = module;
   }
 
-  /// What defs say of it; of a function that falls back, another one (falls_back.h).
+  /// The type that describes it in defs; functions that fall back have another (falls_back.h).
   using offer = type;
   /// The function that the wrapper calls.
   static constexpr auto wrapped() { return address(); }
-  /// What consumers call: of the type that the signature spells, after self.
+  /// Returns the function that consumers call: self if it takes it, then the signature's types.
   static constexpr auto address() {
     if constexpr (type::throws) {
       return &adapter<typename type::entry_parameters>::guarded;

@@ -1,5 +1,5 @@
-// One argument of a call among overloads: how it is ranked and converted, and what becomes of it
-// where it does not fit.
+// One argument of a call among overloads: its rank, its conversion, and the outcome if it does not
+// fit.
 #ifndef TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 #define TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 
@@ -10,11 +10,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// What became of an argument that suits its parameter by its type.
+/// Outcome of converting an argument whose type suits its parameter.
 enum class outcome {
   converted,
   out_of_range,  ///< an int beyond the parameter's range; no exception is set
-  raised         ///< an exception is set: of the object's own methods, or for what is in a str
+  raised         ///< an exception is set, by the object's own methods or for the contents of a str
 };
 
 inline outcome out_of_range() {
@@ -22,8 +22,8 @@ inline outcome out_of_range() {
   return outcome::out_of_range;
 }
 
-// Not in line: one serves all wrappers. Asks in PyFloat_AsDouble's order, step by step, because it
-// does not say whether an OverflowError is its own or __float__'s.
+// Not inline: one serves all wrappers. Follows PyFloat_AsDouble step by step, because that does not
+// tell whether an OverflowError is its own or __float__'s.
 TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyLong_CheckExact(object) || PyFloat_Check(object) ||
@@ -80,7 +80,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
-/// Every argument is there.
+/// For calls with every argument given.
 struct no_defaults {
   static PyNativeGiven kind(PyObject *object) { return kind_of(object); }
   template <class T>
@@ -93,7 +93,7 @@ struct no_defaults {
   }
 };
 
-/// NULL is an argument that was left out, which suits every overload: each has a default for it.
+/// For calls where NULL is an argument left out, which suits every overload: each has its default.
 template <class... Parameters>
 struct shared_defaults {
   static PyNativeGiven kind(PyObject *object) {

@@ -1,5 +1,5 @@
-// Several functions under one name: the wrapper chooses by the types of the arguments, which it
-// looks at directly; no dictionary is searched.
+// Several functions under one name: the wrapper chooses by the arguments' types, which it inspects
+// directly, without a dictionary look-up.
 #ifndef TYPEDCALL_PROVIDER_OVERLOADS_H_
 #define TYPEDCALL_PROVIDER_OVERLOADS_H_
 
@@ -7,7 +7,7 @@
 #include "typedcall/provider/overload_arguments.h"
 #include "typedcall/provider/wrapper.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <initializer_list>
 #include <utility>
 
@@ -17,8 +17,9 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// Returns the first of the overloads as good as number `at` that none of these beats: is at least
-/// as good in every argument, and better in one. Each has `width` ranks, of which `nargs` count.
+/// Among the overloads as good as number `at`, returns the first that no other beats, by being at
+/// least as good in every argument and better in one. Each has `width` ranks, of which `nargs` are
+/// used.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
                                                         const conversion_rank *worst,
                                                         std::size_t count, std::size_t width,
@@ -39,8 +40,9 @@ TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *r
   }
 }
 
-/// TypeError; or OverflowError when the types suit, and only the value of the int at `out_of_range`
-/// does not. `out_of_range` is `nargs` where there is none. With what is offered: "'i->l', 'l->l'".
+/// Sets TypeError, or OverflowError if the types suit and only the int at `out_of_range` does not
+/// fit; `out_of_range` is `nargs` if there is none. The message lists the overloads: "'i->l',
+/// 'l->l'".
 TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *signatures,
                                            std::size_t count, PyObject *const *args,
                                            std::size_t nargs, std::size_t out_of_range) {
@@ -63,7 +65,7 @@ TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *
   }
 }
 
-/// PyNativeCallableEntry, with the function as what it is: casts are no constants.
+/// A PyNativeCallableEntry with the function's own type: a cast is not a constant expression.
 template <class Function>
 struct static_entry {
   const char *signature;
@@ -71,7 +73,7 @@ struct static_entry {
   Function function;
 };
 
-/// As many entries as there are overloads, one after the other.
+/// One entry for each overload, in sequence.
 template <class... Natives>
 struct static_entries;
 template <class Native>
@@ -85,7 +87,7 @@ struct static_entries<Native, Second, Rest...> {
   static_entries<Second, Rest...> rest;
 };
 
-/// PyNativeCallableTable of some overloads.
+/// A PyNativeCallableTable of overloads.
 template <class... Natives>
 struct static_table {
   Py_ssize_t count = sizeof...(Natives);
@@ -94,7 +96,7 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-/// The shape of a def that has these entries.
+/// Returns the shape with these entries.
 template <class... Natives>
 constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
   using table = static_table<Natives...>;
@@ -112,15 +114,15 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
   return most;
 }
 
-/// Chooses among the overloads of one name, and calls. `Defaults` says what stands for arguments
-/// that were left out.
+/// Chooses among the overloads of one name, and calls one. `Defaults` supplies arguments that were
+/// left out.
 template <class Defaults, class... Natives>
 struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
 
   static PyObject *choose(const char *name, const char *const *signatures, PyObject *self,
                           PyObject *const *args, std::size_t nargs) {
-    // Only those that are there can be out of range.
+    // Arguments that were left out are never out of range.
     bool is_out_of_range[most_arguments] = {};
     PyObject *result = nullptr;
     bool is_done;
@@ -142,7 +144,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
   using indices = std::make_index_sequence<Native::arity>;
   static constexpr std::size_t most_arguments = largest({1, Natives::arity...});
 
-  // --- Functions of one argument, whose kind says all ----------------------------------------
+  // --- Functions of one argument, chosen by its kind -----------------------------------------
 
   template <class Native>
   using only = last_parameter<typename Native::arguments, Native::arity>;
@@ -150,7 +152,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr bool is_ranked_by_kind = Native::arity == 1 && !is_tried<only<Native>>;
   static constexpr bool is_by_kind = count < 256 && (is_ranked_by_kind<Natives> && ...);
 
-  /// The overloads to try for each kind, in their order; `count` ends them.
+  /// The overloads to try for each kind, in order; `count` ends the list.
   struct order {
     unsigned char of[PyNativeGiven_COUNT][count + 1];
   };
@@ -187,7 +189,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     return false;
   }
 
-  // --- All others ----------------------------------------------------------------------------
+  // --- All other functions -------------------------------------------------------------------
 
   static bool choose_by_ranks(PyObject *self, PyObject *const *args, std::size_t nargs,
                               bool *is_out_of_range, PyObject **result) {
@@ -206,7 +208,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
         if (worst[i] < worst[best]) best = i;
       }
       if (worst[best] >= conversion_rank::none) return false;
-      // Of two that are exact in every argument none is better.
+      // Two overloads that are exact in every argument are equally good.
       if (most_arguments > 1 && worst[best] != conversion_rank::exact && is_tied(worst, best)) {
         best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
       }
@@ -215,7 +217,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     }
   }
 
-  /// True if one behind number `at` is as good.
+  /// True if one after number `at` is as good.
   static bool is_tied(const conversion_rank *worst, std::size_t at) {
     for (std::size_t i = at + 1; i < count; ++i) {
       if (worst[i] == worst[at]) return true;
@@ -229,8 +231,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
     ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
   }
 
-  /// Returns how well all the arguments suit one of the functions: as well as the worst of them.
-  /// `ranks` gets that of each; those behind one that does not suit are not looked at.
+  /// Returns the rank of one function for all arguments: that of the worst. Stores each argument's
+  /// rank in `ranks`, up to the first that does not suit.
   template <class Native, std::size_t... I>
   static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
                                   [[maybe_unused]] const PyNativeGiven *kinds,
@@ -263,9 +265,9 @@ struct TYPEDCALL_HIDDEN overload_choice {
       PyNativeChoice_LosesDigits(
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
-  /// True when this overload was the one: it was called, or an exception is set. False when the
-  /// next one may suit; `is_out_of_range` then says which arguments are ints that were out of
-  /// range.
+  /// Returns true if this overload is final: it was called, or an exception is set. Returns false
+  /// if the next one may suit; `is_out_of_range` then tells which arguments are ints that were out
+  /// of range.
   template <class Native, std::size_t... I>
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
@@ -275,7 +277,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
-    // All of them: each int that is out of range is kept from being made floating.
+    // Converts all of them, to find every int out of range, which must not become floating.
     const bool is_raised =
         ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame.held)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
@@ -294,7 +296,7 @@ struct TYPEDCALL_HIDDEN overloads {
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
   static constexpr convention called =
       convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
-  /// As Python sees them: without self, with the value of a status function as its result.
+  /// The signatures that Python sees: without self, with a status function's value as the result.
   static constexpr const char *signatures[count] = {
       signature_of<typename Natives::python_type>::text...};
 
@@ -305,7 +307,7 @@ struct TYPEDCALL_HIDDEN overloads {
     made.overloads = signatures;
     return with_table(made, type_list<Natives...>());
   }
-  /// The name in messages. The same functions under a second name share it.
+  /// The name for messages, shared if the same functions have a second name.
   static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
@@ -322,7 +324,7 @@ struct TYPEDCALL_HIDDEN overloads {
   }
 };
 
-/// Several functions under one name, whose parameters have names, and perhaps defaults, in common.
+/// Several functions under one name that share their parameters' names, and perhaps defaults.
 template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>
@@ -332,10 +334,10 @@ struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
                 "parameters as there are typedcall::arg()s and positional()s");
   using shape = parameter_shape<std::tuple<Parameters...>>;
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  /// What Python is told of them, and what counts the arguments.
+  /// Describes them to Python, and counts the arguments.
   using named = named_function<first, Parameters...>;
 
-  /// Null, or why the def cannot be made.
+  /// Returns null, or why the def is invalid.
   static const char *set(const char *function, const Parameters &...parameters) {
     const char *fault = nullptr;
     const bool is_good =

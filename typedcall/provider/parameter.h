@@ -6,7 +6,7 @@
 #include "typedcall/namespace.h"
 #include "typedcall/provider/native.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <cmath>
 
 namespace typedcall {
@@ -41,11 +41,11 @@ struct keyword_only_mark {};
 
 }  // namespace internal
 
-/// A parameter that is passed by position or by its name; `arg("y") = 2.0` may be left out. The
-/// default is None (`nullptr`) for objects and pointers, else a value that the parameter's type
-/// holds. `name` and a default string are literals, or live as long. A name is one that Python can
-/// say: an identifier, no keyword, and no other parameter's (else ValueError from
-/// method_table::tag, so that the module does not import).
+/// Names a parameter that is passed by position or by name; with `arg("y") = 2.0` it may be left
+/// out. The default is None (`nullptr`) for objects and pointers, else a value that fits the
+/// parameter's type. `name` and a default string are literals, or live as long. The name must be a
+/// unique identifier and not a keyword; otherwise method_table::tag raises ValueError, and the
+/// import fails.
 constexpr internal::parameter<internal::passing::either, internal::no_default> arg(
     const char *name) {
   return {name, {}};
@@ -53,30 +53,30 @@ constexpr internal::parameter<internal::passing::either, internal::no_default> a
 
 constexpr void arg(std::nullptr_t) = delete;
 
-/// The same, passed by position only: the name is for the documentation, and for a default.
+/// The same, passed by position only: the name is for the documentation and for a default.
 constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
     const char *name) {
   return {name, {}};
 }
 constexpr void positional(std::nullptr_t) = delete;
 
-/// What Python's `*` is among parameters: those behind it are passed by their names only.
+/// Python's `*` among parameters: those after it are passed by name only.
 ///   typedcall::def<root>("root", arg("x"), typedcall::keyword_only, arg("tolerance") = 1e-9)
-/// In any order of those with a default and those without. It is Python's callers that have to say
-/// the name: the C function takes all its parameters in order, as ever.
+/// They may have defaults or not, in any order. Only Python callers use the names: the C function
+/// takes all its parameters in order, as always.
 inline constexpr internal::keyword_only_mark keyword_only{};
 
 namespace internal {
 
-/// What the functions of keywords.h need of a def's parameters.
+/// Describes a def's parameters for the functions of keywords.h.
 struct parameter_list {
   const char *function;
   const char *const *names;
   std::size_t count;
-  std::size_t positional;   ///< the first so many cannot be passed by name
-  std::size_t required;     ///< the first so many have no default and can be passed by position
-  std::size_t by_position;  ///< those behind the first so many cannot be passed by position
-  const bool *has_default;  ///< one for each
+  std::size_t positional;   ///< number of positional-only parameters
+  std::size_t required;     ///< number by position without a default, all first
+  std::size_t by_position;  ///< number that can be passed by position
+  const bool *has_default;  ///< one for each parameter
 };
 
 template <class Parameters>
@@ -92,14 +92,14 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t by_position = (std::size_t{P::how != passing::by_name} + ... + 0);
   static constexpr std::size_t required =
       (std::size_t{P::how != passing::by_name && !P::has_default} + ... + 0);
-  /// How many of the last ones have defaults.
+  /// Returns how many of the last ones have defaults.
   static constexpr std::size_t last_defaults() {
     std::size_t found = 0;
     while (found < count && has_default[count - 1 - found]) ++found;
     return found;
   }
-  /// The positional ones come first, then those that can be, each without a default in front of
-  /// those with one.
+  /// True if positional-only parameters come first, then others that can be positional, and among
+  /// all of these, parameters without a default come before those with one.
   static constexpr bool is_ordered() {
     const passing how[] = {P::how..., passing::by_name};
     for (std::size_t i = 0; i < by_position; ++i) {
@@ -112,7 +112,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   }
 };
 
-/// A parameter behind keyword_only.
+/// Returns a parameter that follows keyword_only.
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,
@@ -121,7 +121,7 @@ parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> 
   return {given.name, given.value};
 }
 
-/// A default as the parameter's C type.
+/// Returns a default as the parameter's C type.
 template <class T, class Default>
 T default_value([[maybe_unused]] const Default &given) {
   if constexpr (std::is_same_v<Default, no_default>) {
@@ -167,7 +167,7 @@ T default_value([[maybe_unused]] const Default &given) {
   }
 }
 
-/// Does an integer default fit the parameter? Floating ones are rounded, as everywhere.
+/// True if an integer default fits the parameter. Floating ones are rounded, as everywhere.
 template <class T, class Default>
 bool default_fits([[maybe_unused]] const Default &given) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Default>) {
@@ -188,7 +188,7 @@ bool same_default(const T &a, const T &b) {
     return same_default(PyNativeType_REAL(a), PyNativeType_REAL(b)) &&
            same_default(PyNativeType_IMAG(a), PyNativeType_IMAG(b));
   } else if constexpr (std::is_floating_point_v<T>) {
-    // -0.0 is another default than 0.0.
+    // -0.0 and 0.0 are different defaults.
     return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
            (std::isnan(a) && std::isnan(b));
   } else {

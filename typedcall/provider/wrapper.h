@@ -1,5 +1,5 @@
-// The PyObject * wrappers that Python calls, for one function: with plain arguments, and with names
-// and defaults. Several functions under one name are in overloads.h.
+// The PyObject * wrappers that Python calls, for one function, with or without names and defaults.
+// overloads.h has those for several functions under one name.
 #ifndef TYPEDCALL_PROVIDER_WRAPPER_H_
 #define TYPEDCALL_PROVIDER_WRAPPER_H_
 
@@ -12,9 +12,9 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The arguments of one call: a std::tuple takes compilers longer than the rest of a wrapper. Calls
-/// of held_at() are qualified, because argument-dependent look-up would complete the std::tuple of
-/// the types.
+/// The arguments of one call. Not a std::tuple, which takes compilers longer than the rest of a
+/// wrapper. Calls of held_at() are qualified, because argument-dependent look-up would instantiate
+/// the std::tuple of the types.
 template <std::size_t I, class Argument>
 struct held_argument {
   Argument held{};
@@ -30,18 +30,17 @@ constexpr Argument &held_at(held_argument<I, Argument> &of) {
   return of.held;
 }
 
-/// The arguments of one call, from the objects to what the function gets. `Type` is an
-/// offered<...>: in line in every wrapper, but made by the compiler once for all functions of a
-/// type.
+/// Converts the arguments of one call and makes the call. `Type` is an offered<...>: this is inline
+/// in every wrapper, but instantiated only once for all functions of a type.
 template <class Type>
 struct call_frame {
   using indices = std::make_index_sequence<Type::arity>;
   held_arguments<indices, typename Type::arguments> held;
 
-  /// False with the exception of the argument that does not fit.
+  /// Returns false with the exception of the argument that does not fit.
   TYPEDCALL_IN_LINE bool convert(PyObject *const *args) { return convert(args, indices()); }
-  /// Calls `entry`, a native::wrapped(), and converts the result. NULL with the exception of
-  /// whichever failed.
+  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception if
+  /// either fails.
   template <class Entry>
   TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
     return call(entry, self, indices());
@@ -54,7 +53,7 @@ struct call_frame {
     return (internal::held_at<I>(held).convert(args[I]) && ...);
   }
 
-  /// The entry has C's types or the function's own, which have the same representation.
+  /// The entry takes C's types or the function's own, which have the same representation.
   template <class Entry, std::size_t... I, class... C>
   TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<I...>, C... values) {
     using own = typename function_traits<Entry>::parameters;
@@ -69,7 +68,8 @@ struct call_frame {
     }
   }
 
-  /// The function's own result. `place` is where a status function puts its value, if it has one.
+  /// Returns the function's own result. `place` receives the value of a status function, if it has
+  /// one.
   template <class Entry, std::size_t... I, class... Place>
   TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self,
                                                     std::index_sequence<I...>, Place... place) {
@@ -121,7 +121,7 @@ template <class Native>
 struct TYPEDCALL_HIDDEN single_function {
   using type = typename Native::type;
   static constexpr convention called = convention_for(type::arity);
-  /// The name in messages. The same function under a second name shares it.
+  /// The name for messages, shared if the same function has a second name.
   static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) {
@@ -143,7 +143,7 @@ struct TYPEDCALL_HIDDEN single_function {
 
 /// One function whose parameters have names or defaults. `Parameters` are parameter<...>.
 ///
-/// Names and defaults are run-time values, so the same function has one set of them.
+/// Names and defaults are run-time values, so each function has only one set of them.
 template <class Native, class... Parameters>
 struct named_function {
   using shape = parameter_shape<std::tuple<Parameters...>>;
@@ -158,7 +158,7 @@ struct named_function {
   static inline typename Native::arguments defaults = {};
   static inline parameter_list list = {};
 
-  /// Null, or why the def cannot be made.
+  /// Returns null, or why the def is invalid.
   static const char *set(const char *function, const Parameters &...parameters) {
     return set(std::make_index_sequence<shape::count>(), function, parameters...);
   }
