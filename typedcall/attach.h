@@ -1,5 +1,5 @@
-// Runs code that needs Python in any thread: as it is if it is attached, else with a thread state
-// for the duration. From CPython 3.15 on the end of the interpreter is detected.
+// Runs code that needs Python in any thread: directly if the thread is attached, else with a
+// temporary thread state. From CPython 3.15 on it detects the end of the interpreter.
 #ifndef TYPEDCALL_ATTACH_H_
 #define TYPEDCALL_ATTACH_H_
 
@@ -14,7 +14,7 @@ namespace internal {
 
 // The interpreter that an object belongs to, for threads that will run its Python code. From 3.15
 // on it is identified by a view (PEP 788), which may outlive it; before, by its address. GIL: held
-// wherever a set one is copied, assigned or destroyed, as for object_ref.
+// to copy, assign or destroy one that is set, as for object_ref.
 class home_interpreter {
  public:
   // Sets this thread's interpreter. Returns false with MemoryError. GIL: held.
@@ -34,8 +34,8 @@ class home_interpreter {
     return true;
   }
 
-  // True if this thread has an attached thread state of it. From 3.12 to 3.14 one of any
-  // interpreter counts. Before, this is known for the main interpreter only; threads of other
+  // True if this thread has an attached thread state of this interpreter; from 3.12 to 3.14, of any
+  // interpreter. Before 3.12 this is known only for the main interpreter; threads of other
   // interpreters must be attached. GIL: none, or held.
   bool is_attached() const {
 #if PY_VERSION_HEX >= 0x030F0000

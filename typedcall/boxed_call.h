@@ -1,4 +1,4 @@
-// Calls any Python callable with C values: box, vectorcall, unbox. This always works, also if the
+// Calls any Python callable with C values: box, vectorcall, unbox. This always works, even if the
 // callable offers no native function.
 #ifndef TYPEDCALL_BOXED_CALL_H_
 #define TYPEDCALL_BOXED_CALL_H_
@@ -16,12 +16,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A borrowed Python callable for callers that have all arguments in C order. GIL: held wherever a
-/// non-empty one is made, copied or destroyed.
+/// A borrowed Python callable for callers that have all arguments in C order. GIL: held to make,
+/// copy or destroy a non-empty one.
 class python_callable {
  public:
   python_callable() = default;
-  /// It takes all arguments by position.
+  /// For a callable that takes all arguments by position.
   python_callable(PyObject *callable) : callable_(callable) {}
 
   PyObject *get() const { return callable_; }
@@ -62,7 +62,8 @@ class boxed_arguments {
     return false;
   }
 
-  /// Calls with all arguments added so far and releases them. Null with an exception.
+  /// Calls with all arguments added so far and releases them. Returns null with an exception if the
+  /// call fails.
   object_ref call(const python_callable &callee) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
@@ -99,7 +100,7 @@ void note_buffer(T value, copied_buffer *own) {
   if constexpr (is_buffer<T>) own->parts = parts_of(value);
 }
 
-/// As boxed_call(); with a `void *` the result is dropped.
+/// Like boxed_call(), but a `void *` drops the result.
 template <class R, class... A>
 bool box_and_call(const python_callable &callee, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);

@@ -1,4 +1,4 @@
-// A cache for a place in a consumer's code that sees the same callables again:
+// A cache for a place in a consumer's code that sees the same callables repeatedly:
 // call_site<double(double)> repeats a find() in a few nanoseconds and never returns a stale entry.
 #ifndef TYPEDCALL_CALL_SITE_H_
 #define TYPEDCALL_CALL_SITE_H_
@@ -17,14 +17,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns the interface installed meanwhile, if `interface` is only a placeholder.
+/// If `interface` is only a placeholder, returns the interface that has been installed since, if
+/// any.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
 }
 
-/// True if it is a placeholder and the interface has been installed meanwhile. Its epochs are then
-/// out of date.
+/// True if `interface` is a placeholder and the real one has been installed since. Its epochs are
+/// then out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
@@ -43,8 +44,8 @@ inline bool may_have_slots(PyTypeObject *type) {
          static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
 }
 
-/// A search for a callable that is not cached, and what may be cached of it. Updates the
-/// statistics.
+/// A search for a callable that is not cached. Tells whether its result may be cached, and updates
+/// the statistics.
 class site_search {
  public:
   /// `reread`: the type flag of the cached entry.
@@ -90,8 +91,8 @@ class site_search {
   std::uint64_t guard_;
 };
 
-/// True if this text, which may be any, is that of the C++ type. Unrolled; reads up to the first
-/// difference only.
+/// True if `text`, which may be anything, is the signature of the C++ type. Unrolled; reads only up
+/// to the first difference.
 template <class Signature, std::size_t... i>
 bool is_text_of(const char *text, std::index_sequence<i...>) {
   return ((text[i] == signature_of<Signature>::text[i]) && ...);
@@ -127,7 +128,7 @@ class function_view<R(A...)> : public internal::native_pointer<R, A...> {
   function_view(internal::c_function<R, A...> *address, std::uintptr_t flags)
       : internal::native_pointer<R, A...>(address, flags) {}
 
-  /// Undefined when empty.
+  /// Undefined if empty.
   R operator()(A... args) const { return this->call(args...); }
 };
 
@@ -140,10 +141,10 @@ class call_site;
 /// that need no side table are searched) and keep it in module state. Methods: GIL held, which
 /// serialises its users; on a free-threaded CPython a site belongs to one thread. It holds no
 /// reference to any callable or tag: call find() again for each call. The result is valid while the
-/// caller has a reference to the callable and the tag's owner lives, which is the callable's own
-/// module or class in all but odd cases (a class that hides the method, a module that was imported
-/// twice). A caller that cannot be sure, and meanwhile runs other Python code or threads without a
-/// GIL, uses resolve().
+/// caller has a reference to the callable and the tag's owner lives, normally the callable's own
+/// module or class (exceptions: a class that hides the method, a module imported twice). A caller
+/// that cannot be sure of this, and runs other Python code or threads without a GIL in between,
+/// uses resolve().
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;

@@ -76,8 +76,8 @@ struct parameter_roles {
     return found;
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
-  /// Returns the nearest integer in front of an array, or behind it if the first array precedes all
-  /// integers. `none`: there is no integer.
+  /// Returns the nearest integer before an array, or after it if the first array precedes all
+  /// integers; `none` if there is no integer.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
@@ -109,17 +109,18 @@ struct parameter_roles {
 template <class Shape, class Signature>
 class callback;
 
-/// A typed function `Result(A...)` as a C function `R(P...)`, of which one parameter is a `void *`,
-/// the data pointer (the last one, if there are several). The others become the function's
+/// A typed function `Result(A...)` as a C function `R(P...)`, one of whose parameters is a
+/// `void *`, the data pointer (the last one, if there are several). The others become the
+/// function's
 /// arguments:
 ///
-/// - a pointer to numbers is a span, whose length is the nearest integer parameter in front of it
-///   or, where the first pointer is in front of all integers, behind; or `length` where there is
-///   none. Such integers are no arguments. NULL is a span of no elements. What there is elements_of
-///   for is a span, too;
-/// - everything else is an argument as it is;
-/// - a last pointer to numbers that the function has no argument for must be NULL (a gradient that
-///   is not wanted), or, where C returns an integer or nothing, gets the function's one result.
+/// - a pointer to numbers becomes a span. Its length is the nearest integer parameter before it;
+///   after it if the first pointer precedes all integers; or `length` if there is none. These
+///   integers are not arguments. NULL is an empty span. Types with elements_of become spans, too;
+/// - everything else is passed unchanged;
+/// - a last pointer to numbers for which the function has no argument must be NULL (an unwanted
+///   gradient), or, if the C function returns an integer or nothing, receives the function's one
+///   result.
 ///
 /// The C function returns the function's result, or 0 if that is void. After an exception it
 /// returns on_error() without calling the function until check() has reported the exception.
@@ -131,10 +132,10 @@ class callback;
 ///     if (!f.check()) return nullptr;
 ///
 /// It can be neither copied nor moved, and must live as long as the library may call it. It belongs
-/// to the interpreter that it is made in. GIL: held where it is made, checked and destroyed. The
-/// library may call it in any thread, without the GIL if `can` is 0, else with it; in several
-/// threads at once, on free-threaded builds too, if the function is THREAD_SAFE. If the function
-/// falls back or raises, a thread without the GIL takes it (for interpreters and their end see
+/// to the interpreter that it is made in. GIL: held to make, check and destroy it. The library may
+/// call it in any thread, without the GIL if `can` is 0, else with it; in several threads at once,
+/// on free-threaded builds too, if the function is THREAD_SAFE. If the function falls back or
+/// raises, a thread without the GIL takes it (for interpreters and their end see
 /// fallback_function). The first of several exceptions is kept, and sys.unraisablehook gets the
 /// others.
 template <class R, class... P, class Result, class... A>
@@ -172,9 +173,9 @@ class callback<R(P...), Result(A...)> {
   /// An exception that was not fetched by check() goes to sys.unraisablehook. GIL: held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
-  /// GIL: none, or held, as for every member without another statement.
+  /// GIL: none, or held; likewise for every member that does not say otherwise.
   explicit operator bool() const { return static_cast<bool>(function_); }
-  /// The C function for the library. Undefined when empty.
+  /// The C function for the library. Undefined if empty.
   pointer function() const { return function_.may_fall_back() ? &run<true> : &run<false>; }
   /// The data pointer for the library.
   void *data() { return this; }
@@ -235,7 +236,7 @@ class callback<R(P...), Result(A...)> {
     return ((roles::is_length(at) && is_negative(std::get<at>(given))) || ...);
   }
 
-  /// Returns why the function cannot be called with these, or null.
+  /// Returns why the function cannot be called with these values, or null.
   TYPEDCALL_IN_LINE const char *fault(const values &given) const {
     if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
       return "the library passes a length below 0";

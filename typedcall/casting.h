@@ -17,13 +17,13 @@ inline namespace TYPEDCALL_LAYOUT {
 
 namespace internal {
 
-/// A number in the widest types: without loss for all conversions that conversion_cost() allows.
+/// A number in the widest types: lossless for all conversions that conversion_cost() allows.
 struct wide_number {
   std::uint64_t integer = 0;  // extended by its signedness
   long double real = 0, imaginary = 0;
 };
 
-/// `from` points to the value: a native_value, or what that points to.
+/// `from` points to the value: a native_value, or the number that it points to.
 inline wide_number read_number(PyNativeType type, const void *from) {
   wide_number number;
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -87,7 +87,7 @@ class safe_cast {
   }
 
   /// Converts arity() arguments, not counting self. `given` and `scratch` hold that many each;
-  /// `given` may point into `scratch`, which must last until the call is over. GIL: none; any
+  /// `given` may point into `scratch`, which must live until the call is over. GIL: none; any
   /// thread.
   void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
     std::size_t at = 0;
@@ -100,9 +100,9 @@ class safe_cast {
   }
 
   /// Converts a result. `wide` holds the call's result if it does not fit a native_value; `answer`
-  /// receives the requested one if that does not fit, and the value returned then is its address.
-  /// First check whether the call has raised: error values are those of the entry's own signature.
-  /// GIL: none; any thread.
+  /// receives the converted result if that does not fit, and its address is returned. First check
+  /// whether the call has raised: error values are those of the entry's own signature. GIL: none;
+  /// any thread.
   native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
     if (internal::is_wide(offered_.result)) result = native_value::at(wide);
     return convert(result, offered_.result, asked_.result, answer);

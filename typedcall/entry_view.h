@@ -13,7 +13,7 @@
 #include "typedcall/signature.h"
 
 /// The flags that a view and a check cover: a caller that follows both obeys these flags. The other
-/// flags that must be understood ask more of a caller: self, errno, results that differ.
+/// mandatory flags demand more of a caller: self, errno, results that differ.
 #define PyNativeView_HANDLED                                                                    \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
@@ -46,7 +46,7 @@ typedef struct {
   int has_place;   ///< the result goes through the argument after these
   enum PyNativeVerdict verdict;
   enum PyNativeHold hold;
-  int takes_self;  ///< C gets self in front of all arguments
+  int takes_self;  ///< C gets self before all arguments
 } PyNativeView;
 
 /// The outcome that a C result shows by itself: if `((bits & mask) == expected) ==

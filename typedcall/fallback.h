@@ -1,5 +1,5 @@
-// typedcall::fallback_function<double(double)>: calls a native function, and the Python callable
-// behind it if that has no result. The GIL is needed only then.
+// typedcall::fallback_function<double(double)>: calls a native function, and, if that has no
+// result, the Python callable behind it. Only then is the GIL needed.
 #ifndef TYPEDCALL_FALLBACK_H_
 #define TYPEDCALL_FALLBACK_H_
 
@@ -21,7 +21,7 @@ namespace internal {
 /// A Python callable in its interpreter, for threads that may not be attached.
 class callable_at_home : public python_callable {
  public:
-  /// As python_callable::set(), in this interpreter.
+  /// Like python_callable::set(), in this interpreter.
   bool set(PyObject *callable, std::size_t count) {
     return python_callable::set(callable, count) && home_.set_current();
   }
@@ -35,8 +35,8 @@ class callable_at_home : public python_callable {
   home_interpreter home_;
 };
 
-/// Calls the Python callable from any thread and returns its result; the error value if that fails
-/// or an exception is pending. GIL: none, or held.
+/// Calls the Python callable from any thread and returns its result; returns the error value if
+/// that fails or an exception is pending. GIL: none, or held.
 template <class R, class... A>
 TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... args) {
   std::conditional_t<std::is_void_v<R>, char, R> result{};
@@ -88,7 +88,8 @@ class fallback_function;
 ///
 /// The exception is kept in the thread state. A thread without one cannot keep an exception;
 /// sys.unraisablehook gets it. Before 3.15, in interpreters other than the main one, a thread that
-/// does not hold the GIL reports exceptions by that hook, too; before 3.12 it must hold the GIL.
+/// does not hold the GIL reports exceptions through that hook, too; before 3.12 it must hold the
+/// GIL.
 ///
 /// From CPython 3.15 on a thread without the GIL may fall back at any time: the interpreter does
 /// not end while the callable runs, and if it is ending or has ended, the call fails without an
@@ -125,7 +126,7 @@ class fallback_function<R(A...)> {
   /// The native function: back() if may_fall_back(), else plain(). The other is empty.
   const function<R(A...)> &plain() const { return plain_; }
   const function<signature> &back() const { return back_; }
-  /// The native function's address; null when empty.
+  /// The native function's address; null if empty.
   void *address() const {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());
@@ -137,7 +138,7 @@ class fallback_function<R(A...)> {
     return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();
   }
 
-  /// Undefined when empty.
+  /// Undefined if empty.
   R operator()(A... args) const {
     if (!may_fall_back()) return plain_(args...);
     if constexpr (std::is_void_v<R>) {
@@ -170,7 +171,7 @@ class fallback_function<R(A...)> {
   internal::callable_at_home callee_;
 };
 
-/// For find() and resolve(): an entry `d->d` that needs no more than the caller handles, else one
+/// For find() and resolve(): an entry `d->d` that requires only what the caller handles, else one
 /// that falls back, `d&d->i`.
 using with_fallback = internal::finder<fallback_function>;
 
@@ -204,7 +205,7 @@ struct finder<fallback_function> {
     auto back = plain::find<signature>(interface, callable, asked, which);
     if (back) return with_callable(std::move(back));
     if (explain && !no_memory()) {
-      // Words the refusal for the requested signature.
+      // Phrases the error for the requested signature.
       set_refusal(interface, callable, plain_request<Signature>(simple | calls_boxed));
     }
     return {};

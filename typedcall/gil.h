@@ -52,7 +52,8 @@ inline bool python_is_ending() {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
 /// True if this thread has the GIL (its thread state); false while its stack is unwound at the end.
-/// Before 3.12 the result is meaningful only then: while the interpreter lives it is always true.
+/// Before 3.12 the result is meaningful only during such unwinding: while the interpreter lives, it
+/// is always true.
 inline bool is_attached() {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != nullptr;
@@ -136,7 +137,7 @@ TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 
 namespace internal {
 
-/// As PyEval_RestoreThread().
+/// Like PyEval_RestoreThread().
 inline void restore_thread(PyThreadState *thread) {
   run_python([thread] { PyEval_RestoreThread(thread); });
 }
@@ -156,8 +157,8 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
   }
 }
 
-/// For destructors, which must not be unwound through: runs `call`, which releases something that
-/// needs the GIL. Without the GIL, when a stack is unwound at the end, does nothing.
+/// Runs `call`, which releases something that needs the GIL, in a destructor, which must not be
+/// unwound through. Without the GIL, when a stack is unwound at the end, does nothing.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   if (TYPEDCALL_EXPECT(is_attached(), 1)) {

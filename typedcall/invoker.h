@@ -16,14 +16,14 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// An address, and how to call it with arguments in an array. Does not keep the address valid: keep
-/// the resolution that it came from. Copyable; may be called from several threads at once if its
+/// An address, and how to call it with arguments in an array. Does not keep the address valid; the
+/// resolution that it came from does. Copyable; may be called from several threads at once if its
 /// function may.
 class invoker {
  public:
   /// `signature` is as in an entry; if `flags` contain TAKES_SELF, the first argument is self,
-  /// which the signature does not show. `asked` forces this way. Returns nothing, with the position
-  /// of the fault, if the text is not a signature or cannot be called that way (position: its end).
+  /// which the signature does not show. `asked` forces a way. Returns nothing, and the position of
+  /// the fault, if the text is not a signature or cannot be called that way (position: its end).
   /// Throws std::bad_alloc. GIL: none; any thread; any interpreter; no exception is set.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
@@ -45,10 +45,10 @@ class invoker {
     return made;
   }
 
-  /// Calls with `arity()` arguments, each a native_value::of() exactly the C type in the signature:
-  /// the ways treat other values differently. The result is extended as arguments are; 0 for `v`. A
+  /// Calls with `arity()` arguments, each a native_value::of() exactly the C type in the signature;
+  /// the ways treat other values differently. The result is extended like an argument; 0 for `v`. A
   /// result that does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is returned. The
-  /// caller must obey the entry's flags here, too.
+  /// entry's flags bind the caller here, too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (trampoline_ != nullptr) {
@@ -61,23 +61,23 @@ class invoker {
     return result;
   }
 
-  /// True if the returned value by itself shows that it is a result. Else an exception may be set,
+  /// True if the returned value alone shows that it is a result. Otherwise an exception may be set,
   /// or the function falls back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
-  /// After a call of a function that may raise: true if an exception is set. CPython is queried
-  /// only if the result is the error value of its class, a nonzero status, or does not fit a
-  /// native_value; with DIFFERS always. GIL: held.
+  /// True if a call of a function that may raise has set an exception. Asks CPython only if the
+  /// result is the error value of its class, a nonzero status, or does not fit a native_value; with
+  /// DIFFERS always. GIL: held.
   bool raised(native_value result) const {
     return !is_result(result) && PyErr_Occurred() != nullptr;
   }
 
-  /// The number of arguments a call takes, self included; a buffer is two, the pointer and the
+  /// The number of arguments of a call, including self; a buffer counts as two, the pointer and the
   /// count.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
-  /// The PyNativeCallable_* bits that were given.
+  /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
 
  private:

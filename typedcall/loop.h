@@ -29,35 +29,35 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
 /// The capabilities of a loop, for find() and resolve(). Add PyNativeCallable_TAKES_SELF if you
-/// have a self; accepts_differences is the consumer's choice.
+/// have a self, and accepts_differences if you want it.
 inline constexpr capabilities loop_capabilities =
     checks_errors | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_RETURNS_STATUS | calls_boxed;
 
 /// How a loop gets from one element to the next.
 enum class loop_kernel {
-  compiled,  ///< by code for its types, which calls the pointer
+  compiled,  ///< by code compiled for its types, which calls the pointer
   invoker,   ///< by type codes and an invoker, for every signature
 };
 
 struct loop_options {
-  /// Passed to entries with TAKES_SELF, refused for others. The maker of the loop has checked its
-  /// type, as CPython's method descriptors do.
+  /// Passed to entries with TAKES_SELF, refused for others. The caller has checked its type, as
+  /// CPython's method descriptors do.
   object_ref self;
-  /// Called with the values of an element for which the function falls back. Entries with
-  /// FALLS_BACK need it, others ignore it; a resolution contains it.
+  /// Called with the values of an element for which the function falls back. Required for entries
+  /// with FALLS_BACK, ignored for others; a resolution contains it.
   object_ref callable;
   /// Forces this kernel.
   std::optional<loop_kernel> asked;
 };
 
-/// A function over arrays. For each i from 0 on the inputs' elements i are read, the function is
-/// called, and the result is stored as element i of the output. Outputs may overlap inputs, and a
-/// later element then sees an earlier result. Elements need not be aligned; strides (in bytes) are
+/// A function over arrays. For each i from 0 on, element i of each input is read, the function is
+/// called, and the result is stored as element i of the output. Outputs may overlap inputs; a later
+/// element then sees an earlier result. Elements need not be aligned; strides (in bytes) are
 /// arbitrary: negative, or 0 for a scalar.
 ///
-/// The arrays are one for each argument, in order, then one for the result; none for a result `v`.
+/// There is one array for each argument, in order, then one for the result, unless that is `v`.
 /// With RETURNS_STATUS a last argument `&` is the address of the result: its array is the last one,
-/// with elements of the type that it points to, and the status has none. The same holds for
+/// with elements of the type that it points to, and the status has no array. The same holds for
 /// FALLS_BACK: for an element without a result the loop attaches the thread, calls the Python
 /// callable and continues (fallback.h explains this, and where exceptions go). NULL among the
 /// objects of an input counts as None; a loop that runs with the GIL holds a reference to each
@@ -74,7 +74,7 @@ class loop {
   static constexpr std::intptr_t detach_from = 1000;
 
   /// Prepares a loop; `signature`, `flags` and `funcptr` are as in an entry. The address depends on
-  /// `keep_alive`. Whether DIFFERS matters is decided when an entry is chosen. Returns nothing with
+  /// `keep_alive`. The choice of an entry decides whether DIFFERS matters. Returns nothing with
   /// ValueError (faulty signature, flags that are not understood or contradict the signature),
   /// TypeError (the entry needs something that a loop cannot provide, or self is missing or
   /// superfluous) or MemoryError. No exception on success. GIL: held.
@@ -104,11 +104,11 @@ class loop {
                 std::move(options));
   }
 
-  /// Runs over `dimensions[0]` elements; 0 or less: nothing is called. `args` and `steps` have one
-  /// element for each array; `steps` is not read if there is only one element. Releases the GIL
-  /// meanwhile if the function takes it itself, or if may_detach() and there are detach_from
-  /// elements or more. Returns 0, or -1 with the exception of the first call that failed: its
-  /// output and those after it are unchanged. `*done`, if it is not null, is the number of elements
+  /// Runs over `dimensions[0]` elements; calls nothing if that is 0 or less. `args` and `steps`
+  /// have one element for each array; `steps` is not read if there is only one element. Releases
+  /// the GIL meanwhile if the function takes it itself, or if may_detach() and there are at least
+  /// detach_from elements. Returns 0, or -1 with the exception of the first call that failed: its
+  /// output and later ones are unchanged. Sets `*done`, unless null, to the number of elements
   /// before that. GIL: held. No exception may be pending if needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
@@ -142,7 +142,7 @@ class loop {
   /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy releases the GIL
   /// around loops without objects: if it does and needs_thread(), call this from a function that
   /// takes the GIL; if hold() is NO_GIL, from one that releases it. NumPy checks for the exception
-  /// itself (after loops of numbers from 1.22 on), but may call again before. GIL: held if
+  /// itself (after loops of numbers from 1.22 on), but may call again before it does. GIL: held if
   /// needs_thread() (and then no exception is pending), or if objects are among the inputs.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
@@ -169,9 +169,9 @@ class loop {
 
   /// The element types of the input arrays, in order.
   const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
-  /// The element type of the output array; `v`: there is none.
+  /// The element type of the output array; `v` if there is none.
   PyNativeType output() const { return plan_.output; }
-  /// PyNativeCallable_* bits, as they were given.
+  /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
   /// The object that the address depends on, and self, for the tp_traverse of an object that owns
   /// the loop. Borrowed; null: none.
@@ -183,8 +183,8 @@ class loop {
  private:
   loop() = default;
 
-  // Returns a callable that takes the arguments without self: an unbound method is bound. Null with
-  // an exception.
+  // Returns a callable that takes the arguments without self, binding an unbound method. Null with
+  // an exception set.
   static object_ref bound_to(PyObject *self, PyObject *callable) {
     if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
     const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;
@@ -236,7 +236,7 @@ class loop {
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
   }
 
-  // True if a loop meets the entry's demands on its caller.
+  // True if a loop meets the entry's requirements for its caller.
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
@@ -260,13 +260,14 @@ class loop {
            fail(PyExc_TypeError, signature, "a self was given that the function does not take");
   }
 
-  // Looks for compiled loops. For them self is an argument that never moves, and a function without
-  // a result has one that is ignored.
+  // Looks for compiled loops. In these, self is an argument with stride 0, and a function without a
+  // result has one that is ignored.
   void compile(bool has_self, const PyNativeCheck &check) {
     const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled loops know these. They treat pointers as integers, whose error value differs.
+    // Compiled loops know these error values. They treat pointers as integers, which have another
+    // one.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
@@ -348,15 +349,15 @@ class loop {
 
   internal::element_plan plan_;
   internal::kernel contiguous_ = nullptr, strided_ = nullptr;             // null: use invoke_
-  std::array<std::intptr_t, internal::kernel_arguments + 1> sizes_ = {};  // of the elements
+  std::array<std::intptr_t, internal::kernel_arguments + 1> sizes_ = {};  // element sizes
   std::optional<invoker> invoke_;
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
   PyNativeView view_ = {};
-  bool holds_objects_ = false;  // where it has the GIL
+  bool holds_objects_ = false;  // if it has the GIL
   object_ref self_;
   object_ref keep_alive_;
-  object_ref callable_;  // where the function falls back
+  object_ref callable_;  // if the function falls back
   internal::callable_at_home back_;
 };
 

@@ -1,5 +1,5 @@
 // METH_TYPED under the names of the post that proposed it, with the struct printed there: the
-// post's module compiles and runs with this include, and typedcall's readers find its type
+// post's module compiles and runs with this header, and typedcall's readers find its type
 // information. The post names only T_C_LONG; the other codes are PyPy's. Self-contained: a new
 // module includes typedcall/typed_method.h. Source: M. Bernstein, "Type information for faster
 // Python C extensions"; docs/ABI.md, section 4.
@@ -12,7 +12,7 @@
 #else
 
 #include <Python.h>
-// Behind Python.h.
+// After Python.h.
 #include <assert.h>
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
-// The namespace of the C++ layer's classes and inline functions. Each layout of them has its own
-// name, so that modules of different versions share no symbol, however they are loaded.
+// The namespace of the C++ layer's classes and inline functions. Each layout has a namespace of its
+// own, so that modules of different versions share no symbols, however they are loaded.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NAMESPACE_H_
@@ -14,8 +14,8 @@
 #endif
 
 // Without it, a module loaded with RTLD_GLOBAL would replace another module's inline functions with
-// its own, which are compiled for other members. Change it in each release that changes a class or
-// an inline function; between releases, modules built from different checkouts share symbols.
+// its own, which are compiled for different members. Change it in each release that changes a class
+// or an inline function; between releases, modules built from different checkouts share symbols.
 // Counters are members, too, as are the standard library's strings and containers, which have
 // several layouts. Files whose functions are compiled separately have a different name, too.
 #include <cstddef>

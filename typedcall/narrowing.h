@@ -18,8 +18,9 @@ namespace internal {
 template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
-/// True if a Given may be passed for the native function's Own. The rules are the wrapper's: no int
-/// from a float, no bool from an int, and no Python float holds a long double.
+/// True if a Given may be passed for the native function's Own. The rules are the wrapper's: a
+/// float is not accepted for an int, nor an int for a bool, nor a long double, which no Python
+/// float holds.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
@@ -34,7 +35,7 @@ constexpr bool is_taken_for() {
   }
 }
 
-/// The type that Python gets: ints and floats of any width.
+/// The type that Python gets: ints and floats have any width.
 template <class Given>
 constexpr auto widened(Given value) {
   if constexpr (is_integer_type<Given>) {
@@ -67,11 +68,11 @@ class narrowing_function<R(A...)> {
   explicit narrowing_function(fallback_function<R(A...)> native) : native_(std::move(native)) {}
 
   explicit operator bool() const { return static_cast<bool>(native_); }
-  /// The native function, which takes exactly its own types. It keeps everything alive that this
+  /// The native function, which takes exactly its own types. It keeps alive everything that this
   /// object needs.
   const fallback_function<R(A...)> &native() const { return native_; }
 
-  /// Undefined when empty.
+  /// Undefined if empty.
   template <class... Given>
   R operator()(Given... args) const {
     static_assert(sizeof...(Given) == sizeof...(A), "typedcall: the number of arguments differs");
@@ -100,8 +101,8 @@ class narrowing_function<R(A...)> {
   fallback_function<R(A...)> native_;
 };
 
-/// narrowing<int(int, int)>(interface, callable): wraps an entry `ii->i` that needs no more than
-/// `can`, or one that falls back; it can be called with longs, say. Empty with the exception of
+/// narrowing<int(int, int)>(interface, callable): wraps an entry `ii->i` that requires only `can`,
+/// or one that falls back, and can be called with longs, for example. Empty with the exception of
 /// resolve() if there is neither. GIL: held.
 template <class Signature>
 narrowing_function<Signature> narrowing(const PyTypedcall_Interface *interface, PyObject *callable,

@@ -1,6 +1,6 @@
 // The central record: one native way to call something (signature, flags, address), and the table
-// of overloads that an instance of an extensible type holds. Everything else is a place to find it.
-// Source: SEP 201; the flag bits are ours, see docs/ABI.md, section 3.
+// of overloads that an instance of an extensible type holds. Everything else is about where to find
+// it. Source: SEP 201; the flag bits are ours, see docs/ABI.md, section 3.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_H_
@@ -9,7 +9,7 @@
 #include "core/slot_id.h"
 #include "typedcall/native_type.h"
 
-#ifndef PYPY_VERSION  // which has the record alone, and no slots on types
+#ifndef PYPY_VERSION  // PyPy has only the record, no slots on types
 #include "core/custom_slots.h"
 #include "core/type_access.h"
 #endif
@@ -34,15 +34,15 @@ typedef struct PyNativeCallableTable {
 /// Bits 31-24: the ABI version. An entry with a version other than 0 is ignored.
 #define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
 
-// Bits that must be understood: a consumer that cannot handle one of these does not use the entry.
+// Mandatory bits: a consumer that cannot handle one of these does not use the entry.
 
 /// The caller holds an attached thread state (the GIL, where there is one).
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
 /// The function takes the GIL itself: the caller must be able to release it.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
-/// An exception may be set on return, and then the result is the error value of its class: -1 for
-/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. The error value
-/// without an exception is a result like any other. Requires NEEDS_THREAD.
+/// An exception may be set on return; the result is then the error value of its class: -1 for
+/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. Without an
+/// exception the error value is an ordinary result. Requires NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
 /// With MAY_RAISE and a double as the result: the error value is -0.0. Only functions in PyPy's
 /// layout have it.
@@ -58,20 +58,20 @@ typedef struct PyNativeCallableTable {
 /// On some inputs the result differs from the Python callable's (libm returns nan where `math`
 /// raises). Only for consumers that accept it.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
-/// The C result is an int: 0, and the value is behind a last pointer argument, as with
-/// RETURNS_STATUS; or nonzero, "no result for these arguments: call the Python callable with them".
-/// Then the function had no effect and has set no exception, and the value is not read. So it needs
-/// no thread, and reports no errors itself.
+/// The C result is an int. 0: the value is behind a last pointer argument, as with RETURNS_STATUS.
+/// Nonzero: there is no result for these arguments; call the Python callable with them. The
+/// function then had no effect and has set no exception, and the value is not read. So it needs no
+/// thread state, and reports no errors itself.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
-/// All bits that must be understood.
+/// All mandatory bits.
 #define PyNativeCallable_MANDATORY_MASK ((uintptr_t)0xffff)
 
 // Hints, which may be ignored.
 
 /// May run in several threads at once.
 #define PyNativeCallable_THREAD_SAFE ((uintptr_t)0x010000)
-/// Same arguments, same result, no effects.
+/// The same arguments give the same result, without side effects.
 #define PyNativeCallable_PURE ((uintptr_t)0x020000)
 /// Does not block.
 #define PyNativeCallable_SHORT ((uintptr_t)0x040000)
@@ -92,7 +92,7 @@ typedef struct PyNativeCallableTable {
   X(PURE, "is not pure")                         \
   X(SHORT, "may block")
 
-/// The bits that must be understood and are defined so far.
+/// The mandatory bits that are defined so far.
 #define PyNativeCallable_KNOWN_MASK                                          \
   (((uintptr_t)0 PyNativeCallable_FLAG_LIST(PyNativeCallable_Internal_OR)) & \
    PyNativeCallable_MANDATORY_MASK)
@@ -104,9 +104,9 @@ typedef struct PyNativeCallableTable {
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
 /// True if an entry with these flags is usable with some result (see
-/// PyNativeCallable_IsWellFormed). False if the ABI version, a bit that must be understood or a bit
-/// above the 32nd is unknown, or if they contradict each other: an entry that may set an exception
-/// needs a thread state for it, one that falls back sets none, and a special error value requires a
+/// PyNativeCallable_IsWellFormed). False if the ABI version, a mandatory bit or a bit above the
+/// 32nd is unknown, or if the flags contradict each other: an entry that may set an exception needs
+/// a thread state for it, one that falls back sets none, and a special error value requires a
 /// result that may be an error. GIL: none; any thread; any interpreter; no Python function is
 /// called.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
@@ -123,7 +123,7 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
-/// True if an entry with these flags and this result is usable. A status is an int, also if the
+/// True if an entry with these flags and this result is usable. A status is an int, even if the
 /// function falls back; a function that may raise has an error value, and -0.0 only for a double.
 /// Both providers and readers check this. GIL: none; any thread; any interpreter; no Python
 /// function is called. Source: docs/ABI.md, 3.
@@ -177,7 +177,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
   if (name != NULL) {
 #ifdef Py_GIL_DISABLED
     PyObject *own = _PyType_LookupRef(owner, name), *found = _PyType_LookupRef(type, name);
-    Py_XDECREF(own);  // the types have them
+    Py_XDECREF(own);  // the types hold references
     Py_XDECREF(found);
 #else
     PyObject *own = _PyType_Lookup(owner, name), *found = _PyType_Lookup(type, name);

@@ -115,8 +115,8 @@ static inline int PyNativeCallableTables_Internal_Says(
   return 1;
 }
 
-// Returns a new table, or NULL without memory. The raw allocator needs no GIL, so the readers' part
-// can be tested and used without an interpreter.
+// Returns a new table, or NULL if memory runs out. The raw allocator needs no GIL, so the readers'
+// part can be tested and used without an interpreter.
 static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Internal_Copy(
     const PyNativeCallableTables_Internal_Content *content) {
   const Py_ssize_t count = PyNativeCallableTables_Internal_Count(content);
@@ -164,32 +164,33 @@ static inline int PyNativeCallableTables_Internal_Publish(
   return 0;
 }
 
-/// Starts with no table, if tp_alloc has not zeroed it. Call it once for each instance, before
-/// anything else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
+/// Starts with no table; needed if tp_alloc has not zeroed it. Call it once for each instance,
+/// before anything else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
 static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
   tables->table = NULL;
   tables->blocks = NULL;
 }
 
 /// Withdraws all entries. Never fails. Readers that already have the table can continue to use it,
-/// as with PyNativeCallableTables_Set; GIL: as there.
+/// as with PyNativeCallableTables_Set. GIL: as there.
 static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *tables) {
   PyTypedcall_STORE_RELEASE(&tables->table, (const PyNativeCallableTable *)NULL);
 }
 
-/// Offers exactly these entries, in this order; with `count` 0 as PyNativeCallableTables_Withdraw.
-/// Entries and signatures are copied; they may come from a table of this or another instance.
+/// Offers exactly these entries, in this order; with `count` 0, like
+/// PyNativeCallableTables_Withdraw. Entries and signatures are copied; they may come from a table
+/// of this or another instance.
 ///
 /// Others may be reading, without the GIL and without a lock: each read finds the whole old or the
 /// whole new table. Readers hold only a reference to the instance, so a table that was once
 /// offered, and the functions in it, must stay valid until the instance dies; replaced tables are
-/// kept that long. A table with the content of an earlier one is not made again but searched for:
-/// switching between a few costs no memory, a new set of entries costs its size, and a call takes
-/// longer the more there have been. Offer the overloads that are known at the start together.
+/// kept that long. A table with the content of an earlier one is found and reused: switching
+/// between a few costs no memory, a new set of entries costs its size, and calls get slower with
+/// the number of tables so far. Offer the overloads known at the start together.
 ///
 /// Returns 0, or -1 with nothing changed: ValueError that names the entry and its fault (a
-/// signature that is not canonical, no function, unusable flags), also for a negative `count` or
-/// NULL entries with a positive one; MemoryError. GIL: held, which serialises writers of one
+/// signature that is not canonical, no function, unusable flags), or a negative `count`, or NULL
+/// entries with a positive one; or MemoryError. GIL: held, which serialises writers of one
 /// instance. On a free-threaded CPython the caller does that with
 /// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source: SEP 201,
 /// "Description of custom slot".
@@ -213,8 +214,8 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
 }
 
 /// Offers one more overload, after the current ones. An entry with the signature, flags and
-/// function of a current one is not added. Otherwise, also for results and requirements, as
-/// PyNativeCallableTables_Set.
+/// function of a current one is not added. Otherwise like PyNativeCallableTables_Set, including
+/// results and requirements.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {
   const PyNativeCallableTable *table = tables->table;

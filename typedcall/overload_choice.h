@@ -20,15 +20,15 @@ enum PyNativeRank {
   PyNativeRank_NEAR,   ///< a subclass of that (a bool for an int); a value that C rounds to its own
                        ///< type
   PyNativeRank_SAFE,   ///< CPython converts it itself: an int for a float, anything for an object
-  PyNativeRank_NONE,   ///< it does not suit
+  PyNativeRank_NONE,   ///< unsuitable
 };
 
 /// The kinds of values, and how each suits a parameter: X(KIND, bool, integer, double, float,
 /// complex double, complex float, text, object). A long double counts as a double. Most kinds are a
 /// Python type or its subclasses; BOOL includes NumPy's bools, and INT NumPy's integers and
 /// everything else with `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
-/// Only LEFT_OUT suits a pointer or a buffer: which objects they take is known only by trying.
-/// Source: docs/ABI.md, 8.7.
+/// Only LEFT_OUT suits a pointer or a buffer: only trying shows which objects they accept. Source:
+/// docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
@@ -47,8 +47,8 @@ enum PyNativeRank {
   X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
-/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT is no value: the
-/// parameter's default is used. C_FLOAT and C_COMPLEX are C floats and complex numbers of two C
+/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT is not a value:
+/// the parameter's default is used. C_FLOAT and C_COMPLEX are C floats and complex numbers of two C
 /// floats, as in Numba. Source: PyNativeGiven_LIST.
 enum PyNativeGiven {
 #define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
@@ -58,8 +58,8 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// One column of the list each, as the sum of its ranks. Pasted here, not passed on: Windows has a
-// macro NEAR.
+// Each sums the ranks of one column of the list. Names are pasted here, not passed on: Windows has
+// a macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \

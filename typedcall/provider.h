@@ -5,7 +5,7 @@
 //   static typedcall::method_table methods{typedcall::def<inc>("inc", "Add one.")};
 //   TYPEDCALL_MODULE(mymodule, "Adds.", methods);
 //
-// `noexcept` is for functions that run no Python code; the others say typedcall::nothrow (gil.h).
+// `noexcept` is for functions that run no Python code; others state typedcall::nothrow (gil.h).
 #ifndef TYPEDCALL_PROVIDER_H_
 #define TYPEDCALL_PROVIDER_H_
 
@@ -21,7 +21,7 @@
 #include "typedcall/provider/module.h"
 #include "typedcall/tag.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -49,7 +49,7 @@ static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetada
 /// One def's place in memory: consumers keep pointers into it.
 struct def_place {
   writable_metadata metadata;
-  PyNativeCallableTable table;  ///< of a single function
+  PyNativeCallableTable table;  ///< if there is one entry
   const char *const *names;
   argument_type direct;
   void (*join)(const translation *);
@@ -86,8 +86,8 @@ class defs_of_a_table {
     join(file);
   }
 
-  // Takes the parts of a method in registers: there is a call for each def. Parts that not all defs
-  // have are set before.
+  // Takes the parts of a method in registers: there is a call for each def. Parts that only some
+  // defs have are set before.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
                                            python_function function, void *funcptr,
                                            const char **called);
@@ -107,8 +107,9 @@ class defs_of_a_table {
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // A shortcut from PyObject_Vectorcall into a module's functions of one number that cannot reach
-// Python code. Everything but a plain call with exactly that type goes CPython's own way. PyPy's
-// functions have no such field. Without a GIL other threads could call a function while it changes.
+// Python code. All calls but a plain one with exactly that type go CPython's own way. PyPy's
+// functions have no such field. Without a GIL, other threads could call a function while it is
+// changed.
 #if defined(PYPY_VERSION) || defined(Py_GIL_DISABLED)
 
 inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return 0; }
@@ -118,9 +119,9 @@ inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return
 // CPython's own function for METH_O, which is the same for all of them in all interpreters.
 TYPEDCALL_HIDDEN inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
 
-/// As CPython's own, without the recursion check: an exact int or float is converted, the function
-/// called and the result boxed without any Python code, so nothing recurs. Keywords, a wrong number
-/// of arguments and all other types go to CPython's own function.
+/// Like CPython's own, without the recursion check: an exact int or float is converted, the
+/// function called and the result boxed without any Python code, so there is no recursion.
+/// Keywords, a wrong number of arguments and all other types go to CPython's own function.
 template <PyTypeObject *Type>
 PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size_t nargsf,
                             PyObject *keywords) {
@@ -157,8 +158,8 @@ TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
 
 #endif
 
-/// Returns a def's documentation with a signature and overloads added. It lasts as long as the
-/// process: functions may need it at any time. Null if there is nothing to say, or no memory.
+/// Returns a def's documentation with a signature and overloads added. It lives as long as the
+/// process: functions may need it at any time. Null if it is empty or memory runs out.
 TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noexcept {
   const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
@@ -327,8 +328,8 @@ class method_table : public internal::defs_of_a_table {
 template <class... Methods>
 explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 
-/// The defs of a type: methods, and with typedcall::class_method and typedcall::static_method those
-/// of the class. For `static` storage, and for types of any number of interpreters:
+/// The defs of a type: methods, and, with typedcall::class_method and typedcall::static_method,
+/// class and static methods. For `static` storage, and for types of any number of interpreters:
 ///
 ///     static typedcall::type_method_table methods{
 ///         typedcall::def<length>("length", typedcall::takes_self)};
@@ -336,7 +337,7 @@ explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 ///     PyObject *type = PyType_FromModuleAndSpec(module, &spec, nullptr);
 ///     if (type == nullptr || methods.tag(type) < 0) ...
 ///
-/// CPython checks the type of self before it calls a method; callers of an entry must do so, too.
+/// CPython checks the type of self before it calls a method; callers of an entry must do the same.
 template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:

@@ -1,5 +1,5 @@
-// For pybind11 modules: typedcall::def<function>(module, "name") is module.def() plus a tag, by
-// which native code finds the C++ function behind the Python one.
+// For pybind11 modules: typedcall::def<function>(module, "name") is module.def() plus a tag,
+// through which native code finds the C++ function behind the Python one.
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
 
@@ -7,7 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
-// Behind Python.h.
+// After Python.h.
 #include "typedcall/binding/tagged_function.h"
 #include "typedcall/namespace.h"
 
@@ -33,14 +33,14 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 }  // namespace internal
 
 /// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
-/// and tags it with these flags (PyNativeCallable_PURE, say).
+/// and tags it with these flags (for example PyNativeCallable_PURE).
 ///
 /// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may reuse
 /// its address: so the function object itself is the tag's owner. A second function of the same
 /// name becomes an overload of the same pybind11 function, which has one tag: that is an error here
 /// (tag all overloads with one table instead).
 ///
-/// Throws error_already_set, with ValueError if it already has a different tag. GIL: held.
+/// Throws error_already_set with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>
 void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
          const Extra &...extra) {
@@ -48,7 +48,7 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same for a function that may throw, provided that it had no effect: native code then calls
+/// The same for a function that may throw, provided that it then had no effect: native code calls
 /// the Python function with the same arguments, and pybind11 translates the exception.
 template <auto function, class... Extra>
 void def_falling_back(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,

@@ -33,7 +33,7 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// An entry that was found, with its own copy of the signature.
 struct resolution {
-  std::string signature;  ///< as the provider spells it, not as it was asked for
+  std::string signature;  ///< as the provider spells it, not as requested
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
@@ -48,7 +48,7 @@ struct resolution {
   /// safe: the consumer converts to and from the requested signature (typedcall/casting.h).
   casting how = casting::exact;
   /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
-  /// consumer checks a self of its own with check_self(). Borrowed from `keep_alive`.
+  /// consumer checks its own self with check_self(). Borrowed from `keep_alive`.
   PyObject *self = nullptr;
   /// For METH_METHOD callables, the defining class. Native functions do not get it; one that needs
   /// it uses the module of self's type. Borrowed from `keep_alive`.
@@ -62,7 +62,7 @@ inline event found_in(place where) {
                             static_cast<unsigned>(where));
 }
 
-/// Finds the entry with the cheapest safe conversions. As find_entry().
+/// Like find_entry(), but finds the entry with the cheapest safe conversions.
 template <keeping kept, class Found>
 bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
                      const request &asked, const Found &found) {
@@ -85,10 +85,10 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
       });
 }
 
-/// Calls found(entry, place, casting) with the best entry, which may last for that call only; with
-/// keeping::held also with the reference that keeps it. Returns false if there is none, with
-/// keeping::held perhaps with MemoryError; sets no other exception. `may_cast` is false if the
-/// caller never allows casting::safe; the code for that is then left out. GIL: held.
+/// Calls found(entry, place, casting) with the best entry, which may be valid only during that
+/// call; with keeping::held, also passes the reference that keeps it valid. Returns false if there
+/// is none, with keeping::held perhaps with MemoryError; sets no other exception. `may_cast` is
+/// false if the caller never allows casting::safe; the code for that is then left out. GIL: held.
 template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
@@ -126,7 +126,7 @@ inline void count_found(bool is_found, place where) {
 
 namespace internal {
 
-/// As find(); false, perhaps with MemoryError, if there is nothing.
+/// Like find(); false, perhaps with MemoryError, if there is none.
 inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                       const request &asked, std::optional<resolution> *made) {
   bool is_found = false;
@@ -153,7 +153,7 @@ inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable
   return is_found;
 }
 
-/// Saves a pending exception during a search and discards those that the search sets.
+/// Saves a pending exception during a search, and discards any that the search sets.
 class quietly {
  public:
   quietly() : saved_(PyTypedcall_SaveError()) {}
@@ -170,12 +170,12 @@ class quietly {
 
 }  // namespace internal
 
-/// Returns the best entry of `callable` for `asked`. Place by place, in the order of
-/// typedcall::place: the same text, else the first entry of the same widths and classes. If no
-/// place has one and casting is allowed, the entry with the cheapest safe conversions, the first of
-/// several. Nothing, without an exception, if there is none or no memory. `interface` comes from
-/// PyTypedcall_Import(); null: only places that need no side table are searched. The object may be
-/// of any type. GIL: held; may collect garbage.
+/// Returns the best entry of `callable` for `asked`. In each place, in the order of
+/// typedcall::place, looks for the same text, else the first entry with the same widths and
+/// classes. If no place has one and casting is allowed, takes the entry with the cheapest safe
+/// conversions, the first of several. Returns nothing, without an exception, if there is none or
+/// memory runs out. `interface` comes from PyTypedcall_Import(); if it is null, only places that
+/// need no side table are searched. The object may be of any type. GIL: held; may collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
@@ -184,16 +184,16 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// The same for a signature (canonical text) and the consumer's capabilities. With TAKES_SELF among
-/// them it passes `resolution::self`. GIL: held.
+/// The same for a signature (canonical text) and the consumer's capabilities. If these include
+/// TAKES_SELF, it passes `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
   return find(interface, callable, request{signature, can});
 }
 
 /// Visits every entry of `callable`, usable or not: calls visit(entry, place), or visit(entry,
-/// place, reference) with the reference that keeps the entry valid; it may run Python code. May
-/// leave out entries with MemoryError. GIL: held.
+/// place, reference) with the reference that keeps the entry valid. `visit` may run Python code.
+/// May skip entries with MemoryError. GIL: held.
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   internal::visit_tables<internal::keeping::held>(
@@ -212,13 +212,13 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
       });
 }
 
-/// As find(), but with an exception if nothing is found: ValueError for a faulty signature, with
-/// the fault's position, else TypeError, which lists what is offered, or names the kind of callable
-/// and what to do instead. These replace a pending exception; success keeps it, and with a null
-/// `interface` the pending exception is kept as the error. GIL: held.
+/// Like find(), but sets an exception if nothing is found: ValueError with the fault's position for
+/// an invalid signature, else TypeError, which lists the entries offered, or tells what kind of
+/// callable it is and what to do instead. These replace a pending exception; success keeps it, and
+/// with a null `interface` the pending exception stays as the error. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const request &asked) {
-  // The result of a failed PyTypedcall_Import() may be passed on: its exception says more than
+  // The result of a failed PyTypedcall_Import() may be passed on: its exception explains more than
   // ours.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
@@ -226,7 +226,7 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
   bool failed;
   {
     const internal::quietly pending;
-    // A place skipped for lack of memory does not matter if another one answers.
+    // A place skipped for lack of memory does not matter if another one has an entry.
     failed = !internal::find_held(interface, callable, asked, &found) && pending.failed();
   }
   if (failed) {
@@ -250,10 +250,10 @@ request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// Which exceptions come with an empty function.
+/// The exceptions to set with an empty function.
 enum class telling { nothing, no_memory, everything };
 
-/// True for an unbound method; else false, with TypeError if `which` asks for it.
+/// True for an unbound method; else false, with TypeError if `which` says so.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
   if (is_unbound(callable)) return true;
@@ -331,33 +331,32 @@ struct finder {
 
 // How a function is called: selects what find() and resolve() return.
 
-/// With only its arguments. Entries that take self are never found, whatever `can` is: they have
+/// With only its arguments. Never finds entries that take self, whatever `can` is: they have
 /// another C type.
 using plain = internal::finder<function>;
-/// For a bound method, a module's function or an instance with a table: the entry that takes self,
-/// and that self; the signature does not show it.
+/// For a bound method, a module's function or an instance with a table: an entry that takes self,
+/// and that self. The signature does not show self.
 using bound = internal::finder<bound_function>;
 /// For an unbound method (`Type.method`, or a class method in its type's dictionary): the entry
 /// that takes self.
 using unbound = internal::finder<unbound_function>;
 
-/// find<double(double)>(interface, callable, bound()): the typed function, or an empty one without
-/// an exception. GIL: held.
+/// find<double(double)>(interface, callable, bound()) returns the typed function, or an empty one
+/// without an exception. GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          internal::finder<Function> how, capabilities can = 0) {
   return how.template find<Signature>(interface, callable, can, internal::telling::nothing);
 }
 
-/// find<double(double)>(interface, callable): a plain one.
+/// find<double(double)>(interface, callable) returns a plain one.
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          capabilities can = 0) {
   return find<Signature>(interface, callable, plain(), can);
 }
 
-/// As find<Signature>(), but if the function is empty, the exception of resolve() is set. GIL:
-/// held.
+/// Like find<Signature>(), but sets the exception of resolve() if the function is empty. GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             internal::finder<Function> how, capabilities can = 0) {

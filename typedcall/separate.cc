@@ -1,5 +1,6 @@
-// The bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile it with the same
-// options, and link it into each shared object or program with such files. In C projects: cc -x c.
+// The function bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile this
+// file with the same options, and link it into each shared object or program with such files. In C
+// projects: cc -x c.
 #ifndef TYPEDCALL_SEPARATE
 #define TYPEDCALL_SEPARATE
 #endif
@@ -9,7 +10,7 @@
 #include "core/rendezvous.h"
 #else
 #include "typedcall/tag.h"
-#if defined(__cpp_exceptions) && __cplusplus >= 201703L  // else no file can use these
+#if defined(__cpp_exceptions) && __cplusplus >= 201703L  // otherwise no file can use these
 #include "typedcall/provider.h"
 #ifndef PYPY_VERSION
 #include "typedcall/resolve.h"

@@ -19,8 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Returns the Python object for a runtime's value. Null with an exception; MemoryError also for a
-/// text that could not be allocated before. GIL: held.
+/// Returns the Python object for a runtime's value. Null with an exception, including MemoryError
+/// for a text that could not be allocated earlier. GIL: held.
 inline object_ref box(const given &value) {
   const native_value bits{value.bits};
   switch (value.kind) {
@@ -41,8 +41,8 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with `box(i)`, an object_ref, for each argument. Null with an exception. GIL:
-/// held.
+/// Calls `callable` with `box(i)`, an object_ref, for each argument. Null with an exception set.
+/// GIL: held.
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
@@ -57,8 +57,8 @@ object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   return boxed.call(callable);
 }
 
-#ifndef PYPY_VERSION  // which does not say that of a thread; there is no sink for it
-/// Releases the GIL if this thread has it. Returns the argument for reattach(), null if it has not.
+#ifndef PYPY_VERSION  // PyPy cannot tell whether a thread has the GIL, and has no such sink
+/// Releases the GIL if this thread has it. Returns the argument for reattach(), null if it did not.
 inline PyThreadState *detach() {
   return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
 }
@@ -75,8 +75,8 @@ void without_gil(const Body &body) {
 }
 #endif
 
-/// fall_back() of a sink that has `object_ref box(std::size_t i)` and `bool give_object(PyObject
-/// *)`, false with an exception: calls `callable` in `where`.
+/// fall_back() for a sink with `object_ref box(std::size_t i)` and `bool give_object(PyObject *)`,
+/// which returns false with an exception: calls `callable` in `where`.
 template <class Home, class Sink>
 TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
                               Sink &sink) {
@@ -142,7 +142,7 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
                                           const Home &where, std::size_t count, Sink &sink) {
   given arguments[PyNativeSignature_MAX_ARGS];
   native_value values[PyNativeSignature_MAX_ARGS + 1];
-  // The runtime decides how many there are.
+  // The runtime's caller may pass any number.
   if (count > PyNativeSignature_MAX_ARGS) {
     return finish(nullptr, callable, where, count, values, sink);
   }
@@ -155,8 +155,7 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
 }
 
 /// Makes one call: chooses among `functions`, takes the values, runs, returns the result; else
-/// falls back. There is no allocation, lock, reference count or static on the way to a plain C
-/// function.
+/// falls back. A call of a plain C function needs no allocation, lock, reference count or static.
 template <class Home, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
                                    const Home &where, std::size_t count, Sink &sink) {

@@ -1,5 +1,5 @@
-// Chooses an overload by a call's values, as Python does: the best rank of the worst argument,
-// among equals one that no other beats, then the order of the table. Source: docs/ABI.md, 8.7 to
+// Chooses an overload by a call's values, as Python does: the one whose worst argument ranks best,
+// among equals one that no other beats, then the first in the table. Source: docs/ABI.md, 8.7 to
 // 8.9.
 #ifndef TYPEDCALL_CALLING_CHOOSE_H_
 #define TYPEDCALL_CALLING_CHOOSE_H_
@@ -51,8 +51,8 @@ void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const 
   }
 }
 
-/// The entries of one Python function: all overloads that it chooses among, also those that the
-/// sink cannot call. Immutable once it is prepared.
+/// The entries of one Python function: all overloads that it chooses among, including those that
+/// the sink cannot call. Immutable once prepared.
 class overloads {
  public:
   std::vector<entry> all;
@@ -65,7 +65,7 @@ class overloads {
     }
   }
 
-  /// The same if `all` is in each_in_order() for the kinds of all future values.
+  /// The same, if `all` is already in each_in_order() for the kinds of all future values.
   void prepare_in_order() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     is_in_order_ = true;
@@ -76,7 +76,8 @@ class overloads {
   /// The overload to try before choose() for one argument of that kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
-  /// Returns the overload that the values choose, with `values` filled in; null: Python decides.
+  /// Returns the overload that the values choose, with `values` filled in; null if beyond this,
+  /// beyond this, Python decides.
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);
@@ -114,7 +115,7 @@ class overloads {
     return true;
   }
 
-  // None if there are buffers among them, for which the kind is not enough.
+  // Null if there are buffers among them, for which the kind does not suffice.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -141,8 +142,8 @@ class overloads {
 
   using positions = std::bitset<PyNativeSignature_MAX_ARGS>;
 
-  // Takes the values for `one`. `too_large`: the ints that were out of range before, and those that
-  // are now.
+  // Takes the values for `one`. `too_large` marks ints that were out of range before, and those
+  // that are now.
   static taken attempt(const entry &one, const given *arguments, std::size_t count,
                        native_value *values, positions *too_large) {
     // An int that was too large for one overload would lose digits in this one.
@@ -183,10 +184,10 @@ class overloads {
     each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
   }
 
-  // Tries one after the other, best first, until one takes the values.
+  // Tries the overloads, best first, until one takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
-    constexpr std::size_t kMost = 64;  // Python decides
+    constexpr std::size_t kMost = 64;  // beyond this, Python decides
     unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
     const entry *found = nullptr;
     positions too_large;

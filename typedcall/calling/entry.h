@@ -75,9 +75,9 @@ struct entry : description {
     return std::nullopt;
   }
 
-  /// Calls it with `values`, which has room for one more; `value`: the result is at `at(*cell)`.
-  /// `none`: it falls back. `raised`: an exception is set. The thread must be in the state that
-  /// view.hold requires, with no exception pending if the function may raise.
+  /// Calls it with `values`, which has room for one more. Returns `value` if the result is at
+  /// `at(*cell)`, `none` if it falls back, `raised` if an exception is set. The thread must be in
+  /// the state that view.hold requires, with no exception pending if the function may raise.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values, &cell->place);

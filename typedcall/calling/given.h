@@ -28,7 +28,7 @@ struct given {
   /// C_FLOAT: a double. STR: the address of its UTF-8, which ends with a NUL. Elements: their
   /// address.
   std::uint64_t bits;
-  /// STR: its bytes. Elements: their number.
+  /// STR: its length in bytes. Elements: their number.
   std::int64_t size;
 
   /// A value without elements.
@@ -97,12 +97,12 @@ inline given given_of(const value_type &type, const void *place) {
 
 enum class taken { yes, out_of_range, no };
 
-/// take() of all but floats for a `d` and usual ints.
+/// take() for all but floats for a `d` and ordinary ints.
 TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_type &wanted,
                                               native_value *out) {
   out[0] = native_value{value.bits};
   if (wanted.is_integer && value.is_int()) {
-    // With a size it is above all signed values.
+    // With a size, the value is above all signed ones.
     return value.size != 0 && wanted.kind == PyNativeKind_UNSIGNED && wanted.size == 8
                ? taken::yes
                : taken::out_of_range;
@@ -118,7 +118,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     const bool fits = value.element == wanted.element &&
                       value.element_size == wanted.element_size && !(may_write && value.is_const);
     if (!fits || value.element_size == 0) return taken::no;
-    // Writable ones are corrected when they are passed: entry::prepare().
+    // Writable bools are corrected when they are passed: entry::prepare().
     const bool are_right = wanted.element != PyNativeKind_BOOL || may_write ||
                            internal::first_not_bool(out[0].get<const void *>(),
                                                     static_cast<std::size_t>(value.size)) ==

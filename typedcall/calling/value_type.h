@@ -16,7 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// True if Python decodes it as UTF-8. For texts that other runtimes pass to C functions.
+/// True if Python would decode the text as UTF-8. For texts that other runtimes pass to C
+/// functions.
 inline bool is_utf8(const unsigned char *text, std::size_t size) {
   std::size_t at = 0;
   while (at < size) {
@@ -68,11 +69,12 @@ struct value_type {
   PyNativeKind kind, element;
   bool is_integer;
 
-  /// For an integer type: true if it has such a value.
+  /// True if this integer type can hold the number.
   bool holds(std::int64_t number) const {
     return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
-  /// For a text: true if a C function gets these bytes, which end with a NUL, as Python has them.
+  /// For a text type: true if a C function gets these bytes, which end with a NUL, as Python would
+  /// pass them.
   bool holds(const void *text, std::size_t length) const {
     return is_utf8(static_cast<const unsigned char *>(text), length) &&
            (is_buffer || std::memchr(text, 0, length) == nullptr);

@@ -92,7 +92,7 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 /// An exception that it lets through, or sets no Python exception for, is translated as if there
 /// were no translator. There is one per extension module, for all interpreters; a later call
 /// replaces it, and null removes it. Call this before the module's functions are called: while the
-/// module is executed (exec() of its state), from any file; or from a static initializer, for the
+/// module is executed (exec() of its state), from any file; or from a static initialiser, for the
 /// modules of its source file, or for the only module of the shared object.
 template <class File = internal::this_file>
 TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {

@@ -14,7 +14,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. Recognized by its
+/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. Recognised by its
 /// name, so that NumPy is not needed: "numpy.bool_" up to 1.x, "numpy.bool" from 2.0 on.
 inline bool is_numpy_bool(const PyTypeObject *type) {
   static constexpr char name[] = "numpy.bool";

@@ -38,7 +38,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
     *end.ptr = '\0';
     to->add(digits);
     if (std::strpbrk(digits, ".e") == nullptr) to->add(".0");
-#else  // macOS has that of a double since 13.3 only
+#else  // macOS has to_chars() for double only since 13.3
     char *const digits = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
     to->add(digits != nullptr ? digits : "...");
     if (digits == nullptr) PyErr_Clear();
@@ -78,7 +78,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_string(text *to, const char 
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double real, double imag) {
-  // inspect can only add constants, and a leading sign would make an expression.
+  // inspect can only add constants; a leading minus would make the first one an expression.
   if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
     return;

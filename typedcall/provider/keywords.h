@@ -15,7 +15,7 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // Not inline, here and below: one of each serves all wrappers. Functions that set errors are cold,
-// so compilers optimize them for size. Not this one: every wrapper would get a cold part of its
+// so compilers optimise them for size. Not this one: every wrapper would get a cold part of its
 // own, which costs more than the call. Returns NULL, for a tail call.
 TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
                                                        std::size_t given) {

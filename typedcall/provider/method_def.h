@@ -71,11 +71,11 @@ constexpr auto called_by_python() {
   }
 }
 
-/// The argument's type of a one-argument function that can be called directly; `other` for all
-/// other functions.
+/// The argument type of a one-argument function that can be called directly; `other` for all other
+/// functions.
 enum class argument_type : unsigned char { other, integer, floating };
 
-/// Returns the argument's type if a call runs no Python code: the function neither needs a thread
+/// Returns the argument type if a call runs no Python code: the function neither needs a thread
 /// state nor falls back, and an exact int or float is converted without calling its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
@@ -173,7 +173,7 @@ template <class Type>
 inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
     shape_of<Type>(convention_for(Type::arity));
 
-/// The shape of a def that defines it itself.
+/// The shape of a def that has its own shape().
 template <class Def>
 inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 

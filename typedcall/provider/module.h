@@ -117,7 +117,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
 
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
-  if (self != nullptr && PyType_Check(self)) {  // of a class method
+  if (self != nullptr && PyType_Check(self)) {  // a class method
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
   } else if (self != nullptr && PyModule_Check(self) && is_freed_by(self, free)) {
     module = self;
@@ -284,7 +284,7 @@ struct module_without_gil : module_state {
 }  // namespace typedcall
 
 /// Defines the extension module `name` with the functions of `methods`, a method_table: a complete
-/// PyInit_<name> with multi-phase initialization, for any number of interpreters. Modules that need
+/// PyInit_<name> with multi-phase initialisation, for any number of interpreters. Modules that need
 /// more write their own PyModuleDef with methods.defs(), and call methods.tag(module) from
 /// Py_mod_exec. Importing the module into a free-threaded CPython enables the GIL, as for every
 /// module that does not declare otherwise.

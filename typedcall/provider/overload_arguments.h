@@ -80,7 +80,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
-/// For calls with every argument given.
+/// For calls with all arguments given.
 struct no_defaults {
   static PyNativeGiven kind(PyObject *object) { return kind_of(object); }
   template <class T>
@@ -93,7 +93,7 @@ struct no_defaults {
   }
 };
 
-/// For calls where NULL is an argument left out, which suits every overload: each has its default.
+/// For calls where NULL stands for an argument left out, which suits every overload's default.
 template <class... Parameters>
 struct shared_defaults {
   static PyNativeGiven kind(PyObject *object) {

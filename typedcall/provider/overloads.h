@@ -17,9 +17,9 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// Among the overloads as good as number `at`, returns the first that no other beats, by being at
-/// least as good in every argument and better in one. Each has `width` ranks, of which `nargs` are
-/// used.
+/// Among the overloads that rank equal to number `at`, returns the first that no other beats. To
+/// beat is to be at least as good in every argument and better in one. Each has `width` ranks, of
+/// which `nargs` are used.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
                                                         const conversion_rank *worst,
                                                         std::size_t count, std::size_t width,
@@ -265,9 +265,9 @@ struct TYPEDCALL_HIDDEN overload_choice {
       PyNativeChoice_LosesDigits(
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
-  /// Returns true if this overload is final: it was called, or an exception is set. Returns false
-  /// if the next one may suit; `is_out_of_range` then tells which arguments are ints that were out
-  /// of range.
+  /// Returns true if the choice ends here: this overload was called, or an exception is set.
+  /// Returns false if the next one may suit; `is_out_of_range` then tells which arguments are ints
+  /// that were out of range.
   template <class Native, std::size_t... I>
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
