@@ -1,5 +1,5 @@
-// One argument or result of a signature: a type code, and the pointer to it, if any. Sizes, kinds,
-// and which types are equivalent in a call. The grammar is in typedcall/signature.h. Needs no
+// One argument or result of a signature: a type code, and whether it is a pointer to that. Sizes,
+// kinds, and equivalence of types in a call. The grammar is in typedcall/signature.h. Needs no
 // Python.h; C99, C11 and C++11 to C++20. GIL for all functions here: none; any thread; any
 // interpreter; no Python function is called.
 
@@ -20,11 +20,12 @@ typedef struct {
   unsigned char is_pointer;
 } PyNativeType;
 
-/// The bits of `is_pointer`. A buffer is a pointer, too: code that handles pointers must also check
-/// PyNativeType_IsBuffer(), since a count follows. Source: the grammar in typedcall/signature.h.
+/// The bits of `is_pointer`. A buffer is also a pointer: code that handles pointers must check
+/// PyNativeType_IsBuffer(), too, since a count follows. Source: the grammar in
+/// typedcall/signature.h.
 enum PyNativePointer {
   PyNativePointer_TO = 1,         ///< always
-  PyNativePointer_CONST = 0x40,   ///< "k": nothing is written through it
+  PyNativePointer_CONST = 0x40,   ///< "k": read-only
   PyNativePointer_BUFFER = 0x80,  ///< "*": to the first of several; a Py_ssize_t follows
 };
 
@@ -34,23 +35,21 @@ PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_BUFFER) != 0;
 }
 
-/// 1 for a pointer or buffer that nothing is written through: those with "k", and "*s".
-/// Source: the grammar in typedcall/signature.h.
+/// 1 for a read-only pointer or buffer: those with "k", and "*s". Source: the grammar in
+/// typedcall/signature.h.
 PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_CONST) != 0 ||
          (PyNativeType_IsBuffer(type) && type.code == PyNativeType_STRING);
 }
 
-/// The size of an argument or result of this type, in bytes; a pointer's own for "&" and for "*",
-/// whose count is not in it. 0 for "v".
-/// Source: PyNativeType_LIST.
+/// The size of an argument or result of this type, in bytes; for "&" and "*" that of the pointer,
+/// without the count. 0 for "v". Source: PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
   return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
 }
 
-/// The alignment of an argument or result of this type, in bytes; a pointer's own for "&" and "*".
-/// 1 for "v".
-/// Source: PyNativeType_LIST.
+/// The alignment of an argument or result of this type, in bytes; for "&" and "*" that of the
+/// pointer. 1 for "v". Source: PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
   return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
 }
@@ -83,8 +82,8 @@ PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNat
 }
 
 /// 1 if the two are equivalent in a call, else 0: equal codes; integers of the same width and
-/// signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to such, and buffers of
-/// such, both with "k" or both without. Everything else is equivalent only to itself: bool is not
+/// signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows); pointers to these and buffers of
+/// these, both with "k" or both without. Everything else is equivalent only to itself: bool is not
 /// an integer, "d" is never "g" even if they have the same width, "P" is not "&d", since its target
 /// has no type, and "*d" is not "&d". A code outside the list is equivalent to nothing. Source:
 /// docs/ABI.md, section 3.

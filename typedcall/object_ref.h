@@ -13,9 +13,9 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// GIL: held wherever a non-empty one is copied, assigned or destroyed. On a stack that CPython
-/// unwinds at the end of the interpreter (before 3.14, see gil.h) references are not released; if
-/// the interpreter ends while the last one runs a `__del__`, the thread stops there.
+/// GIL: held to copy, assign or destroy a non-empty one. On a stack that CPython unwinds at the end
+/// of the interpreter (before 3.14, see gil.h) references are not released; if the interpreter ends
+/// while the last one runs a `__del__`, the thread stops there.
 class object_ref {
  public:
   object_ref() = default;
@@ -29,9 +29,9 @@ class object_ref {
     if (object_ != nullptr) internal::give_back_reference(object_);
   }
 
-  /// Takes over a new reference; NULL is allowed.
+  /// Takes ownership of a new reference; NULL is allowed.
   static object_ref steal(PyObject *object) { return object_ref(object); }
-  /// Adds a reference of its own; NULL is allowed.
+  /// Adds its own reference; NULL is allowed.
   static object_ref borrow(PyObject *object) {
     Py_XINCREF(object);
     return object_ref(object);

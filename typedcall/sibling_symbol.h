@@ -1,5 +1,5 @@
-// Reads sibling symbols: finds the table of a PyMethodDef in a static array by a symbol of the same
-// shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them. Source: M.
+// Reads sibling symbols: finds the table of a PyMethodDef in a static array through a symbol of the
+// same shared object. PyTypedMethod_SIBLING (typedcall/typed_method.h) writes them. Source: M.
 // Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_SIBLING_SYMBOL_H_
 #define TYPEDCALL_SIBLING_SYMBOL_H_
@@ -21,8 +21,7 @@ extern "C" {
 
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
 
-// The mapped, readable segments of one shared object. Linkers make three or four of them; further
-// ones are ignored.
+// The mapped, readable segments of one shared object. Linkers make three or four; more are ignored.
 #define PyTypedMethod_Internal_MOST_SEGMENTS 12
 
 typedef struct PyTypedMethod_Internal_Object {
@@ -34,7 +33,7 @@ typedef struct PyTypedMethod_Internal_Object {
   } segment[PyTypedMethod_Internal_MOST_SEGMENTS];
 } PyTypedMethod_Internal_Object;
 
-// Returns how many bytes from `address` on are part of the object: 0 if it is elsewhere.
+// Returns how many bytes from `address` on belong to the object: 0 if it is elsewhere.
 static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Object *object,
                                                  const void *address) {
   const uintptr_t at = (uintptr_t)address;
@@ -46,15 +45,15 @@ static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Ob
   return 0;
 }
 
-// True if `address` has room for a struct of `size` bytes, aligned for pointers and entirely in the
-// object.
+// True if a struct of `size` bytes at `address` is entirely in the object, and aligned for
+// pointers.
 static inline int PyTypedMethod_Internal_Holds(const PyTypedMethod_Internal_Object *object,
                                                const void *address, size_t size) {
   return (uintptr_t)address % sizeof(void *) == 0 &&
          PyTypedMethod_Internal_Room(object, address) >= size;
 }
 
-// Returns the length of a text, or `limit` if it does not end inside the object before that.
+// Returns the length of a text, or `limit` if it does not end before that inside the object.
 static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_Object *object,
                                                    const char *text, size_t limit) {
   const size_t capacity = PyTypedMethod_Internal_Room(object, text);
@@ -98,7 +97,7 @@ static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t si
 #endif
 }
 
-// `_PyPyTyped_<name>` as the object's own dynamic symbol table has it, or NULL.
+// Returns `_PyPyTyped_<name>` from the object's own dynamic symbol table, or NULL.
 static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
     const PyTypedMethod_Internal_Object *object, const char *name, size_t length) {
   static const char prefix[] = "_PyPyTyped_";
@@ -117,7 +116,7 @@ static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
   return (const PyTypedMethod_Sibling *)address;
 }
 
-// True if it is a table with signatures and functions. Flags are checked when an entry is picked.
+// True if it is a table with signatures and functions. Flags are checked when an entry is chosen.
 static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Object *object,
                                                  const PyNativeCallableTable *table) {
   const size_t header = offsetof(PyNativeCallableTable, entries);
@@ -140,14 +139,14 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
 /// Returns the table that a sibling symbol `_PyPyTyped_<ml_name>` offers for `def`, or NULL. It is
 /// used only if it belongs to the shared object that holds the def, names exactly this def, and
 /// everything that it points to, except for functions, is in the same object and is a table of
-/// signatures. NULL for defs on the heap, for names that are not C identifiers or have more than 99
-/// bytes, and on systems without ELF.
+/// signatures. Returns NULL for defs on the heap, for names that are not C identifiers or have more
+/// than 99 bytes, and on systems without ELF.
 ///
 /// `def` may be any address, even a stale one: only memory of loaded objects is read. GIL: none;
 /// any thread; any interpreter; no Python function is called, no exception is set. It takes the
 /// dynamic linker's lock and costs a few microseconds, more with every loaded object: search this
-/// place last, and cache the result. It stays valid while the object is loaded, and CPython unloads
-/// none. dlerror() is clear afterwards.
+/// place last, and cache the result. It stays valid while the object is loaded, and CPython never
+/// unloads one. dlerror() is clear afterwards.
 static inline TYPEDCALL_COLD const PyNativeCallableTable *PyTypedMethod_SiblingTable(
     const PyMethodDef *def) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)

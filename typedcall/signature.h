@@ -11,14 +11,14 @@
 //     element   = code, but none of "P", "s", "O" ;
 //     code      = letters of PyNativeType_VALUE_LIST in typedcall/type_codes.h ;
 //
-// "&d" is `double *`, which the function may write through; "&kd" is `const double *`. A pointer to
-// a pointer made with "&" is refused; write "P".
+// "&d" is `double *`, which the function may write through; "&kd" is `const double *`. "&" cannot
+// make a pointer to a pointer; write "P".
 //
 // "*d" is `double *, Py_ssize_t`: the first element, and how many there are; "*kd" is the same with
 // `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its length in bytes.
-// The memory may be used during the call only.
+// The memory may be used only during the call.
 //
-// Nothing else may be in the text, so every signature has exactly one spelling: a text that parses
+// The text contains nothing else, so every signature has exactly one spelling: a text that parses
 // is canonical.
 
 #include "core/version.h"
@@ -38,8 +38,8 @@
 #define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 4 + 2 + 4)
 
 /// A parsed signature. Only the first `nargs` of `args` are valid: the arguments that Python
-/// passes, where a buffer is one. PyNativeSignature_ArgumentsInC() counts as C does. Source: the
-/// grammar above.
+/// passes, where a buffer counts as one. PyNativeSignature_ArgumentsInC() counts as C does. Source:
+/// the grammar above.
 typedef struct {
   int nargs;
   PyNativeType result;
@@ -175,7 +175,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   int in_c = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
-    // Counts as C does, even if the next type is incomplete: no valid text can continue so.
+    // Counts as C does, even if the next type is incomplete: no valid text continues like this.
     const int needed = text[start] == '*' ? 2 : 1;
     reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
     if (in_c + needed > PyNativeSignature_MAX_ARGS && *position > start) {

@@ -16,8 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The code of a type in the list of codes, or -1. If two codes are one C++ type (`l` and `n` on
-/// LP64), the first in the list is used: requests match by width anyway.
+/// The code of a type in the list of codes, or -1. If two codes have the same C++ type (`l` and `n`
+/// on LP64), the first in the list is used: requests match by width anyway.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -35,8 +35,8 @@ template <class T>
 constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
                                  PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
 
-/// For a floating type the type itself, for a complex one that of its parts; for others
-/// unspecified.
+/// For a floating type the type itself, for a complex type that of its parts; unspecified for
+/// others.
 template <PyNativeKind kind, class T>
 struct real_type {
   using type = double;
@@ -66,7 +66,7 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
       return decltype(body(0.0))();
 }
 
-/// The largest width of integers that such a type holds without gaps, in bits.
+/// The largest width of integers that such a type holds exactly, in bits.
 template <class Real>
 struct mantissa_bits;
 template <>
@@ -76,14 +76,14 @@ struct mantissa_bits<double> : std::integral_constant<int, DBL_MANT_DIG> {};
 template <>
 struct mantissa_bits<long double> : std::integral_constant<int, LDBL_MANT_DIG> {};
 
-/// True if they can be the elements of a buffer.
+/// True if T can be the element type of a buffer.
 template <class T>
 constexpr bool is_element_code() {
   const PyNativePassed passed = PyNativeKind_Passed(PyNativeCode_Kind(code_of<T>()));
   return passed != PyNativePassed_NOTHING && passed != PyNativePassed_ADDRESS;
 }
 
-/// True if it is a buffer whose elements have a code, or are a text's.
+/// True if T is a buffer whose elements have a code, or a text.
 template <class T, bool = is_buffer<T>>
 constexpr bool has_buffer_code = false;
 template <class T>

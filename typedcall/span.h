@@ -1,5 +1,5 @@
 // typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd").
-// std::span and std::string_view ("*s") work, too; their headers need not be included for that.
+// std::span and std::string_view ("*s") work, too, without including their headers here.
 #ifndef TYPEDCALL_SPAN_H_
 #define TYPEDCALL_SPAN_H_
 
@@ -45,8 +45,8 @@ constexpr bool
 
 }  // namespace internal
 
-/// As C++20's std::span: the first element, and how many there are; owns nothing. It is valid only
-/// during the call. `span<const char>` is a text in UTF-8, without a terminating NUL.
+/// Like C++20's std::span: a pointer to the first element, and the count; owns nothing. It is valid
+/// only during the call. `span<const char>` is a text in UTF-8, without a terminating NUL.
 template <class T>
 class span {
  public:
@@ -57,7 +57,7 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// From any type with data() and size() for such elements: std::vector, std::array, std::span.
+  /// From any type with data() and size() for these elements: std::vector, std::array, std::span.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
@@ -186,7 +186,7 @@ constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
 }
 
 /// A parameter in C: a buffer is two, the pointer and the count. A struct of two words would not
-/// do: once registers run out it is passed differently.
+/// work: once registers run out, it is passed differently.
 template <class T, bool = is_buffer<T>>
 struct one_in_c {
   using type = type_list<T>;

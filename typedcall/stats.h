@@ -1,5 +1,5 @@
 // Counters that prove which path a call took: the C function itself, a trampoline, a register
-// image, libffi, or boxes; and where its entry was found. Off, and then free, unless
+// image, libffi, or boxes; and where its entry was found. Off, and free of cost, unless
 // TYPEDCALL_STATS is 1.
 #ifndef TYPEDCALL_STATS_H_
 #define TYPEDCALL_STATS_H_
@@ -26,20 +26,20 @@ enum class event : unsigned {
   trampoline,  ///< the ways of an invoker
   image,
   ffi,
-  boxed,                    ///< a call of the Python callable
-  cache_hit,                ///< a call site had the callable's entry in its cache
-  cache_miss,               ///< it had to search, and
-  cache_bypassed,           ///< read the callable's own memory, which is as fast as the cache
-  found_instance_slot,      ///< found there by find(), resolve() or a call site that had to search;
-  found_method_def,         ///< in the order of typedcall::place
-  found_pypy_method_def,    //
-  found_side_table_def,     //
-  found_side_table_object,  //
-  found_sibling_symbol,     //
+  boxed,                ///< a call of the Python callable
+  cache_hit,            ///< a call site had the callable's entry in its cache
+  cache_miss,           ///< it had to search, and
+  cache_bypassed,       ///< read the callable's own memory, which is as fast as the cache
+  found_instance_slot,  ///< found there by find(), resolve() or a call site that had to search;
+  found_method_def,     ///< in the order of typedcall::place
+  found_pypy_method_def,
+  found_side_table_def,
+  found_side_table_object,
+  found_sibling_symbol,
   found_nothing,
-  loop_compiled,  ///< a loop over some elements, by code for its types, or
+  loop_compiled,  ///< a loop over some elements, by code compiled for its types, or
   loop_invoker,   ///< by type codes; the invoker's calls are counted as well
-  events          // how many there are
+  events          // the number of events
 };
 
 /// The counters of this program or shared object. Any thread; no GIL; they order no other memory
@@ -58,7 +58,7 @@ class TYPEDCALL_HIDDEN stats {
     for (auto &counter : counters) counter.store(0, std::memory_order_relaxed);
   }
 
-  /// Adds one if counting is on. Also for code with its own ways of calling.
+  /// Adds one if counting is on. Code with its own ways of calling may use it, too.
   static void add([[maybe_unused]] event what) {
     if constexpr (enabled) {
       counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // Tagging: enters the C function behind a PyMethodDef or an object in an interpreter's side table.
-// For one's own defs at module execution, and for foreign ones, which are not written to. Source:
-// docs/ABI.md, section 5.
+// For your own defs when the module is executed, and for foreign defs, which are not written to.
+// Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_H_
@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 // A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
-// calls through it crash. All else about a tag is checked here.
+// calls through it crash. Everything else about a tag is checked here.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -33,8 +33,8 @@ extern "C" {
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
 
-/// Checks a table. Returns 0, or -1 with ValueError that says what is wrong (for a signature:
-/// where) in the table of the callable called `name`. GIL: held.
+/// Checks a table. Returns 0, or -1 with a ValueError that names the fault (for a signature, also
+/// its position) in the table of the callable `name`. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
                                                              const char *name) {
   if (table == NULL || table->count < 1) {
@@ -78,10 +78,10 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// Publishes a checked table. Returns 1 if it was taken, 0 if there already is an equal one,
+// Publishes a checked table. Returns 1 if it was taken, 0 if there is an equal one already,
 // PyTypedcall_CAME_BACK if an untagged one is back, -1 with ValueError for a conflict or with the
 // exception of the interface's publish. `kept` (may be NULL) is kept alive with whichever table is
-// there.
+// in place.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -97,7 +97,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
       Py_DECREF(held);
     }
     if (PyErr_Occurred()) return -1;
-    // It has been removed meanwhile.
+    // It has been removed in the meantime.
   }
 }
 
@@ -117,13 +117,13 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
 
 /// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
 /// or the function object when the def was allocated for it alone. Nothing is written to the def.
-/// `table` must last as long as any owner and any consumer that holds it; `destroy` (may be NULL)
+/// `table` must live as long as any owner and any consumer that holds it; `destroy` (may be NULL)
 /// is called when it is no longer needed.
 ///
-/// Returns 1 if it was taken; 0 if there already is an equal tag (which now lives as long as this
+/// Returns 1 if it was taken; 0 if there is an equal tag already (which now lives as long as this
 /// owner, too); 2 if an equal, untagged tag of this owner is back. After 0 and 2 the caller keeps
-/// `table`. -1: ValueError for a NULL def or name, a faulty table, or a different tag (both are
-/// named); TypeError if `owner` has no weak references; MemoryError. GIL: held.
+/// `table`. -1: ValueError for a NULL def or name, an invalid table, or a different tag (the
+/// message names both); TypeError if `owner` has no weak references; MemoryError. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
@@ -151,10 +151,10 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
 }
 
 /// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
-/// references is kept alive until it is untagged. Otherwise as PyTypedMethod_TagDef. GIL: held.
+/// references is kept alive until it is untagged. Otherwise like PyTypedMethod_TagDef. GIL: held.
 ///
-/// An object that has a def may be tagged, too: its def's tag comes first, and this one is searched
-/// if that does not answer. The two are not compared: functions with different selfs may share a
+/// An object that has a def may be tagged, too: its def's tag comes first, and this one is used if
+/// that has no suitable entry. The two are not compared: functions with different selfs may share a
 /// def, and an object's tag is more specific.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
@@ -197,7 +197,7 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   return owner;
 }
 
-// Returns the object whose death means that a callable's def is gone, as far as one can know. A new
+// Returns the object whose death means that a callable's def is gone, as far as can be known. A new
 // reference.
 static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const PyMethodDef *def) {
   PyObject *owner = NULL;
@@ -242,7 +242,7 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
 
 /// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The tag's owner is
 /// the module of a module's function, and the class of a method, bound or not (`list.append`,
-/// `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns as
+/// `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns like
 /// PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
@@ -252,8 +252,8 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 
 #endif  // PYPY_VERSION
 
-// True if PyPy's fields are empty or agree with one of the entries. How the function reports an
-// exception and whether it takes self must be the same, too: PyPy calls it either way.
+// True if PyPy's fields are empty or agree with one of the entries, also in how the function
+// reports an exception and whether it takes self: PyPy calls it in any case.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
@@ -287,14 +287,14 @@ TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *d
 /// module or a type, is executed or made, once for each module or type object made from the same
 /// array. Defs with flag bits need no side table and are only checked.
 ///
-/// Returns 0, or -1: ValueError as PyTypedMethod_TagDef, SystemError if no def has the name in a
-/// metadata struct, ImportError as PyTypedcall_Import. GIL: held.
+/// Returns 0, or -1: ValueError like PyTypedMethod_TagDef, SystemError if no def has the name in a
+/// metadata struct, ImportError like PyTypedcall_Import. GIL: held.
 static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                                        const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else
-  const PyTypedcall_Interface *interface = NULL;  // until a def wants it
+  const PyTypedcall_Interface *interface = NULL;  // until a def needs it
 #endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;

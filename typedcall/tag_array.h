@@ -1,6 +1,6 @@
-// Tags one's own existing method array in place: a def's name is replaced by the one behind its
+// Tags your own existing method array in place: a def's name is replaced by the one behind its
 // metadata. For arrays from which no functions have been made yet; for foreign arrays use
-// typedcall/tag.h, which writes to none. Source: docs/ABI.md, section 4.
+// typedcall/tag.h, which does not write to them. Source: docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_ARRAY_H_
@@ -33,7 +33,7 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
     PyErr_SetString(PyExc_ValueError, "typedcall: these metadata are not of version 1");
     return -1;
   }
-  // In C a literal of 100 bytes fits into the field without its NUL.
+  // In C a literal of 100 bytes fits in the field without its NUL.
   const char *name = metadata->pypy.ml_name;
   if (memchr(name, '\0', sizeof(metadata->pypy.ml_name)) == NULL) {
     PyErr_Format(PyExc_ValueError, "%.99s...: the name in metadata has more than 99 bytes", name);
@@ -85,8 +85,8 @@ static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
 /// as the def. If defs have no flag bits, call PyTypedMethod_AddTags afterwards, as for any def.
 ///
 /// Returns 0, or -1 with ValueError and nothing changed: a NULL def or name, metadata that are not
-/// of version 1 or whose name has more than 99 bytes, a def of another name, a faulty table, or a
-/// def that already has other metadata. GIL: held.
+/// of version 1 or whose name has more than 99 bytes, a def with another name, an invalid table, or
+/// a def that already has other metadata. GIL: held.
 static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
                                            const PyTypedMethodMetadata *metadata) {
   if (def == NULL || def->ml_name == NULL) {
@@ -99,17 +99,17 @@ static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
   return wanted < 0 ? -1 : 0;
 }
 
-// Returns the def of that name; NULL without an exception if there is none.
+// Returns the def with that name; NULL without an exception if there is none.
 static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
                                                          const PyTypedMethodMetadata *metadata) {
   while (defs->ml_name != NULL && strcmp(defs->ml_name, metadata->pypy.ml_name) != 0) ++defs;
   return defs->ml_name != NULL ? defs : NULL;
 }
 
-/// The same for every element of `typed`, which ends with NULL: each goes to the first def of its
+/// The same for every element of `typed`, which ends with NULL: each goes to the first def with its
 /// name in `defs`, which ends with a NULL name. Changes all of these defs or none.
 ///
-/// Returns 0, or -1: as PyTypedMethod_TagInPlace, SystemError if no def has the name, and
+/// Returns 0, or -1: like PyTypedMethod_TagInPlace, SystemError if no def has the name, and
 /// ValueError if two of `typed` have the same def. GIL: held.
 static inline int PyTypedMethod_TagArray(PyMethodDef *defs,
                                          const PyTypedMethodMetadata *const *typed) {

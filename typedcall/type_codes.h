@@ -1,4 +1,4 @@
-// The list of native type codes, and all that derives from it: enum, letters, sizes, kinds. Needs
+// The list of native type codes, and everything derived from it: enum, letters, sizes, kinds. Needs
 // no Python.h; C99, C11 and C++11 to C++20.
 
 #include "core/version.h"
@@ -22,13 +22,14 @@
 #define PyNative_INLINE static inline
 #endif
 
-/// PyObject's own tag, so that a pointer to one has a type here without Python.h.
+/// PyObject's struct tag, so that a pointer to one has a type here without Python.h.
 struct _object;
 
 /// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
 /// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
 ///
-/// Platforms without tags never pass one, and not every compiler has C's: they are structs.
+/// Platforms without tags never pass one, and some of their compilers lack C's types: there these
+/// are structs.
 #if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
@@ -50,9 +51,8 @@ typedef struct PyNativeType_ComplexLongDouble {
 #endif
 
 /// Every code for a value: X(ENUM_NAME, "letters", C type, KIND). `intptr_t` is Py_ssize_t's width
-/// on every platform CPython has. The order is free to change: between modules signatures travel as
-/// text, never as numbers. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
-/// struct.
+/// on every platform CPython has. The order may change: modules exchange signatures as text, never
+/// as numbers. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and struct.
 #define PyNativeType_VALUE_LIST(X)                              \
   X(BOOL, "?", bool, BOOL)                                      \
   X(SCHAR, "b", signed char, SIGNED)                            \
@@ -86,7 +86,7 @@ typedef struct PyNativeType_ComplexLongDouble {
 ///     static const my_column table[] = {PyNativeType_LIST(ROW)};
 ///     #undef ROW
 ///
-/// so a code without an entry there does not compile.
+/// so a code without an entry does not compile.
 #define PyNativeType_LIST(X) \
   X(VOID, "v", void, VOID)   \
   PyNativeType_VALUE_LIST(X)

@@ -18,7 +18,7 @@
 // is `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.
 
 /// An initialiser for a PyNativeCallableEntry: flags, function, result, and up to 12 arguments. For
-/// more, write the entry without a check.
+/// more arguments, write the entry without a check.
 #define PyTypedMethod_ENTRY(flags, function, ...)                                \
   PyTypedMethod_Internal_ENTRY(                                                  \
       flags, function,                                                           \
@@ -47,7 +47,7 @@
 ///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
 ///       PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE));
 ///
-/// The names are those of `made`: its result, and up to 12 arguments that it passes on; if the
+/// The codes are those of `made`: its result, and up to 12 arguments that it passes on; if the
 /// function takes self, an OBJECT comes first. `defaults` are in parentheses: (1, 0.5). The wrapper
 /// should use the same constants. The full function's entry comes first in the table.
 #define PyTypedMethod_WITH_DEFAULTS(made, function, defaults, ...)                        \
@@ -85,7 +85,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...) \
   { PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags), (void *)(function) }
 #else
-// A field of negative width does not compile, and its name is in the message.
+// A field of negative width does not compile, and the message contains its name.
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...)                                  \
   {                                                                                               \
     PyTypedMethod_Internal_TEXT(__VA_ARGS__),                                                     \
@@ -99,7 +99,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   }
 #endif
 
-// The number of codes without the result: 0 to 12.
+// The number of codes, not counting the result: 0 to 12.
 #define PyTypedMethod_Internal_COUNT(...) \
   PyTypedMethod_Internal_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
 #define PyTypedMethod_Internal_COUNT_OF(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
@@ -120,7 +120,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_TYPE_OF(name) PyTypedMethod_Internal_TYPE(0, name)
 
 // EACH takes the number of arguments from this one on, and its code. The parameters of a function
-// made here are called a12 to a1.
+// made here are named a12 to a1.
 #define PyTypedMethod_Internal_LETTERS(left, name) PyNativeType_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(left, name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TYPE_AND_COMMA(left, name) PyTypedMethod_Internal_TYPE_##name,
@@ -131,8 +131,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_NAME_AND_COMMA(left, name) a##left,
 #define PyTypedMethod_Internal_NOTHING(left, name)
 
-// Applies `each` to every argument but the last, and `last` to that; `none` if there are none. The
-// codes are a result `r` and the arguments.
+// Applies `each` to every argument but the last, and `last` to the last; `none` if there are none.
+// The codes are a result `r` and the arguments.
 #define PyTypedMethod_Internal_EACH(each, last, none, ...)                \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_EACH_,               \
                               PyTypedMethod_Internal_COUNT(__VA_ARGS__))( \

@@ -14,7 +14,7 @@
 
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
-// Behind Python.h.
+// After Python.h.
 #include <string.h>
 
 #ifdef __cplusplus
@@ -27,8 +27,8 @@ extern "C" {
 /// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. If it is alone, the four bytes of padding behind `ret_type` are 0, as
-/// they are in static data; a struct made at run time starts as zeros (calloc).
+/// PyPy's struct, unchanged. If used alone, the four bytes of padding after `ret_type` are 0,
+/// as in static data; zero a struct made at run time first (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
   int ret_type;           ///< a T_* code; negated: may raise
@@ -36,7 +36,7 @@ typedef struct PyPyTypedMethodMetadata {
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
-/// PyPy's type codes, and in brackets the error values of functions that may raise.
+/// PyPy's type codes, with the error values of functions that may raise in parentheses.
 #ifndef T_C_LONG
 #define T_C_LONG 1     // (-1)
 #define T_C_DOUBLE 2   // (-0.0)
@@ -50,7 +50,7 @@ typedef struct PyPyTypedMethodMetadata {
 /// adds fields in front, and `size` grows.
 typedef struct PyTypedMethodMetadata {
   const void *details;                 ///< NULL so far
-  const PyNativeCallableTable *table;  ///< the overloads; NULL: only what `pypy` says
+  const PyNativeCallableTable *table;  ///< the overloads; NULL: only `pypy` counts
   uint32_t size;                       ///< bytes from the first field to `ml_name`
   uint16_t abi_major, abi_minor;       ///< 1, 0
   uint64_t magic;                      ///< PyTypedMethod_MAGIC
@@ -60,13 +60,13 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0, whatever later versions add in front; a smaller one is not ours.
+/// `size` of version 1.0, to which later versions add in front; a smaller one is not ours.
 #define PyTypedMethod_SIZE_1_0 56
 /// `size` of this header's version.
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is where PyPy's struct has
+/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is at the place of PyPy's
 /// padding, which tells the two apart.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
@@ -104,8 +104,8 @@ static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef
 /// The longest signature that PyPy's codes spell, with its NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
-// PyPy reads only two calling conventions, METH_O and METH_FASTCALL without keywords. Returns it,
-// or 0 for any other, or for a mixture that no interpreter would call.
+// PyPy reads only two calling conventions, METH_O and METH_FASTCALL without keywords. Returns the
+// def's, or 0 for any other, or for a mixture that no interpreter would call.
 static inline int PyTypedMethod_Internal_Convention(const PyMethodDef *def) {
   const int conventions =
       METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD;
@@ -157,7 +157,7 @@ PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                           what_tells_the_structs_apart_is_padding_in_one_of_them);
 
 // Returns the bytes that tell the two structs apart. 0 is PyPy's padding, anything else the post's
-// `ret_type`, or uninitialised padding. Copied, because in one of them they are not a field.
+// `ret_type`, or uninitialised padding. Copied, because one of the structs has no field there.
 static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
   int telling;
   memcpy(&telling, def->ml_name - PyTypedMethod_Internal_TELLING, sizeof(telling));
@@ -165,8 +165,8 @@ static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
 }
 
 /// Reads only the struct of Bernstein's post, with METH_TYPED alone on a METH_O def: for callers
-/// that know it is there, which a negative `ret_type` does not prove. Otherwise as
-/// PyTypedMethod_ReadPyPy, which is the general reader.
+/// that know it is there, which a negative `ret_type` does not prove. Otherwise like
+/// PyTypedMethod_ReadPyPy, the general reader.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
@@ -184,10 +184,10 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads PyPy's codes: with METH_TYPED alone from PyPy's struct or that of Bernstein's post,
-/// whichever is there, and after a valid header of ours from PyPy's. Fills `entry`, whose signature
-/// is written to `signature` and lives as long as that. Returns 1, or 0 if the def is not tagged
-/// this way, its codes are unknown, or in the post's struct the function may raise; it is then
+/// Reads PyPy's codes: with METH_TYPED alone, from PyPy's struct or that of Bernstein's post,
+/// whichever is there; after a valid header of ours, from PyPy's. Fills `entry`, whose signature is
+/// written to `signature` and lives as long as that. Returns 1, or 0 if the def is not tagged this
+/// way, its codes are unknown, or the post's struct says that the function may raise; it is then
 /// called boxed.
 static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                          char signature[PyTypedMethod_PYPY_LENGTH]) {
@@ -242,15 +242,15 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   // in the module's Py_mod_exec function (typedcall/tag.h):
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
-// The same works for an array in Py_tp_methods, with the new type instead of the module. Class and
-// static methods and all calling conventions are written as usual. typedcall/typed_entry.h has
-// entries whose function the compiler checks, typedcall/tag_array.h tags existing defs.
+// The same works for an array in Py_tp_methods, with the new type instead of the module. Class
+// methods, static methods and all calling conventions are written as usual. typedcall/typed_entry.h
+// has entries whose function the compiler checks, typedcall/tag_array.h tags existing defs.
 
 /// The flag bits that defs get. CPython from 3.11 on compares `ml_flags` for equality when it
-/// specialises calls, so an unknown bit makes each call take 1.1 to 1.4 times as long, and up to
-/// 2.2 times under a JIT: defs have none there and are found in the side table. PyPy has no side
-/// table, and there the bits cost nothing. Define it before the first include as 0x3000 to force
-/// the bits, or as 0.
+/// specialises calls, so with an unknown bit each call takes 1.1 to 1.4 times as long, and up to
+/// 2.2 times under a JIT: there defs have no flag bits, and are found in the side table. PyPy has
+/// no side table, and the bits cost nothing there. Define it before the first include as 0x3000 to
+/// force the bits, or as 0.
 #if !TYPEDCALL_IS_SUPPORTED
 #undef PyTypedMethod_FLAGS
 #define PyTypedMethod_FLAGS 0
@@ -262,8 +262,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 #endif
 #endif
 
-/// Defines the static metadata `variable` for a def called `name` (a literal of at most 99 bytes; a
-/// longer one does not compile) with the given PyNativeCallableEntry initialisers as overloads.
+/// Defines the static metadata `variable` for a def named `name` (a literal of at most 99 bytes; a
+/// longer one does not compile), with the given PyNativeCallableEntry initialisers as overloads.
 #define PyTypedMethod_DEFINE(variable, name, ...)                                            \
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
                             PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
@@ -274,7 +274,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 #if TYPEDCALL_IS_SUPPORTED
 /// The same with PyPy's own fields: `arg_codes` is PyTypedMethod_CODES(T_C_LONG, ...), `ret_code` a
-/// T_* code, negated if the function may raise; `function` is called by PyPy.
+/// T_* code, negated if the function may raise; PyPy calls `function`.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)          \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),   \
                             the_name_of_##variable##_has_at_most_99_bytes);                    \
@@ -294,8 +294,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       PyTypedMethod_MAGIC,                                                                     \
       {variable##_arg_codes, ret_code, (void *)(function), name}}
 #else
-// Only the name. Entries may have addresses that are not constants here, so they are in a function
-// that is never called: it marks their functions as used.
+// Defines only the name. Entries may have addresses that are not constants here, so they are in a
+// function that is never called: it marks their functions as used.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)        \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name), \
                             the_name_of_##variable##_has_at_most_99_bytes);                  \
@@ -323,7 +323,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 // --- Sibling symbols -----------------------------------------------------------------------------
 
 /// A sibling symbol `_PyPyTyped_<name>`: a def and its table. It needs neither flag bits nor the
-/// side table, and readers compare the address of the def, so a symbol is never taken for another
+/// side table, and readers compare the def's address, so a symbol is never mistaken for another
 /// function's. typedcall/sibling_symbol.h reads it.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
@@ -347,8 +347,8 @@ typedef struct PyTypedMethod_Sibling {
 /// Defines the sibling symbol of `def`, an element of a static array, named `name` (without
 /// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
 /// inc_typed). Write it at file scope, after the array, outside C++ namespaces. It is exported
-/// regardless of -fvisibility, but not past a linker's version script. A name can be used once in a
-/// shared object: two types of a module cannot both have it.
+/// despite -fvisibility, but not against a linker's version script. A shared object can use a name
+/// only once: two types of a module cannot both have it.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \
