@@ -110,13 +110,13 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls the chosen overload if it is not plain, or Python.
+/// Calls Python, or the chosen overload if it is not plain.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
-    result_cell cell;  // cannot raise: that takes a thread state
+    result_cell cell;  // cannot raise: raising needs a thread state
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));
     }

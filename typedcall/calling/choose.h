@@ -76,8 +76,7 @@ class overloads {
   /// The overload to try before choose() for one argument of that kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
-  /// Returns the overload that the values choose, with `values` filled in; null if beyond this,
-  /// beyond this, Python decides.
+  /// Returns the overload that the values choose, with `values` filled in; null if Python decides.
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);

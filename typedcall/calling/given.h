@@ -16,7 +16,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// One argument. Without initializers: a call has room for the longest signature.
+/// One argument. No initialisers: a call has room for the longest signature.
 struct given {
   /// Its kind in Python. For an ARRAY, and for bytes, which are OTHER, `element` and `element_size`
   /// describe the elements, else they are VOID and 0: a buffer takes only these.
@@ -24,9 +24,9 @@ struct given {
   PyNativeKind element;
   std::uint16_t element_size;
   bool is_const;  ///< elements must not be written to
-  /// BOOL: 0 or 1. INT: an std::int64_t, or with `size` 1 an std::uint64_t that is none. FLOAT and
-  /// C_FLOAT: a double. STR: the address of its UTF-8, which ends with a NUL. Elements: their
-  /// address.
+  /// BOOL: 0 or 1. INT: a std::int64_t, or, with `size` 1, a std::uint64_t too large for that.
+  /// FLOAT and C_FLOAT: a double. STR: the address of its UTF-8, which ends with a NUL. Elements:
+  /// their address.
   std::uint64_t bits;
   /// STR: its length in bytes. Elements: their number.
   std::int64_t size;
@@ -147,7 +147,7 @@ inline taken take(const given &value, const value_type &wanted, native_value *ou
   return taken::yes;
 }
 
-/// Returns how a value suits a parameter among overloads. A buffer converts nothing.
+/// Returns how a value suits a parameter among overloads. Buffers allow no conversion.
 inline PyNativeRank rank_of(const given &value, const value_type &wanted) {
   if (!wanted.is_buffer || wanted.is_text) return PyNativeChoice_Rank(wanted.ranks, value.kind);
   native_value unused[2];

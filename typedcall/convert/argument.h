@@ -132,10 +132,10 @@ inline int has_complex_method(PyTypeObject *type) {
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
-/// After an object failed to convert to a pointer: returns true and clears the exception if no such
-/// object does; false if something else went wrong, which an overload for other types must not
-/// hide. Exporters refuse with BufferError, those in C also with TypeError or ValueError (NumPy,
-/// memoryview). An exception from a `__buffer__` in Python has a traceback.
+/// Call this after an object failed to convert to a pointer. Clears the exception and returns true
+/// if such objects never convert; returns false if something else went wrong, which an overload for
+/// other types must not hide. Exporters refuse with BufferError, those in C also with TypeError or
+/// ValueError (NumPy, memoryview). An exception from a `__buffer__` in Python has a traceback.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&

@@ -19,7 +19,7 @@ inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   return at;
 }
 
-/// Sets writable bytes, such as uninitialised memory, to 0 or 1. Bytes that already are 0 or 1 are
+/// Sets writable bytes, such as uninitialised memory, to 0 or 1. Bytes that are already 0 or 1 are
 /// not written: another thread may be reading them.
 inline void make_bools(void *bytes, std::size_t count) {
   auto *const all = static_cast<unsigned char *>(bytes);

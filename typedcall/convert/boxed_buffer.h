@@ -62,7 +62,7 @@ buffer_parts parts_of(Buffer buffer) {
 /// neither complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
-  // PyPy reads a view's fields only once, and PyMemoryView_FromObject() already does.
+  // PyPy reads a view's fields only once, as early as in PyMemoryView_FromObject().
   Py_buffer whole;
   if (PyObject_GetBuffer(copy, &whole, PyBUF_SIMPLE) < 0) return nullptr;
   PyObject *const view = PyMemoryView_FromBuffer(&whole);

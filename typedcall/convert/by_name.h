@@ -80,7 +80,7 @@ inline bool names_in_code(PyObject *function, std::size_t count, object_ref *nam
 
 /// Sets `*names` to the tuple of names by which the last of `count` arguments are passed, as
 /// PyObject_Vectorcall() wants them; empty if all go by position, or if nothing is known. Returns
-/// false with MemoryError, or with an exception that is not an Exception. A pending exception
+/// false with MemoryError, or an exception that does not derive from Exception. A pending exception
 /// stays. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
                                              object_ref *names) {

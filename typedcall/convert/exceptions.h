@@ -47,8 +47,7 @@ TYPEDCALL_HIDDEN inline translation translation_of_file{};
 /// The translation of the module that this thread is executing (TYPEDCALL_MODULE and its variants).
 TYPEDCALL_HIDDEN inline thread_local translation *executing = nullptr;
 
-/// The translator set last in any file, for a shared object with one module, made from any number
-/// of files.
+/// The translator set last in any file, for a shared object with one module but several files.
 TYPEDCALL_HIDDEN inline translation last_translation{};
 TYPEDCALL_HIDDEN inline std::atomic<int> modules_here{0};
 
@@ -77,9 +76,8 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 
 }  // namespace internal
 
-/// Gives the module a translator for exceptions of its own classes. The translator is called while
-/// an exception is being handled; it rethrows it and sets a Python exception for those that it
-/// knows:
+/// Gives the module a translator for exceptions of its own classes. It is called while an exception
+/// is being handled, rethrows that, and sets a Python exception for those that it knows:
 ///
 ///     typedcall::set_exception_translator([] {
 ///       try {
@@ -114,7 +112,7 @@ struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// PyErr_SetString for text in any encoding: text that is not UTF-8 must not lose the exception.
+/// PyErr_SetString for text in any encoding: invalid UTF-8 must not replace the exception.
 TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
   PyObject *decoded =
@@ -133,7 +131,7 @@ TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of)
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const translation *of) {
-  // A function that has set a Python exception and throws to get out means that one.
+  // If a function sets a Python exception and throws to get out, the Python exception counts.
   if (PyErr_Occurred()) return;
   try {
     if (auto *const translate = translator_of(of)) run_python([translate] { translate(); });

@@ -151,7 +151,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // An empty buffer is never misaligned: array.array returns an odd address for it.
+  // An empty buffer is never misaligned, although array.array gives it an odd address.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;

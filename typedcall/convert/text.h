@@ -13,7 +13,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Does not throw: if memory runs out, the text is incomplete and says so.
+/// Does not throw: if memory runs out, the text is incomplete, and is_complete() is false.
 class text {
  public:
   text() = default;

@@ -8,8 +8,8 @@
 #if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
 #include <pthread.h>
 #endif
-// With TYPEDCALL_WITHOUT_FFI a module is linked without libffi, and can call only functions whose
-// arguments fit registers and stack words.
+// With TYPEDCALL_WITHOUT_FFI, for modules linked without libffi, only signatures that fit registers
+// and the stack can be called.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_signature.h"
@@ -91,7 +91,7 @@ class call_plan {
     made->signature_ = signature;
     made->takes_self_ = takes_self;
     made->asked_ = number;
-    // Invokers have their own references: a dropped plan is at worst made again.
+    // Invokers have their own references: at worst, a dropped plan is made again.
     if (known.count >= kMostKept) known.drop();
     ++known.count;
     made->next_ = std::move(first);

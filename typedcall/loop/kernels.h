@@ -1,5 +1,5 @@
 // Inner loops compiled for their types, for the most common signatures: dispatch happens outside,
-// which leaves a loop as one would write it by hand. Used by typedcall/loop.h.
+// and the loop is what one would write by hand. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 

@@ -143,7 +143,7 @@ inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Says what a callable without a table is, and what to do instead.
+/// Adds what kind of callable this is, which has no table, and what to do instead.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);

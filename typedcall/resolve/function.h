@@ -1,6 +1,6 @@
 // typedcall::function<double(double, double)>: a C function pointer found behind a Python callable,
-// and the reference that keeps it valid. A call is a call of the pointer. Also the same for
-// functions that take self first, bound or unbound.
+// and the reference that keeps it valid. Calling it calls the pointer. Also the same for functions
+// that take self first, bound or unbound.
 #ifndef TYPEDCALL_RESOLVE_FUNCTION_H_
 #define TYPEDCALL_RESOLVE_FUNCTION_H_
 

@@ -123,8 +123,7 @@ class inline_cache {
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
     if (slot.guard != epoch(interface)) return false;
-    // Only for functions is it remembered that they offer nothing; it holds until they get flag
-    // bits.
+    // Only functions are remembered as offering nothing; that holds until they get flag bits.
     return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
   }
 
@@ -135,7 +134,7 @@ class inline_cache {
   }
 
   /// True if an entry found in `where` (null: none found) may be remembered; sets `*guard`.
-  /// `before` is the epoch before the search, which has missed later changes. `reread` is
+  /// `before` is the epoch before the search, which may have missed later changes. `reread` is
   /// is_reread() of the entry remembered at that time.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
                     bool reread, std::uint64_t before, std::uint64_t *guard) {

@@ -25,8 +25,7 @@ inline namespace TYPEDCALL_LAYOUT {
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< behind `ml_name`, PyPy's struct or the seed post's, without our header
-                      ///< (METH_TYPED)
+  pypy_method_def,    ///< behind `ml_name`, PyPy's struct or the seed post's alone (METH_TYPED)
   side_table_def,     ///< the interpreter's side table, by PyMethodDef
   side_table_object,  ///< the interpreter's side table, by object
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def
@@ -170,7 +169,8 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
 /// Shows each table of `callable` to `visit` until that returns true; see keeping for its
 /// arguments. A table from PyPy's struct is valid only during that call. `interface` may be null:
 /// then the side table is skipped. Runs no Python code, except when a class with slots is seen for
-/// the first time, or in a garbage collection. If tables are held, may skip one with MemoryError.
+/// the first time, or in a garbage collection. If tables are held, it may skip one, with
+/// MemoryError set.
 template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   // These tables belong to the callable itself, to a shared object, or to the def behind the

@@ -35,7 +35,7 @@ inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 enum class casting : unsigned char {
   exact,       ///< the same text
   equivalent,  ///< the same widths, signedness and classes: the same machine code calls it; an
-               ///< argument may be const where it was not asked to be
+               ///< argument may be const where the request's is not
   safe         ///< a lossless one, if the consumer converts (typedcall/casting.h)
 };
 
@@ -174,7 +174,7 @@ inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature 
 }
 
 /// The entries of a table, for range-based loops. Uses pointers: the struct declares an array of
-/// one element, and -fstrict-flex-arrays and -fsanitize=bounds hold an index to that.
+/// one element, and -fstrict-flex-arrays and -fsanitize=bounds enforce that bound.
 class entries_of {
  public:
   explicit entries_of(const PyNativeCallableTable &table)
@@ -255,8 +255,8 @@ inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
   return nullptr;
 }
 
-/// Returns the entry with the lowest cost below `*best`, and stores that cost there; the first of
-/// several; or null.
+/// Returns the first entry with the lowest cost below `*best`, which becomes that cost; null if
+/// there is none.
 inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable &table,
                                                     const request &asked,
                                                     const PyNativeSignature &parsed, int *best) {
