@@ -48,7 +48,7 @@ inline bool may_have_slots(PyTypeObject *type) {
 /// the statistics.
 class site_search {
  public:
-  /// `reread`: the type flag of the cached entry.
+  /// `reread` is is_reread() of the cached entry, if any.
   site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool reread)
       : callable_(callable),
         interface_(interface),
@@ -138,8 +138,8 @@ class call_site;
 /// Caches find() for one request and many callables, for functions that take only their arguments.
 /// Call find() before each call: `if (auto f = site.find(callable)) y = f(x);`. Belongs to one
 /// interpreter: make it with that interpreter's interface (null: nothing is cached, and only places
-/// that need no side table are searched) and keep it in module state. Methods: GIL held, which
-/// serialises its users; on a free-threaded CPython a site belongs to one thread. It holds no
+/// that need no side table are searched) and keep it in module state. GIL: held for all methods,
+/// which serialises users; on a free-threaded CPython a site belongs to one thread. It holds no
 /// reference to any callable or tag: call find() again for each call. The result is valid while the
 /// caller has a reference to the callable and the tag's owner lives, normally the callable's own
 /// module or class (exceptions: a class that hides the method, a module imported twice). A caller

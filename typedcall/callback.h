@@ -135,7 +135,7 @@ class callback;
 /// to the interpreter that it is made in. GIL: held to make, check and destroy it. The library may
 /// call it in any thread, without the GIL if `can` is 0, else with it; in several threads at once,
 /// on free-threaded builds too, if the function is THREAD_SAFE. If the function falls back or
-/// raises, a thread without the GIL takes it (for interpreters and their end see
+/// raises, a thread without the GIL takes the GIL (for interpreters and their end see
 /// fallback_function). The first of several exceptions is kept, and sys.unraisablehook gets the
 /// others.
 template <class R, class... P, class Result, class... A>

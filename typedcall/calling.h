@@ -13,8 +13,8 @@
 //   void give(const value_type &, const void *at)  a C result; in any thread state
 //   void raised()                                  takes the pending exception, or leaves it to the
 //                                                  library (NumPy); attached
-//   void detached(const char *why)                 there is no Python to ask
-//   bool settles(std::size_t count)                it has answered without a call: SQL's NULL
+//   void detached(const char *why)                 Python is not available
+//   bool settles(std::size_t count)                true if answered without a call: NULL in SQL
 //   void fall_back(std::size_t count)              calls Python; see by_boxing()
 //
 // A home tells how other threads reach Python:

@@ -22,8 +22,8 @@
 /// How the C function reports the outcome of a call. A `switch` on it has no `default`, so that
 /// compilers warn about a missing case. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeVerdict {
-  /// The entry is ignored: a flag that must be understood has no meaning here, or signature and
-  /// flags contradict each other.
+  /// The entry is ignored: a mandatory flag is unknown here, or signature and flags contradict each
+  /// other.
   PyNativeVerdict_UNUSABLE,
   PyNativeVerdict_RESULT,     ///< the C result is the result
   PyNativeVerdict_MAY_RAISE,  ///< the same, unless it is the error value and an exception is set
@@ -60,7 +60,7 @@ typedef struct {
 
 // Returns the thread state that these flags require. A function that takes the GIL itself can
 // deadlock if its caller holds it. Without THREAD_SAFE the GIL keeps a second thread out of the
-// function. With self, which is an object, the GIL is held to be on the safe side.
+// function. A function that takes self, an object, gets the GIL to be safe.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;

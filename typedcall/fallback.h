@@ -97,7 +97,7 @@ class fallback_function;
 /// the GIL does from 3.14 on, unless it is the one that ends the interpreter. The end of another
 /// interpreter is not detected: do not call after it.
 ///
-/// Copying and destroying a non-empty one needs the GIL; for calls flags() decide.
+/// Copying and destroying a non-empty one needs the GIL; for calls see flags().
 template <class R, class... A>
 class fallback_function<R(A...)> {
   static_assert(std::is_void_v<R> || is_convertible_type<R>,

@@ -46,9 +46,9 @@ class invoker {
   }
 
   /// Calls with `arity()` arguments, each a native_value::of() exactly the C type in the signature;
-  /// the ways treat other values differently. The result is extended like an argument; 0 for `v`. A
-  /// result that does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is returned. The
-  /// entry's flags bind the caller here, too.
+  /// the ways of calling treat other values differently. The result is extended like an argument; 0
+  /// for `v`. A result that does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is
+  /// returned. The entry's flags bind the caller here, too.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (trampoline_ != nullptr) {

@@ -69,15 +69,15 @@ struct loop_options {
 class loop {
  public:
   /// run() releases the GIL from this many elements on: releasing and taking it costs as much as
-  /// some twenty calls of a short function (bench/loops.cc), 2 % of this many. When other threads
+  /// about twenty calls of a short function (bench/loops.cc), 2 % of this many. When other threads
   /// wait for it, getting it back may take a switch interval.
   static constexpr std::intptr_t detach_from = 1000;
 
   /// Prepares a loop; `signature`, `flags` and `funcptr` are as in an entry. The address depends on
   /// `keep_alive`. The choice of an entry decides whether DIFFERS matters. Returns nothing with
-  /// ValueError (faulty signature, flags that are not understood or contradict the signature),
-  /// TypeError (the entry needs something that a loop cannot provide, or self is missing or
-  /// superfluous) or MemoryError. No exception on success. GIL: held.
+  /// ValueError (invalid signature, flags that are unknown or contradict the signature), TypeError
+  /// (the entry needs something that a loop cannot provide, or self is missing or superfluous) or
+  /// MemoryError. No exception on success. GIL: held.
   static std::optional<loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                   object_ref keep_alive = {}, loop_options options = {}) {
     loop made;
@@ -174,10 +174,10 @@ class loop {
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
   /// The object that the address depends on, and self, for the tp_traverse of an object that owns
-  /// the loop. Borrowed; null: none.
+  /// the loop. Borrowed; null if none.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
-  /// The callable to fall back to, for the same purpose. Borrowed; null: none.
+  /// The callable to fall back to, for the same purpose. Borrowed; null if none.
   PyObject *callable() const { return callable_.get(); }
 
  private:

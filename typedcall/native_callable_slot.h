@@ -39,7 +39,7 @@ extern "C" {
 //
 // The type needs a tp_call (or vectorcall) that does the same as its entries: the slot only offers
 // a faster way. Consumers do not use the table of a class that overrides `__call__`. Python classes
-// can derive from the type, also by multiple inheritance: an instance's C fields keep their
+// can derive from the type, even by multiple inheritance: an instance's C fields keep their
 // offsets.
 //
 // TAKES_SELF: the function gets the instance that the table was found on, as its first argument.
@@ -106,7 +106,7 @@ static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
 static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
-  // By pointer: with some compiler options an array declared with one element has only one.
+  // Uses a pointer: with some compiler options an array declared with one element has only one.
   const PyNativeCallableEntry *existing = table->entries;
   for (Py_ssize_t i = 0; i < table->count; ++i, ++existing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);

@@ -27,8 +27,8 @@ enum PyNativeRank {
 /// complex double, complex float, text, object). A long double counts as a double. Most kinds are a
 /// Python type or its subclasses; BOOL includes NumPy's bools, and INT NumPy's integers and
 /// everything else with `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
-/// Only LEFT_OUT suits a pointer or a buffer: only trying shows which objects they accept. Source:
-/// docs/ABI.md, 8.7.
+/// Pointers and buffers have a rank only for LEFT_OUT: only a conversion shows whether an object
+/// suits. Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \

@@ -73,7 +73,7 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
     select_cheapest(table, asked, parsed, &best);
     return false;
   });
-  // A table may last for the visit only, so the entry is searched for again.
+  // A table may be valid only during the visit, so the entry is searched for again.
   int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
   return visit_tables<kept>(
       interface, callable,

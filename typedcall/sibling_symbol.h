@@ -110,7 +110,7 @@ static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
   if (handle == NULL || address == NULL)
     dlerror();  // clears the error, so that no later dlerror() reports it
   if (handle != NULL) dlclose(handle);
-  // Libraries that this one is linked with are searched, too; their symbols do not apply.
+  // Libraries that this one is linked with are searched, too; their symbols do not count.
   if (!PyTypedMethod_Internal_Holds(object, address, sizeof(PyTypedMethod_Sibling))) return NULL;
   if (!PyTypedMethod_Internal_IsSymbol(address, sizeof(PyTypedMethod_Sibling))) return NULL;
   return (const PyTypedMethod_Sibling *)address;

@@ -240,10 +240,10 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
   return taken;
 }
 
-/// Publishes `table` for the def that PyTypedMethod_DefOf finds, from outside. The tag's owner is
-/// the module of a module's function, and the class of a method, bound or not (`list.append`,
-/// `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns like
-/// PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
+/// For foreign callables: publishes `table` for the def that PyTypedMethod_DefOf finds. The tag's
+/// owner is the module of a module's function, and the class of a method, bound or not
+/// (`list.append`, `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns
+/// like PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {

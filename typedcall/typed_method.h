@@ -27,8 +27,8 @@ extern "C" {
 /// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. If used alone, the four bytes of padding after `ret_type` are 0,
-/// as in static data; zero a struct made at run time first (calloc).
+/// PyPy's struct, unchanged. In a struct of this type alone, the four bytes of padding after
+/// `ret_type` must be 0, as in static data; zero one made at run time first (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
   int ret_type;           ///< a T_* code; negated: may raise
@@ -60,7 +60,7 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0, to which later versions add in front; a smaller one is not ours.
+/// `size` of version 1.0; later versions add fields in front. A smaller size is not ours.
 #define PyTypedMethod_SIZE_1_0 56
 /// `size` of this header's version.
 #define PyTypedMethod_SIZE \
