@@ -1,9 +1,9 @@
-"""Not the Python package but the folder of the headers, which Python finds first where the root of
-the repository is on its path (`python -m pytest` there). It becomes the package that is installed,
-in the editable way or in the usual one; without one `import typedcall` says what to do."""
+"""The folder of the headers, not the Python package. Python finds it first if the repository's root
+is on its path (`python -m pytest` there). It becomes the installed package, editable or not; if
+none is installed, `import typedcall` says what to do."""
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # to type checkers at the root everything in the package is Any
+if TYPE_CHECKING:  # for type checkers at the root, everything in the package is Any
     from typing import Any
 
     def __getattr__(name: str) -> Any: ...
@@ -40,7 +40,7 @@ else:
         module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
         module.__loader__, module.__cached__ = spec.loader, spec.cached
         spec.loader.exec_module(module)
-        # Last: until then other threads see by the old one that the import is not over.
+        # Last: until then the old spec tells other threads that the import is not finished.
         module.__spec__ = spec
 
     _become_the_package()
