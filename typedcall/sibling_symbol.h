@@ -25,7 +25,7 @@ extern "C" {
 #define PyTypedMethod_Internal_MOST_SEGMENTS 12
 
 typedef struct PyTypedMethod_Internal_Object {
-  const void *address;  // an address in it, to search for
+  const void *address;  // an address in the object, to find it by
   const char *name;     // as the dynamic linker knows it; NULL for the program itself
   int objects_seen, segments;
   struct {

@@ -80,8 +80,8 @@ class span {
 namespace internal {
 
 #if TYPEDCALL_IS_SUPPORTED
-/// True if the template with this compiler name (`__PRETTY_FUNCTION__`) is std::`wanted_name`. The
-/// headers of such types take longer to parse than all of ours, and forward declarations in
+/// True if the compiler's name of a template (`__PRETTY_FUNCTION__`) is that of std::`wanted_name`.
+/// The headers of such types take longer to parse than all of ours, and forward declarations in
 /// namespace std are not allowed.
 constexpr bool names_std(const char *name, const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";

@@ -118,7 +118,7 @@ static inline char PyTypedMethod_Internal_Letter(int code) {
 }
 
 // Spells `arg_types` (at most `most` of them) and `ret_type`. Returns 1, or 0 if a code is unknown,
-// there are more arguments, or the function is missing. Does not read past an unknown code.
+// there are too many arguments, or the function is missing. Does not read past an unknown code.
 static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {

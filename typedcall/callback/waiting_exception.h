@@ -1,5 +1,5 @@
-// Keeps the exception of a function that a library called back until the library has returned. Used
-// by typedcall/callback.h.
+// Keeps a callback's exception until the library that called it has returned. Used by
+// typedcall/callback.h.
 #ifndef TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 #define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 

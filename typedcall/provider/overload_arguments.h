@@ -93,7 +93,8 @@ struct no_defaults {
   }
 };
 
-/// For calls where NULL stands for an argument left out, which suits every overload's default.
+/// For calls where NULL stands for an argument left out, which suits every overload: each has a
+/// default.
 template <class... Parameters>
 struct shared_defaults {
   static PyNativeGiven kind(PyObject *object) {

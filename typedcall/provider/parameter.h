@@ -112,7 +112,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   }
 };
 
-/// Returns a parameter that follows keyword_only.
+/// Makes a parameter that follows keyword_only one that is passed by name.
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,

@@ -116,8 +116,8 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
       interface->sibling(interface->state, def, read_sibling));
 }
 
-/// Sets `*table` to the table for `key`, and returns the interface's reference that keeps it valid,
-/// and `callable` alive. Empty if there is none, or with MemoryError. GIL: held; may collect
+/// Sets `*table` to the table for `key`. Returns the interface's reference, which keeps the table
+/// valid and `callable` alive. Empty if there is none, or with MemoryError. GIL: held; may collect
 /// garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
