@@ -119,7 +119,7 @@ SOURCES = [
             "\"Numba's own\" is a function compiled by Numba."),
         Comparison(
             "from_c_boxed", "A boxed call from C",
-            "By vectorcall from C it is {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
+            "A vectorcall from C takes {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
             "{pybind11}", "ns", "by hand in C", PEERS,
             {shape: "vectorcall " + shape for shape in SHAPES},
             "`PyObject_Vectorcall` with prepared arguments: the cost for native code that ignores tags."),
@@ -149,7 +149,7 @@ SOURCES = [
            by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
         Comparison(
             "slots", "Finding the function behind an object, and calling it",
-            "Looking a slot up on every call costs {typedcall, expected position} times the bare call; a "
+            "Looking up a slot on every call takes {typedcall, expected position} times the bare call, a "
             "dictionary of the type {capsule in the type's dict}", "ns", "pointer at hand",
             {"pointer at hand": "pointer", "typedcall, no slot there": "miss",
              "typedcall, expected position": "expected", "typedcall, last of eight": "scan",
@@ -206,8 +206,8 @@ SOURCES = [
     Source("numba", "tools/bench_package numba_loop", by_name("numba_loop", 15, 7), [
         Comparison(
             "numba", "A call in Numba",
-            "Numba calls a tagged function in {typedcall} times what a ctypes declaration takes; "
-            "CPython's loop takes {CPython, boxed} times", "ns", "declared by ctypes",
+            "In Numba a tagged function takes {typedcall} times one declared by ctypes; CPython's loop "
+            "{CPython, boxed}", "ns", "declared by ctypes",
             {"declared by ctypes": "Numba, ctypes", "typedcall": "Numba, tagged",
              "Numba's own": "Numba, its own function", "CPython, boxed": "CPython"}, {"d->d": ""},
             "A nopython loop in which each call waits for the one before. Numba's own function is "
@@ -219,7 +219,8 @@ SOURCES = [
             "A function that may fall back takes {typedcall, falls back} times one without the check; CPython's "
             "loop {CPython, boxed}", "ns", "without the check",
             {"without the check": "bare, in a chain", "typedcall, falls back": "falls back, in a chain",
-             "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, ours=("typedcall, falls back",)),
+             "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, "Each call waits for the one before.",
+            ours=("typedcall, falls back",)),
     ]),
     Source("numpy", "tools/bench_package numpy_ufunc", by_name("numpy_ufunc", 51, 11), [
         Comparison(
@@ -235,7 +236,7 @@ SOURCES = [
         Comparison(
             "gufunc", "Rows of an array in NumPy",
             "A generalised ufunc of a tagged function takes {typedcall.ufunc} times one by hand in C, "
-            "and {gaps, copied} where rows have gaps", "ns", "by hand in C",
+            "{gaps, copied} if rows have gaps", "ns", "by hand in C",
             {"by hand in C": "gufunc, by hand in C", "typedcall.ufunc": "gufunc, tagged",
              "gaps, copied": "gufunc, tagged, rows with gaps", "numpy.vectorize": "numpy.vectorize"},
             {f"rows of {size}": f"rows of {size}" for size in (3, 30, 300)},
@@ -252,8 +253,7 @@ SOURCES = [
     Source("pypy", "tools/bench_package pypy_loop", pypy, [
         Comparison(
             "pypy", "A call on PyPy",
-            "PyPy calls an accelerated function {cpyext, boxed / typedcall, accelerated} times as fast as "
-            "by cpyext", "ns", "pointer by cffi",
+            "An accelerated call is {cpyext, boxed / typedcall, accelerated} times as fast as one by cpyext", "ns", "pointer by cffi",
             {"pointer by cffi": "PyPy pointer", "typedcall, accelerated": "PyPy accelerated",
              "typedcall, resolved": "PyPy resolved", "CPython, boxed": "CPython boxed",
              "cpyext, boxed": "PyPy boxed"}, SHAPES,
@@ -292,7 +292,7 @@ SOURCES = [
         Comparison(
             "application", "A whole program",
             "A simulation with a C extension runs {cpyext, boxed / PyPy, accelerated} times as fast on "
-            "PyPy when accelerated, and {CPython, boxed / Numba} times as fast as CPython in Numba", "s",
+            "PyPy if accelerated, and {CPython, boxed / Numba} times as fast in Numba as on CPython", "s",
             "CPython, boxed",
             {"CPython, boxed": "cpython, boxed", "cpyext, boxed": "pypy, boxed",
              "PyPy, accelerated": "pypy, accelerated", "Numba": "cpython, numba"}, {"program": ""},

@@ -20,8 +20,8 @@ SOURCES = [
     Source("callbacks", "tools/bench_package callbacks", by_name("callbacks", 15, 5), [
         Comparison(
             "callbacks", "Called back by C libraries",
-            "A library that calls a typed function back takes {typedcall} times as long as with a "
-            "callback by hand in C, with a Python function {Python function}", "ns", "by hand in C",
+            "A library with a typed callback takes {typedcall} times as long as with one by hand in C, "
+            "with a Python function {Python function}", "ns", "by hand in C",
             {"by hand in C": "by hand in C", "typedcall": "typed", "Python function": "Python function"},
             {"a loop": "A loop, each call waits for the one before",
              "GSL, integral": "GSL, qags of exp(-x * x)",
@@ -44,8 +44,8 @@ SOURCES = [
     Source("tvm_ffi", "tools/bench_package tvm_ffi_calls", by_name("tvm_ffi_calls", 21, 7), [
         Comparison(
             "tvm_ffi_from_python", "tvm-ffi's functions and typed ones, from Python",
-            "From Python a typed wrapper takes {typedcall wrapper} times a function of tvm-ffi's own, a "
-            "typed function in tvm-ffi {typed, in tvm-ffi}", "ns", "tvm-ffi's own",
+            "From Python a typed wrapper takes {typedcall wrapper} times tvm-ffi's own function, a typed "
+            "function in tvm-ffi {typed, in tvm-ffi}", "ns", "tvm-ffi's own",
             {"tvm-ffi's own": "tvm-ffi's own function", "typedcall wrapper": "typed, its wrapper",
              "typed, in tvm-ffi": "typed, as a function of tvm-ffi",
              "tvm-ffi's, as a typed one": "tvm-ffi's own, as a typed one"}, {"d->d": "from Python"},

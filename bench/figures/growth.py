@@ -91,9 +91,8 @@ SOURCES = [
     Source("growing_calls", "tools/figures growth", calls, [
         Comparison(
             "calls_growth", "A whole program, as its calls grow",
-            "With ten million calls a program on CPython takes {CPython / Numba, from its cache} times as "
-            "long as with Numba, and by cpyext {PyPy, cpyext / PyPy, accelerated} times as long as "
-            "accelerated", "s", "CPython",
+            "With ten million calls a program takes {CPython / Numba, from its cache} times as long on CPython "
+            "as with Numba, and {PyPy, cpyext / PyPy, accelerated} times as long by cpyext as accelerated", "s", "CPython",
             {"CPython": "CPython", "Numba, compiled": "Numba", "Numba, from its cache": "Numba, kept",
              "PyPy, cpyext": "PyPy", "PyPy, accelerated": "PyPy, accelerated"}, {"program": ""},
             "The whole process: `x = add(x, 1.0)` in a loop, `add` tagged. Importing Numba alone takes longer "
@@ -103,7 +102,7 @@ SOURCES = [
     Source("growing_arguments", "tools/figures growth", arguments, [
         Comparison(
             "arguments_growth", "A call from Python, as its arguments grow",
-            "With eight doubles a call of a typedcall wrapper takes {typedcall} times one by hand in C, "
+            "With eight doubles a typedcall wrapper takes {typedcall} times one by hand in C, "
             "nanobind {nanobind}, pybind11 {pybind11}", "ns", "by hand in C", TOOLS,
             {"doubles": "python"}, x="arguments, all double"),
     ]),

@@ -68,7 +68,7 @@ SOURCES = [
             "compiled once."),
         Comparison(
             "module_size", "The size of that module",
-            "Stripped, it has {typedcall} times the bytes of the one by hand; Cython's {Cython}, "
+            "The stripped module has {typedcall} times the bytes of the one by hand; Cython's {Cython}, "
             "pybind11's {pybind11}", "bytes", "by hand in C", TOOLS, {"stripped": "bytes"},
             "nanobind's library is linked in."),
     ]),
@@ -90,8 +90,8 @@ START_UP = [
     Source("start_up", "tools/figures start_up", start_up, [
         Comparison(
             "first_call", "From the import to the first result",
-            "Importing a typedcall module and calling it takes {typedcall} times as long as with one by hand; "
-            "Numba {Numba's own, compiled} without its cache, {Numba's own, cached} with it", "ns",
+            "Importing and calling a typedcall module takes {typedcall} times one by hand; Numba "
+            "{Numba's own, compiled} without its cache, {Numba's own, cached} with it", "ns",
             "by hand in C",
             {**{label: name for label, name in TOOLS.items()}, "ctypes": "ctypes",
              "Numba's own, cached": "numba, kept", "Numba's own, compiled": "numba",
@@ -106,7 +106,7 @@ START_UP = [
         Comparison(
             "numba_cache", "Twenty functions in Numba's cache",
             "With Numba's disk cache the first calls of twenty functions that call typed ones take "
-            "{kept, later} times what they take without", "s", "not kept",
+            "{kept, later} times as long as without it", "s", "not kept",
             {"not kept": "not kept", "kept, first time": "kept, first time",
              "kept, later": "kept, later"},
             {"first calls": "first calls", "whole process": "process"}, ours=("kept, later",)),
@@ -117,12 +117,12 @@ GROWTH = [
     Source("growing_modules", "tools/figures growth", growing, [
         Comparison(
             "compile_growth", "Compile time as a module grows",
-            "At the most functions, typedcall takes {typedcall} times the compile time of a module by hand, "
+            "With the most functions, typedcall takes {typedcall} times the compile time of a module by hand, "
             "Cython {Cython}, pybind11 {pybind11}", "s", "by hand in C", TOOLS, {"seconds": "seconds"},
             x="functions in the module"),
         Comparison(
             "size_growth", "Size as a module grows",
-            "At the most functions, typedcall's module has {typedcall} times the bytes of the one by hand, "
+            "With the most functions, typedcall's module has {typedcall} times the bytes of the one by hand, "
             "Cython's {Cython}, pybind11's {pybind11}", "bytes", "by hand in C", TOOLS,
             {"bytes": "bytes"}, x="functions in the module"),
     ]),

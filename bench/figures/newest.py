@@ -19,8 +19,9 @@ SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 def again(source, suffix, place, version, **changes):
     """The same source under other names. The finding is short: the picture follows another one."""
     def finding(each):
+        whole = each.finding[0].lower() + each.finding[1:]
         short = ", ".join(f"{label} {{{label}}}" for label in re.findall(r"{([^{}]+)}", each.finding))
-        return f"{place}: {each.finding if source.name in ('pypy', 'cinderx') else short}"
+        return f"{place}: {whole if source.name in ('pypy', 'cinderx') else short}"
     return dataclasses.replace(source, **changes, comparisons=[
         dataclasses.replace(each, name=each.name + suffix, finding=finding(each),
                             of=each.of or each.name, version=version)
@@ -44,8 +45,7 @@ def sources(python):
     found.append(again(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
         Comparison(
             "cinderx", "A call in CinderX's JIT",
-            "CPython's loop over the boxed function takes {CPython's loop, boxed} times CinderX's over the "
-            "typed one", "ns", "typedcall, Static Python",
+            "A loop over the boxed function takes {CPython's loop, boxed} times CinderX's over the typed one", "ns", "typedcall, Static Python",
             {"typedcall, Static Python": "Static Python, by the declaration",
              "CinderX, boxed": "boxed, compiled by CinderX", "CPython's loop, boxed": "boxed, CPython's loop"},
             {"l->l": ""}, "`i = inc(i)`: each call waits for the one before.",

@@ -37,7 +37,7 @@ def cell(row, found, scale):
     value = number(row["value"][1] / scale)
     if row["label"] == found["reference"]:
         return value
-    spread = "" if low == high else f" ({low:.3g}–{high:.3g})"
+    spread = f" ({low:.3g}–{high:.3g})" if high - low > middle / 10 else ""
     return f"{middle:.3g}{spread}, {value}"
 
 
