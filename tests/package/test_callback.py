@@ -55,7 +55,7 @@ class Shapes(unittest.TestCase):
         made = self.make(functions.product, NLOPT, False)
         self.assertEqual(call(made, "IPPP->d", 2, doubles(3, 5), None, ...), 15)
         self.assertTrue(math.isnan(call(made, "IPPP->d", 3, doubles(3, 5, 7), None, ...)))
-        with self.assertRaisesRegex(ValueError, "another number of elements"):
+        with self.assertRaisesRegex(ValueError, "more or fewer elements"):
             made.check()
         made = self.make(functions.product, CUBATURE, False)
         value = doubles(0)
@@ -68,7 +68,7 @@ class Shapes(unittest.TestCase):
         made = self.make(functions.total, SCIPY, True)
         self.assertEqual(call(made, "iPP->d", 3, doubles(1, 2, 3), ...), 6)
         self.assertTrue(math.isnan(call(made, "iPP->d", -1, doubles(1, 2, 3), ...)))
-        with self.assertRaisesRegex(ValueError, "length below 0"):
+        with self.assertRaisesRegex(ValueError, "negative or too large"):
             made.check()
         made = self.make(functions.total, "double(double *x, int64_t n, double *y, int64_t m, void *p)", False)
         self.assertEqual(call(made, "PlPlP->d", doubles(1, 2), 2, None, 0, ...), 3)
@@ -100,7 +100,7 @@ class Shapes(unittest.TestCase):
             self.assertEqual(call(made, "IPPIP->i", 2, doubles(1, 2), ..., 1, value), 0)
             self.assertEqual(list(value), [3])
             self.assertEqual(call(made, "IPPIP->i", 2, doubles(1, 2), ..., 2, doubles(0, 0)), -1)
-            with self.assertRaisesRegex(ValueError, "other than one value"):
+            with self.assertRaisesRegex(ValueError, "returns one value, but the library"):
                 made.check()
 
     def test_products_of_lengths(self):

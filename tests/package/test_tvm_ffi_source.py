@@ -109,7 +109,7 @@ class Errors(unittest.TestCase):
         for signature, value in (("q->b", 128), ("q->B", -1), ("q->I", 2**32)):
             with self.assertRaisesRegex(TypeError, "another type"):
                 typed(echo, signature)(value)
-        with self.assertRaisesRegex(TypeError, "no value of tvm-ffi"):
+        with self.assertRaisesRegex(TypeError, "tvm-ffi has no value for"):
             typed(echo, "L->L")(2**63)
 
     def test_the_exception_of_a_typed_function_within(self):

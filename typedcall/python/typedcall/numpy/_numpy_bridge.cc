@@ -1,6 +1,5 @@
 // The extension module `typedcall.numpy._numpy_bridge`: ufuncs whose inner loops are
-// typedcall::loop. Compiled without NumPy: typedcall/native/numpy_ufuncs.h has NumPy's table of
-// functions.
+// typedcall::loop. Compiled without NumPy: numpy_ufuncs.h finds its table of functions.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"
@@ -11,7 +10,7 @@
 #include "typedcall/object_ref.h"
 #include "typedcall/provider.h"
 
-// Behind Python.h.
+// After Python.h.
 #include <memory>
 #include <new>
 #include <string>
@@ -28,9 +27,8 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 
 using typedcall::object_ref;
 
-/// For functions that may raise, or have not said that they may run in several threads at once.
-/// NumPy looks for the exception when it is through with all its arrays, so it may call again with
-/// one pending.
+/// For functions that may raise, or are not declared thread-safe. NumPy looks for an exception only
+/// after the whole array, so it may call again with one pending.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
@@ -39,15 +37,15 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   PyGILState_Release(state);
 }
 
-/// For functions that take the GIL themselves, and may wait for another thread to let go of it:
-/// NumPy holds it around loops over few elements.
+/// For functions that acquire the GIL themselves, possibly after waiting for another thread to
+/// release it: NumPy holds it around loops over few elements.
 template <inner_loop run>
 void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                  void *data) {
   typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
 }
 
-/// The loop that calls functions in the thread state that they ask for.
+/// Returns the loop that holds or releases the GIL as the functions require.
 template <inner_loop run>
 inner_loop held_as(PyNativeHold hold) {
   return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
@@ -67,7 +65,7 @@ void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
 }
 
-/// All that a ufunc points to.
+/// Everything that a ufunc points to.
 struct ufunc_memory {
   std::vector<std::unique_ptr<typedcall::loop>> loops;
   std::vector<std::unique_ptr<typedcall::python::converting_loop>> converting;
@@ -75,12 +73,12 @@ struct ufunc_memory {
   std::vector<inner_loop> functions;
   std::vector<void *> data;
   std::string types, name, doc;
-  object_ref origin;  // what ufunc() was asked for, by which it is pickled
+  object_ref origin;  // the arguments of ufunc(), for pickling
 };
 
-/// The object of it that the ufunc has, where the garbage collector sees what the loops keep. It
-/// has no tp_clear: the ufunc can be called as long as someone has it, and a cycle leads through
-/// something that changes.
+/// The ufunc's reference to its memory, which shows the garbage collector what the loops keep
+/// alive. There is no tp_clear: the ufunc must stay callable while it is referenced, and every
+/// cycle contains another object that can be cleared.
 struct memory_object {
   PyObject_HEAD
   ufunc_memory *memory;
@@ -128,7 +126,7 @@ PyType_Spec memory_spec = {"typedcall.numpy._numpy_bridge.UfuncMemory", sizeof(m
 
 struct bridge_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
-  static constexpr bool supports_interpreters = false;  // as NumPy
+  static constexpr bool supports_interpreters = false;  // NumPy does not, either
   object_ref memory_type;
 
   int exec(PyObject *module) {
@@ -144,8 +142,8 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds the loop of one (signature, flags, address, keep_alive, callable, types of the arrays or
-/// None, rows to choose among).
+/// Adds a loop, given as (signature, flags, address, keep_alive, callable, types of the arrays or
+/// None, rows to choose from).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;
@@ -180,8 +178,8 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   return true;
 }
 
-/// Adds the loop of one (signature, flags, address, keep_alive, callable, operands) of a
-/// generalised ufunc.
+/// Adds a generalised ufunc's loop, given as (signature, flags, address, keep_alive, callable,
+/// operands).
 bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   const char *signature;
   unsigned long flags;
@@ -212,7 +210,7 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
-  // How many arrays there may be is NumPy's to say, when it makes the ufunc: 32, from 2.0 on 64.
+  // NumPy itself limits the number of arrays: to 32, from 2.0 on to 64.
   if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
@@ -252,14 +250,14 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   if (ufunc != nullptr && fields->functions == memory->functions.data() &&
       fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
       fields->obj == nullptr) {
-    // Its memory does not move any more, so the collector may look at it.
+    // The memory is complete, so the collector may traverse it.
     reinterpret_cast<memory_object *>(owner)->memory = memory;
-    fields->obj = owner;  // NumPy visits it, and lets go of it with the ufunc
+    fields->obj = owner;  // NumPy traverses it, and releases it with the ufunc
     if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);
   } else if (ufunc == nullptr) {
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     Py_DECREF(owner);
-  }  // else: another layout than every NumPy so far; then the memory stays for ever
+  }  // else: a layout that no NumPy has had so far; the memory is never freed
   return ufunc;
 }
 
@@ -284,14 +282,14 @@ typedcall::method_table methods{
         "make_ufunc", typedcall::takes_self, positional("name"), positional("doc"),
         positional("loops"), positional("types"), positional("nin"), positional("nout"),
         typedcall::arg("core") = "", typedcall::arg("origin") = nullptr,
-        "A ufunc of `loops`, a tuple of (signature, flags, address, keep_alive) or, for what may "
-        "fall back, with the callable behind these, and the signature of its arrays where they are "
-        "others and the rows of all that the callable chooses among; "
-        "`types` are NumPy's type numbers, nin + nout of each loop. `core` is empty or the "
-        "signature of a generalised ufunc, \"(n)->()\": then a loop has its operands as its last. "
-        "`origin` is what origin_of() gives."),
+        "Returns a ufunc. `loops` are tuples (signature, flags, address, keep_alive), also with "
+        "the callable if the entry may fall back, and with the arrays' signature and the rows to "
+        "choose from if the arrays have other types. "
+        "`types` are NumPy's type numbers, nin + nout for each loop. `core` is empty, or the "
+        "signature of a generalised ufunc, \"(n)->()\", whose loops end with their operands. "
+        "origin_of() returns `origin`."),
     typedcall::def<origin_of>("origin_of", typedcall::takes_self, positional("ufunc"),
-                              "What make_ufunc() was given for this ufunc; None of others."),
+                              "Returns the `origin` given to make_ufunc(); None for other ufuncs."),
 };
 
 }  // namespace

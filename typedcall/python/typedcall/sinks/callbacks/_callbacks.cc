@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.callbacks._callbacks`: the type of callbacks, and what
-// makes them: a compiled shape where there is one, else a closure of libffi's.
+// The extension module `typedcall.sinks.callbacks._callbacks`: the type of callbacks, and make(),
+// which uses a compiled shape if there is one, and otherwise a closure of libffi.
 #include "../../calling/home.h"
 #include "callback_object.h"
 #include "shapes.h"
@@ -27,7 +27,7 @@ struct callbacks_state : typedcall::module_state {
   }
 };
 
-/// (kind, parameter, at, factors, pointer_of, length_of). False with an exception.
+/// Reads (kind, parameter, at, factors, pointer_of, length_of). Returns false with an exception.
 bool read_source(PyObject *row, source *made) {
   int kind;
   Py_ssize_t parameter, at, pointer_of, length_of;
@@ -69,7 +69,7 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
          (place == Py_None || read_source(place, &core->place.emplace()));
 }
 
-/// What the typed function asks of its caller. False with ValueError.
+/// Reads the entry, and finds the conversions if it needs any. Returns false with an exception.
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
@@ -80,7 +80,7 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   if (PyNativeSignature_Answers(offered, asked) == 0) {
     core->cast = typedcall::safe_cast::make(asked, offered);
     if (!core->cast) {
-      PyErr_Format(PyExc_ValueError, "'%.200s' does not answer '%.200s'", offered, asked);
+      PyErr_Format(PyExc_ValueError, "'%.200s' cannot be called as '%.200s'", offered, asked);
       return false;
     }
   }
@@ -90,18 +90,18 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   return true;
 }
 
-/// 2: as it is; 1: by conversions that lose nothing; 0: not.
+/// Returns 2 if `offered` can be called as it is, 1 if lossless conversions are needed, else 0.
 int fits(const char *asked, const char *offered) {
   if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
-/// By one function or the other the callback gets its address.
+/// Sets the callback's address: that of a compiled shape, of the entry itself, or of a closure.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
   const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
-  // Others take more than a call. Self and exceptions need a thread state.
+  // A compiled shape only calls; self and exceptions need a thread state.
   const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
   const auto *const known = is_called ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;
@@ -110,7 +110,7 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   if (address == nullptr) {
     own->code = new closure;
     if (!own->code->make(core->parameters, run_callback, core)) {
-      PyErr_SetString(PyExc_RuntimeError, "libffi makes no function for this C type here");
+      PyErr_SetString(PyExc_RuntimeError, "libffi cannot make a function of this C type here");
       return false;
     }
     address = own->code->address();
@@ -121,7 +121,7 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   return own->address != nullptr && own->data != nullptr;
 }
 
-// `called` is the callable, for calls by position.
+/// `called` is the callable for calls with positional arguments.
 PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
                PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
   const char *parameters, *shape, *asked, *offered;
@@ -147,7 +147,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
       PyBytes_GET_SIZE(error) !=
           static_cast<Py_ssize_t>(PyNativeType_Size(core->parameters.result)) ||
       PyBytes_GET_SIZE(success) != PyBytes_GET_SIZE(error)) {
-    PyErr_Format(PyExc_ValueError, "no C function: '%.200s'", parameters);
+    PyErr_Format(PyExc_ValueError, "not a C function: '%.200s'", parameters);
     return nullptr;
   }
   std::memcpy(&core->error, PyBytes_AS_STRING(error),
@@ -161,7 +161,7 @@ PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject 
   if (core->entry->view.takes_self) {
     core->self = typedcall::self_of(callable);
     if (core->self == nullptr) {
-      PyErr_SetString(PyExc_TypeError, "the function takes self, which this one has none of");
+      PyErr_SetString(PyExc_TypeError, "the entry takes self, but this callable has none");
       return nullptr;
     }
   }
@@ -174,10 +174,10 @@ using typedcall::takes_self;
 
 typedcall::method_table methods{
     def<fits>("fits", positional("asked"), positional("offered"),
-              "Can what is offered be called for what is asked: 2 as it is, 1 by conversions, 0."),
+              "2 if `offered` can be called as `asked`, 1 with lossless conversions, else 0."),
     def<make>("make", takes_self, positional("callable"), positional("called"), positional("entry"),
               positional("keep_alive"), positional("row"), positional("declaration"),
-              positional("how"), "A Callback of an entry, by what shape.py says."),
+              positional("how"), "Returns a Callback of an entry; `how` is from shape.py."),
 };
 
 }  // namespace

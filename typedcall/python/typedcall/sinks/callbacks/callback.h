@@ -1,10 +1,10 @@
-// One callback: what a library's C function gets from its arguments, which typed function that is
-// for, and the exception that waits until the library returns.
+// One callback: where the typed function's arguments come from, that function, and its exception,
+// which is kept until the library returns.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
 #include "../../calling/entry_row.h"
-// It comes first, because of Python.h.
+// The include above comes first because of Python.h.
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -16,24 +16,25 @@
 
 namespace typedcall::python {
 
-/// Where one argument of the typed function comes from.
+/// The origin of one argument of the typed function.
 struct source {
   enum kind_of_source { value, array, view, element } kind;
   std::size_t parameter;  ///< of the C function
-  /// What the number of elements is the product of: a parameter, or below 0 a number less 1.
+  /// The number of elements is the product of these: each is a parameter's index, or -1 - n for the
+  /// number n.
   std::vector<std::intptr_t> factors;
   std::size_t at = 0;  ///< element: its index
-  /// view: what gives the pointer to the elements, and how many there are.
+  /// view: return the pointer to the elements, and their number.
   void *(*pointer_of)(void *) = nullptr;
   std::int64_t (*length_of)(void *) = nullptr;
 };
 
-/// The data pointer that the library gets points to one. Made and destroyed with the GIL.
+/// The library's data pointer points to one of these. Created and destroyed with the GIL.
 class callback {
  public:
-  // What compiled shapes read.
+  // Compiled shapes read these.
   void *function = nullptr;
-  typedcall::internal::waiting_exception exception;  ///< until check() the function is not called
+  typedcall::internal::waiting_exception exception;  ///< while there is one, nothing is called
   std::intptr_t counts[2] = {0, 0};                  ///< numbers in the declaration, in their order
   void *(*pointer_of)(void *) = nullptr;             ///< of the first view
   std::int64_t (*length_of)(void *) = nullptr;
@@ -41,23 +42,23 @@ class callback {
   std::optional<calling::entry> entry;
   std::optional<safe_cast> cast;
   PyNativeSignature parameters = {};        ///< of the C function
-  typedcall::internal::element_plan asked;  ///< what the typed function gets and gives
+  typedcall::internal::element_plan asked;  ///< the typed function's types
   std::vector<source> sources;
-  std::vector<std::size_t> unused;  ///< pointers that have to be NULL
-  std::optional<source> place;      ///< where the result goes that C does not return
-  // Borrowed from the object around this one; null once the collector has cleared that.
+  std::vector<std::size_t> unused;  ///< pointers that must be NULL
+  std::optional<source> place;      ///< where a result goes that C does not return
+  // Borrowed from the callback_object; null after the garbage collector has cleared that.
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
-  wide_value error = {}, success = {};  ///< as C returns them
+  wide_value error = {}, success = {};  ///< as the C function returns them
 
   bool has_failed() const { return exception.is_there(); }
 
-  /// What the library calls: by libffi, and where a compiled shape has no answer. `args` are the
-  /// addresses of its arguments. GIL: none, or held.
+  /// The general implementation: for libffi, and for calls that a compiled shape cannot complete.
+  /// `args` are the addresses of the arguments. GIL: held or not.
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
     if (has_failed() || callee.get() == nullptr) return;
-    native_value values[kMost + 2], converted[kMost + 2];  // behind self, in front of a place
+    native_value values[kMost + 2], converted[kMost + 2];  // self before them, a place after
     wide_value scratches[kMost], others[kMost];
     values[0] = converted[0] = native_value::of(self);
     const std::size_t first = self != nullptr ? 1 : 0;
@@ -77,11 +78,11 @@ class callback {
  private:
   static constexpr std::size_t kMost = typedcall::internal::most_arguments;
 
-  /// A sink, and Python as that meets it: see typedcall/calling.h.
+  /// The engine's sink and its access to Python: see typedcall/calling.h.
   struct one_call {
     callback &own;
     void *const *args;
-    const native_value *values;  ///< as the typed function was asked for
+    const native_value *values;  ///< of the requested types
     void *result;
 
     template <class Body>
@@ -109,7 +110,7 @@ class callback {
     }
   };
 
-  /// The number of elements; below 0 where there is no such number.
+  /// Returns the number of elements, or a negative number if the arguments give none.
   std::intptr_t count_of(const source &from, void *const *args) const {
     std::intptr_t product = 1;
     for (const std::intptr_t factor : from.factors) {
@@ -134,7 +135,7 @@ class callback {
     return pointer;
   }
 
-  /// `values` become the typed function's arguments; else says why there are none.
+  /// Fills `values` with the typed function's arguments. Returns null, or the reason for a failure.
   const char *read(void *const *args, native_value *values, wide_value *scratches) const {
     native_value *next = values;
     for (const source &from : sources) {
@@ -151,14 +152,14 @@ class callback {
         if (pointer == nullptr) return "the library passes NULL for an array";
         count = static_cast<std::intptr_t>(from.length_of(pointer));
         pointer = from.pointer_of(pointer);
-        if (pointer == nullptr && count > 0) return "the library has no elements for an array";
+        if (pointer == nullptr && count > 0) return "the library's array has no elements here";
       } else {
         count = count_of(from, args);
       }
-      if (count < 0) return "the library passes a length below 0, or too large a one";
+      if (count < 0) return "the library passes a length that is negative or too large";
       if (from.kind == source::element) {
         if (pointer == nullptr || static_cast<std::size_t>(count) != from.at) {
-          return "the library passes another number of elements than the function has parameters";
+          return "the library passes more or fewer elements than the function has parameters";
         }
         const std::size_t size = PyNativeCode_Size(type.code);
         for (std::size_t i = 0; i < from.at; ++i, ++next) {
@@ -169,14 +170,14 @@ class callback {
       }
       if (pointer == nullptr && count > 0) {
         if (PyNativeType_IsConst(type)) return "the library passes NULL for an array";
-        count = 0;  // a result that it does not want
+        count = 0;  // an output that the library does not want
       }
       if (type.code == PyNativeType_BOOL) {
         const auto size = static_cast<std::size_t>(count);
         if (!PyNativeType_IsConst(type)) {
           typedcall::internal::make_bools(pointer, size);
         } else if (typedcall::internal::first_not_bool(pointer, size) < size) {
-          return "the library passes bytes that are no bools in an array of them";
+          return "the library passes a bool array with bytes other than 0 and 1";
         }
       }
       *next++ = native_value::of(pointer);
@@ -188,7 +189,7 @@ class callback {
       }
     }
     if (place && (pointer_at(args[place->parameter]) == nullptr || count_of(*place, args) != 1)) {
-      return "the library wants other than one value, and the function returns one";
+      return "the function returns one value, but the library wants more or none";
     }
     return nullptr;
   }

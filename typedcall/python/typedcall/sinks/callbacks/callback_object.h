@@ -1,25 +1,25 @@
-// typedcall.Callback: a callback as a Python object, which keeps what it calls, and has the closure
-// of libffi's where no compiled shape will do.
+// typedcall.Callback: a callback as a Python object. It keeps the callable alive, and owns a
+// closure of libffi if no compiled shape fits.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 
 #include "../../calling/closure.h"
 #include "callback.h"
-// It comes first, because of Python.h.
+// The include above comes first because of Python.h.
 #include <structmember.h>
 
 #include <cstddef>
 
 namespace typedcall::python {
 
-/// What a closure calls for a callback, its data.
+/// The function that closures call; `data` is the callback.
 inline void run_callback(ffi_cif *, void *result, void **args, void *data) {
   auto *const self = static_cast<callback *>(data);
   const PyNativeType type = self->parameters.result;
   const std::size_t size = PyNativeType_Size(type);
   wide_value made = {}, unneeded;
   self->run(args, &made);
-  // libffi wants narrow integers as wide as a register.
+  // libffi expects narrow integers to be widened to a register.
   const PyNativePassed passed = PyNativeType_Passed(type);
   const bool is_integer = passed == PyNativePassed_SIGNED || passed == PyNativePassed_UNSIGNED;
   if (is_integer && size < sizeof(ffi_arg)) {
@@ -34,7 +34,7 @@ inline void run_callback(ffi_cif *, void *result, void **args, void *data) {
 struct callback_object {
   PyObject_HEAD
   callback *core;
-  closure *code;  ///< null: a compiled shape
+  closure *code;  ///< null for a compiled shape
   PyObject *callable, *keep_alive, *entry, *declaration, *address, *data, *is_compiled;
   PyObject *weak_references;
 };
@@ -62,7 +62,7 @@ inline int traverse_callback(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-/// Sets what waits. False: nothing does.
+/// Raises the waiting exception. Returns false if there is none.
 inline bool set_waiting(callback_object *own) {
   return own->core != nullptr && own->core->exception.raise();
 }
@@ -98,14 +98,16 @@ inline PyObject *enter_callback(PyObject *object, PyObject *) {
   return object_ref::borrow(object).release();
 }
 
-/// The function's exception is why the library has failed: what is raised already is its context.
+/// The function's exception is the cause of the library's failure, so it is raised, and the
+/// exception of the `with` block becomes its context.
 inline PyObject *leave_callback(PyObject *object, PyObject *arguments) {
   PyObject *type, *raised, *traceback, *kind, *exception;
   if (!PyArg_ParseTuple(arguments, "OOO", &type, &raised, &traceback)) return nullptr;
   if (!set_waiting(object_of(object))) Py_RETURN_NONE;
   if (raised == Py_None) return nullptr;
   PyErr_Fetch(&kind, &exception, &traceback);
-  // Who calls __exit__() may pass anything, and a context that is no exception crashes Python.
+  // A caller of __exit__() may pass anything, and a context that is not an exception crashes
+  // Python.
   if (exception != raised && PyExceptionInstance_Check(raised)) {
     PyException_SetContext(exception, object_ref::borrow(raised).release());
   }
@@ -122,20 +124,20 @@ inline PyObject *show_callback(PyObject *object) {
 inline PyTypeObject *make_callback_type(PyObject *module) {
   static PyMemberDef members[] = {
 #define MEMBER(name, doc) {#name, T_OBJECT, offsetof(callback_object, name), READONLY, doc}
-      MEMBER(callable, "What was given."),
+      MEMBER(callable, "The function that was given."),
       MEMBER(entry, "The typedcall.Entry that is called."),
       MEMBER(declaration, "The C type, as it was given."),
-      MEMBER(address, "Of the C function, an int; valid as long as this object lives."),
-      MEMBER(data, "What the library is to pass as its data pointer, an int; None without one."),
-      MEMBER(is_compiled, "Is it one of the shapes that the package has compiled?"),
+      MEMBER(address, "The C function's address, an int; valid as long as this object lives."),
+      MEMBER(data, "The data pointer to give to the library, an int; None if it takes none."),
+      MEMBER(is_compiled, "True if the package has compiled this shape."),
 #undef MEMBER
       {"__weaklistoffset__", T_PYSSIZET, offsetof(callback_object, weak_references), READONLY,
        nullptr},
       {nullptr, 0, 0, 0, nullptr}};
   static PyMethodDef methods[] = {{"check", check_callback, METH_NOARGS,
-                                   "Raises what the function has raised since the last time."},
-                                  {"__enter__", enter_callback, METH_NOARGS, "Itself."},
-                                  {"__exit__", leave_callback, METH_VARARGS, "As check()."},
+                                   "Raises the function's exception, if there is a new one."},
+                                  {"__enter__", enter_callback, METH_NOARGS, "Returns self."},
+                                  {"__exit__", leave_callback, METH_VARARGS, "Like check()."},
                                   {nullptr, nullptr, 0, nullptr}};
   static PyType_Slot slots[] = {
       {Py_tp_dealloc, reinterpret_cast<void *>(free_callback)},
@@ -146,8 +148,8 @@ inline PyTypeObject *make_callback_type(PyObject *module) {
       {Py_tp_members, members},
       {Py_tp_methods, methods},
       {Py_tp_doc,
-       const_cast<char *>("A typed function as the C function that a library calls. In a `with` "
-                          "statement the end raises what the function has raised.")},
+       const_cast<char *>("A typed function as a C function that a library calls. The end of a "
+                          "`with` statement raises the function's exception.")},
       {0, nullptr}};
   unsigned flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
 #if PY_VERSION_HEX >= 0x030A0000

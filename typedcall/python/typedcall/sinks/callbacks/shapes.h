@@ -1,17 +1,18 @@
-// The shapes of callbacks that libraries have, compiled: each calls the typed function itself, as a
-// callback written by hand would. Where that falls back, or cannot be called, callback::run() does.
+// Compiled callbacks of the shapes that libraries use: each calls the typed function directly, as a
+// callback written by hand would. If that falls back or cannot be called, callback::run() takes
+// over.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 
 #include "callback.h"
-// It comes first, because of Python.h.
+// The include above comes first because of Python.h.
 #include <cstddef>
 #include <cstring>
 #include <limits>
 
 namespace typedcall::python {
 
-/// A library that passes another data pointer than it was given passes NULL, most likely.
+/// A library that does not pass on its data pointer most likely passes NULL.
 template <class R>
 __attribute__((noinline, cold)) R run_slowly(void *data, void *const *args) {
   wide_value result = {};
@@ -27,8 +28,8 @@ __attribute__((noinline, cold)) R run_slowly(void *data, void *const *args) {
   }
 }
 
-/// Calls the C function of an R(A...), or of one that falls back. False: it has no result. Without
-/// a branch for what cannot fall back.
+/// Calls the C function for R(A...), which may fall back. Returns false if there is no result. Has
+/// no branch if the function cannot fall back.
 template <bool falls_back, class R, class... A>
 __attribute__((always_inline)) inline bool call_typed(const callback *self, R *result, A... args) {
   if constexpr (falls_back) {
@@ -40,7 +41,7 @@ __attribute__((always_inline)) inline bool call_typed(const callback *self, R *r
   }
 }
 
-/// The same for functions without a result, and for those whose int is the callback's status.
+/// The same for functions without a result, and for those that return the callback's status.
 template <bool falls_back, bool has_status, class... A>
 __attribute__((always_inline)) inline bool call_for_effect(const callback *self, int *status,
                                                            A... args) {
@@ -59,7 +60,7 @@ __attribute__((always_inline)) inline bool call_for_effect(const callback *self,
 
 using count_type = std::intptr_t;
 
-/// double (double, void *) of `d->d`: GSL, SciPy.
+/// double (double, void *) for `d->d`: GSL, SciPy.
 template <bool falls_back>
 double of_number(double x, void *data) {
   double result;
@@ -71,8 +72,8 @@ double of_number(double x, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// double (unsigned, const double *, double *, void *) of `*kd*d->d`: NLopt. No gradient is an
-/// array of no elements.
+/// double (unsigned, const double *, double *, void *) for `*kd*d->d`: NLopt. Without a gradient
+/// the function gets an empty array.
 template <bool falls_back>
 double of_gradient(unsigned n, const double *x, double *gradient, void *data) {
   double result;
@@ -87,7 +88,7 @@ double of_gradient(unsigned n, const double *x, double *gradient, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// The same of `*kd->d`, which has no gradient.
+/// The same for `*kd->d`, which has no gradient.
 template <bool falls_back>
 double of_array_alone(unsigned n, const double *x, double *gradient, void *data) {
   double result;
@@ -100,7 +101,7 @@ double of_array_alone(unsigned n, const double *x, double *gradient, void *data)
   return run_slowly<double>(data, args);
 }
 
-/// double (Count, const double *, void *) of `*kd->d`: SciPy.
+/// double (Count, const double *, void *) for `*kd->d`: SciPy.
 template <bool falls_back, class Count>
 double of_counted_array(Count n, const double *x, void *data) {
   double result;
@@ -114,7 +115,7 @@ double of_counted_array(Count n, const double *x, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// double (const double *, size_t, void *) of `*kd->d`: GSL's Monte Carlo integration.
+/// double (const double *, size_t, void *) for `*kd->d`: GSL's Monte Carlo integration.
 template <bool falls_back>
 double of_array_with_count(const double *x, std::size_t n, void *data) {
   double result;
@@ -128,7 +129,7 @@ double of_array_with_count(const double *x, std::size_t n, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// R (double, const double *, double *, void *) of `d*kd*d->v`, lengths as declared: GSL's ODEs,
+/// R (double, const double *, double *, void *) for `d*kd*d->v`, with declared lengths: GSL's ODEs,
 /// lsoda.
 template <class R, bool falls_back, bool has_status>
 R of_state(double t, const double *y, double *rate, void *data) {
@@ -143,7 +144,7 @@ R of_state(double t, const double *y, double *rate, void *data) {
   return run_slowly<R>(data, args);
 }
 
-/// int (double, T, T, void *) of `d*kd*d->v`, where a T is a type of the library's: CVODE.
+/// int (double, T, T, void *) for `d*kd*d->v`, where T is the library's vector type: CVODE.
 template <bool falls_back, bool has_status>
 int of_viewed_state(double t, void *y, void *rate, void *data) {
   int status = 0;
@@ -153,7 +154,7 @@ int of_viewed_state(double t, void *y, void *rate, void *data) {
     const auto rates = static_cast<count_type>(self->length_of(rate));
     const auto *const values = static_cast<const double *>(self->pointer_of(y));
     auto *const into = static_cast<double *>(self->pointer_of(rate));
-    // A vector in a device's memory has a length, and no elements here.
+    // A vector in a device's memory has a length, but no elements here.
     const bool is_whole = count >= 0 && rates >= 0 && (values != nullptr || count == 0) &&
                           (into != nullptr || rates == 0);
     if (__builtin_expect(is_whole, 1) &&
@@ -165,7 +166,7 @@ int of_viewed_state(double t, void *y, void *rate, void *data) {
   return run_slowly<int>(data, args);
 }
 
-/// int (unsigned, const double *, void *, unsigned, double *) of `*kd*d->v`: cubature.
+/// int (unsigned, const double *, void *, unsigned, double *) for `*kd*d->v`: cubature.
 template <bool falls_back, bool has_status>
 int of_integrand(unsigned n, const double *x, void *data, unsigned m, double *values) {
   int status = 0;
@@ -179,7 +180,7 @@ int of_integrand(unsigned n, const double *x, void *data, unsigned m, double *va
   return run_slowly<int>(data, args);
 }
 
-/// The same of `*kd->d`, which has one value.
+/// The same for `*kd->d`, which has one value.
 template <bool falls_back>
 int of_one_integrand(unsigned n, const double *x, void *data, unsigned m, double *value) {
   const auto *self = static_cast<const callback *>(data);
@@ -191,10 +192,10 @@ int of_one_integrand(unsigned n, const double *x, void *data, unsigned m, double
   return run_slowly<int>(data, args);
 }
 
-/// A callback as shape.py spells it (its C type, where the arguments come from, where the result
-/// goes), and what is compiled for it: `plain` calls an entry as it is, `back` one with FALLS_BACK.
-/// Null: the entry itself will do, because its arguments are in the same registers, and what comes
-/// behind them is nothing to it.
+/// A shape as shape.py spells it (the C type, the origin of each argument, the destination of the
+/// result), and its functions: `plain` for ordinary entries, `back` for those with FALLS_BACK. Null
+/// if the entry itself will do: it finds its arguments in the same registers, and ignores the
+/// others.
 struct compiled_shape {
   const char *text;
   void *plain, *back;

@@ -1,5 +1,5 @@
-// A C function with a signature of its own that calls a function of tvm-ffi: a closure of libffi,
-// which packs its arguments, and takes the result out of what comes back.
+// A C function of any signature that calls a tvm-ffi function: a closure of libffi that packs the
+// arguments and unpacks the result.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 
@@ -13,14 +13,14 @@ namespace typedcall::python {
 
 class tvm_closure {
  public:
-  /// `flags`: how it says that there is an error, FALLS_BACK, RETURNS_STATUS or MAY_RAISE; without
-  /// the first it needs a thread state. `error` makes the exception. Null with ValueError or
+  /// `flags` say how it reports an error: FALLS_BACK, RETURNS_STATUS or MAY_RAISE; the last two
+  /// need a thread state. `error` creates the exception. Returns null with ValueError or
   /// MemoryError. GIL: held.
   static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
                                            std::uintptr_t flags, void *function, object_ref error) {
     PyNativeSignature parsed;
     if (PyNativeSignature_ParseString(signature, &parsed, nullptr) < 0) {
-      PyErr_Format(PyExc_ValueError, "'%.200s' is no signature", signature);
+      PyErr_Format(PyExc_ValueError, "not a signature: '%.200s'", signature);
       return nullptr;
     }
     std::unique_ptr<tvm_closure> made(new tvm_closure(api, flags, parsed));
@@ -53,7 +53,8 @@ class tvm_closure {
     static_cast<const tvm_closure *>(data)->call(result, args);
   }
 
-  /// Packs one argument. 1: it is one that has to be let go.
+  /// Packs one argument. Returns 1 if `to` owns a reference, -1 if tvm-ffi has no such value, else
+  /// 0.
   int pack(const value_type &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
     *to = {kTvmNone, 0, {0}};
     if (type.is_double) {  // nearly always
@@ -83,10 +84,10 @@ class tvm_closure {
     return put_number(calling::given_of(type, from[0]), to) ? 0 : -1;
   }
 
-  /// What came back as a C value; false where it is none of this type, or does not fit.
+  /// Converts the result to its C type. Returns false if it has another type or does not fit.
   bool unpack(const tvm_any &value, native_value *to) const {
     if (types_.result.kind == PyNativeKind_VOID) return true;
-    // Texts and other objects would not outlive this, and a number is no truth value.
+    // Texts and other objects would not outlive the call, and a number is not a bool.
     const bool is_taken =
         types_.result.kind == PyNativeKind_BOOL
             ? value.type == kTvmBool
@@ -106,14 +107,14 @@ class tvm_closure {
     for (const value_type &each : types_.parameters) {
       const int done = pack(each, from, &bytes[count], &packed[count]);
       if (done == 1) objects[owned++] = packed[count].pointer;
-      if (done < 0) reason = "an argument has no value of tvm-ffi";
+      if (done < 0) reason = "tvm-ffi has no value for an argument";
       from += each.is_buffer ? 2 : 1;
       ++count;
     }
     native_value value = {0};
     if (reason == nullptr) {
       failed = api_.call(function_, packed, static_cast<std::int32_t>(count), &returned);
-      if (failed == 0 && !unpack(returned, &value)) reason = "the result is of another type";
+      if (failed == 0 && !unpack(returned, &value)) reason = "the result has another type";
       if (returned.type >= kTvmObject) api_.decref(returned.pointer);
     }
     while (owned > 0) api_.decref(objects[--owned]);
@@ -132,7 +133,7 @@ class tvm_closure {
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
-  /// `from` is behind the arguments, where a place is if there is one.
+  /// `from` points behind the arguments: to the place for the result, if there is one.
   void finish(native_value value, void *result, void **from) const {
     if (has_status_) {
       if (types_.view.has_place) {
@@ -151,19 +152,19 @@ class tvm_closure {
     std::memcpy(result, &wide, sizeof(wide));
   }
 
-  /// `error`, where it is not 0, is the error value of floating types.
+  /// A nonzero `error` is the error value of floating types.
   void store(native_value value, double error, void *result) const {
     const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
     if (is_real && error != 0) value = types_.result.of_real(error);
     std::memcpy(result, &value.bits, is_real ? types_.result.size : sizeof(value.bits));
   }
 
-  /// A function of C++ that looks for signals leaves its exception where it is. Python is called
-  /// again, which has to be without one; an interrupt is not lost.
+  /// A C++ function that checks for signals leaves the Python exception pending, but the fallback
+  /// must be called without one. An interrupt is not lost.
   __attribute__((noinline, cold)) static void let_go_of_exception(void *error) {
     const auto &kind = *behind_header<tvm_bytes>(error);
     if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
-    const PyGILState_STATE before = PyGILState_Ensure();  // as tvm-ffi did for it
+    const PyGILState_STATE before = PyGILState_Ensure();  // as tvm-ffi did
     internal::clear_exception();
     PyGILState_Release(before);
   }
@@ -175,7 +176,7 @@ class tvm_closure {
     api_.take_error(&error);
     if (error == nullptr) return internal::set_missing_error();
     const auto *const cell = behind_header<tvm_bytes>(error);
-    // A Python function that tvm-ffi called may have left its exception where it is.
+    // A Python function that tvm-ffi called may have left its exception pending.
     if (PyErr_Occurred() == nullptr) {
       const object_ref made = object_ref::steal(PyObject_CallFunction(
           error_.get(), "s#s#", cell[0].data, static_cast<Py_ssize_t>(cell[0].size), cell[1].data,
