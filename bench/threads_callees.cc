@@ -1,5 +1,5 @@
-// A loop in C++ for bench/threads.py: each turn finds the function behind a callable by a call site
-// of the thread's own, and calls it.
+// A loop in C++ for bench/threads.py: each iteration finds the function behind a callable through
+// the thread's own call site, and calls it.
 #include "typedcall/call_site.h"
 #include "typedcall/provider.h"
 

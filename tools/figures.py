@@ -1,6 +1,6 @@
-# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the
-# peers, one for PyPy, and the C++ benchmarks; then runs bench/figures/main.py there. Also the part of tools/test --full
-# that counts instructions.
+# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the peers,
+# one for PyPy, and the C++ benchmarks; then runs bench/figures/main.py there. Also counts instructions for tools/test
+# --full.
 import os
 import shutil
 import subprocess
@@ -16,12 +16,12 @@ MAIN = "bench/figures/main.py"
 INSTRUCTIONS = "bench/figures/instructions.py"
 REQUIREMENTS = "bench/figures/requirements.txt"
 PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "slots_sep200", "tag_cost_module", "class_data_designs")
-#: What bench/figures/instructions.py counts.
+#: The programs that bench/figures/instructions.py counts.
 COUNTED = ("call", "invoke", "resolve", "slots", "wrapper_cost_module", "wrapper_cost_generated")
 
 
 def programs(python, names=PROGRAMS):
-    """The folder of the C++ benchmarks, or an empty text where Bazel cannot build them."""
+    """Returns the folder of the C++ benchmarks; an empty string if Bazel cannot build them."""
     built = subprocess.run(
         ["bazel", "build", "-c", "opt", "--disk_cache=" + os.environ["TYPEDCALL_DISK_CACHE"],
          "--repo_env=PYTHON_BIN=" + python, "--noshow_progress", "--ui_event_filters=-info",
@@ -30,7 +30,7 @@ def programs(python, names=PROGRAMS):
 
 
 def instructions(interpreter, *options):
-    """Counts instructions where the package and its libraries are installed. Returns a case for each count."""
+    """Counts instructions with the package and its libraries installed. Returns a case for each count."""
     if shutil.which("valgrind") is None:
         return [Case("instructions", UNAVAILABLE, "valgrind is not installed")]
     folder, reason = package_tests.environment_of(interpreter)

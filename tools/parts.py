@@ -1,5 +1,5 @@
-# The parts of a run: what the gate consists of, what --full adds, and what runs under interpreters that are
-# asked for by name. A part has a name and a function that gives its cases.
+# The parts of a run: those of the gate, those that --full adds, and those for interpreters named on the command line. A
+# part has a name and a function that returns its cases.
 import os
 
 import address_sanitizer
@@ -9,70 +9,72 @@ import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
 
-# Tests that call the compiler themselves: neither its flags nor a second interpreter of the same
-# version make a difference to them. The slowest one is the same for all versions, too.
+# Tests that call the compiler themselves: neither Bazel's flags nor a second interpreter of the same version affects
+# them. The slowest one does not depend on the version, either.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
 # tools/preflight runs the first. The others depend on the clock and on other programs: --full runs them.
 NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
-# The slowest to build. What they test is C++ that no version of Python changes, so the sanitizers'
-# interpreter stands for all, where there is one.
+# The slowest to build. They test C++ that does not depend on Python's version, so running them under the sanitizers'
+# interpreter, if there is one, is enough.
 BY_SANITIZERS = ["//tests/exactness/...", "//tests/loop/..."]
-# The same, but each compiler has registers of its own: the usual one's GCC and the sanitizers' Clang.
+# The same, plus those that depend on how a compiler uses registers: GCC runs them for the usual interpreter, Clang for
+# the sanitizers' one.
 SEEN_BEFORE = [*BY_SANITIZERS, "//tests/invoker/..."]
-# Has some lines for old versions.
+# Has some code for old versions.
 PROVIDER = "//tests/provider/..."
-# The layouts that differ are core's: a sanitizer that has seen what is above it need not again.
+# Only core's layouts differ between versions; one sanitizer run of the code above core is enough.
 CORE = [f"//tests/{room}/..." for room in (
     "class_data", "class_slots", "core", "foreign_slots", "inheritance", "instance_table", "static_types",
     "type_data", "type_from_metaclass")] + ["//tests/memory:core_test"]
-# What differs between versions is what CPython's own structs are read for. What is above it runs in
-# the package's tests, too.
+# The code that reads CPython's own structs, which differ between versions. The package's tests run the code above it,
+# too.
 RECORDS = CORE + [f"//tests/{room}/..." for room in (
     "abi", "abi3", "c_provider", "rendezvous", "tag", "typed_method")] + ["//tests/resolve:interpreters_test"]
-# What threads make a difference to.
+# Tests whose results may depend on threads.
 FREE_THREADED = CORE + [f"//tests/{room}/..." for room in (
     "abi", "abi3", "c_provider", "memory", "provider", "rendezvous", "resolve", "threads")]
-# Where they cannot be had, the run says so. 3.15 has abi3t.
+# The run reports those that are not available. 3.15 has abi3t.
 NEWEST_FREE_THREADED = ((3, 14), (3, 15))
-# What the optimiser may make something else of: assembly, casts, what is inlined.
+# Tests of code that the optimiser changes: assembly, casts, inlined functions.
 OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "loop", "provider", "resolve")]
-# What the usual CPython may not have: the limited API of 3.12, and an sqlite3 that loads extensions.
+# Features that the usual CPython may lack: the limited API of 3.12, and an sqlite3 that loads extensions.
 ABI3 = dict(libraries=["setuptools"], chosen={"test_examples_abi3"})
 SQLITE = dict(libraries=["apsw"], chosen={
     "test_sql", "test_sql_connections", "test_adapters_interpreters", "test_matrix::Sqlite3",
     "test_matrix_processes::Sqlite3", "test_examples_run::Examples::test_sql",
     "test_no_memory_adapters::WithoutMemory::test_sqlite3"})
-# Of the newest debug build what differs between versions. The other runs of tools/newest_pythons have the rest.
+# Under the newest debug build, only the tests that differ between versions. Other runs of tools/newest_pythons cover
+# the rest.
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"
-# What calls Python functions in loops, or is called in them.
+# Tests of code that calls Python functions in loops, or is called in them.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
-# What has random numbers: tests/support/seed.h and seeds.py.
+# Tests that use random numbers: tests/support/seed.h and seeds.py.
 RANDOM = [f"//tests/{test}" for test in (
     "core:readers_test", "core:side_table_test", "inheritance:test_random_hierarchies", "instance_table:publication_test",
     "instance_table:readers_test", "invoker/...", "loop:random_test", "resolve:call_site_random_test",
     "resolve:casting_test")]
-# Headers of consumers, which end with an #error there, as a test shows (tests/gate). The modules that are made of them
-# are not compiled for PyPy.
+# Headers for consumers, which stop with #error there, as a test in tests/gate shows. Modules that need them are not
+# compiled for PyPy.
 NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
     "call_site", "callback", "fallback", "loop", "narrowing", "resolve",
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
-# What includes the C++ library, which musl-gcc has not got. The rest is C99, which C++ reads, too.
+# Targets that need the C++ library, which musl-gcc lacks. The rest is C99, which also compiles as C++.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
                     "//examples/class_data:greetings_cpp.so //typedcall:namespace")
 
 
 class Part:
-    """A name, and what gives its cases. The lane `bazel` has parts that Bazel runs, one after the other;
-    `package` others, which run beside them; `quiet` those that run when nothing else does. It `ignores` files by
-    their patterns: what has passed need not run again when nothing else has changed."""
+    """A name, and a function that returns its cases. The lane `bazel` is for parts that Bazel runs, one after the
+    other; `package` for others, which run beside them; `quiet` for those that run when nothing else does. A part that
+    has passed is not run again if only files that match `ignores` have changed."""
 
     def __init__(self, name, function, *arguments, lane="bazel", is_random=False, ignores=(), **options):
         self.name = name
         self.lane = lane
         self.ignores = ignores
-        # It asks for a seed, which is new in each run.
+        # It uses a seed, which is new in each run.
         self.is_random = is_random
         self._call = function, arguments, options
 
@@ -86,7 +88,7 @@ def missing(name, reason, lane="package"):
 
 
 def _only(*tags):
-    """Builds and runs the tests with one of these tags, and without those that have a minus."""
+    """Selects the tests that have one of these tags, and none of those with a minus."""
     return ["--build_tests_only", "--test_tag_filters=" + ",".join(tags)]
 
 
@@ -98,7 +100,7 @@ def _package(title, interpreter, lane="package", left_out=package_tests.SLOW, **
 
 
 def _usual(interpreter, debug):
-    """Bazel's tests under the usual one, beside the libraries of its environment."""
+    """Runs Bazel's tests under the usual interpreter, with the libraries of its environment."""
     folder, reason = package_tests.environment_of(interpreter)
     libraries = package_tests.site_packages(folder) if folder else ""
     flags = ["--test_tag_filters=" + NOT_IN_GATE, "--test_env=TYPEDCALL_LIBRARIES=" + libraries]
@@ -107,7 +109,7 @@ def _usual(interpreter, debug):
 
 
 class Machine:
-    """The interpreters that a run has to do with."""
+    """The interpreters that a run uses."""
 
     def __init__(self, found, usual):
         self.found, self.usual = found, usual
@@ -121,15 +123,14 @@ class Machine:
         self.oldest, self.newest = ordinary[0], ordinary[-1]
         self.debug = next((each for each in self.cpythons if each.debug and not each.info["gil_disabled"]), None)
         self.free_threaded = [each for each in self.cpythons if each.info["gil_disabled"] and not each.debug]
-        # One whose sqlite3 loads extensions, the usual one if it does.
+        # An interpreter whose sqlite3 loads extensions, preferably the usual one.
         self.sqlite = next((each for each in [usual, *found]
                             if each.ordinary and not each.reason and each.info["sqlite"]), None)
         self.pypy = next((each for each in found if each.info["implementation"] == "PyPy" and each.runs_package), None)
 
 
 def gate(machine, demanded):
-    """What decides: (parts, what is left out on this machine). `demanded` are versions of CPython that must be
-    there."""
+    """Returns (the gate's parts, what is not run on this machine). `demanded` are required CPython versions."""
     usual, not_run = machine.usual, []
     parts = [Part("preflight", checks.preflight, lane="package"), Part(usual.label, _usual, usual, machine.debug)]
     if machine.debug:
@@ -154,7 +155,7 @@ def gate(machine, demanded):
     else:
         not_run.append("a free-threaded CPython (tools/free_threaded builds one)")
     parts.append(_package("package", usual, marks="not timing"))
-    # What the usual one has not got.
+    # Features that the usual interpreter lacks.
     if machine.newest.version < (3, 12):
         not_run.append("wheels for the limited API, which a CPython from 3.12 on has")
     elif machine.newest is not usual:
@@ -171,7 +172,7 @@ def gate(machine, demanded):
 
 
 def full(machine, seconds, seed, thread_sanitizer):
-    """What --full adds to the gate."""
+    """Yields the parts that --full adds to the gate."""
     usual = machine.usual
     yield _package("other programs", usual, left_out=(), chosen=package_tests.SLOW)
     yield _package("package, newest libraries", usual, marks="not timing", newest=True)
@@ -196,7 +197,7 @@ def full(machine, seconds, seed, thread_sanitizer):
     newest = max((each.version for each in machine.free_threaded), default=(0,))
     for version in NEWEST_FREE_THREADED:
         if newest < version:
-            # Says why tools/setup has not built it.
+            # Reports why tools/setup has not built it.
             name = "python{}.{}".format(*version)
             yield Part(name + " free-threaded", checks.scripts, "tools/free_threaded " + name, lane="package")
     yield from _timing(machine)
@@ -206,7 +207,7 @@ def full(machine, seconds, seed, thread_sanitizer):
 
 
 def _others(machine, interpreter):
-    """What --full runs under one CPython, beside the gate: Bazel's tests and the package's."""
+    """Yields the parts of --full under one CPython that are not in the gate: Bazel's tests and the package's."""
     is_newest = interpreter is machine.newest
     flags, without, folders = _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS
     if interpreter is machine.oldest:
@@ -226,7 +227,7 @@ def _others(machine, interpreter):
 
 
 def _timing(machine):
-    """What looks at time, resident memory or threads that have to overlap, when nothing else runs."""
+    """Yields the tests that measure time or resident memory, or whose threads must overlap; they run alone."""
     for interpreter in machine.cpythons:
         config = ["--config=asan_ubsan"] if interpreter is machine.debug else []
         yield Part("timing, " + interpreter.label, bazel_test, interpreter, config + _only("timing", NOT_AGAIN),
@@ -239,7 +240,7 @@ def _timing(machine):
 
 
 def random_seeds(usual, seconds, seed):
-    """What is random, by a seed that is new each time: the log has it."""
+    """Runs the random tests with a seed that is new each time and is in the log."""
     cases = [Case(f"random seed {seed}", PASSED)]
     cases += bazel_test(usual, ["--build_tests_only", f"--test_env=TYPEDCALL_SEED={seed}"], (), RANDOM)
     environment = {"TYPEDCALL_SEED": str(seed), "TYPEDCALL_ATTACK_SECONDS": str(seconds)}
@@ -247,8 +248,8 @@ def random_seeds(usual, seconds, seed):
 
 
 def by_name(machine, required, with_clang):
-    """Under interpreters that are asked for: the first has all tests that Bazel builds, and the package with its
-    libraries; others and debug builds what differs between versions; PyPy the package."""
+    """Yields the parts for requested interpreters: for the first, all tests that Bazel builds, and the package with its
+    libraries; for others and debug builds, the tests that differ between versions; for PyPy, the package."""
     for interpreter in required:
         is_first = interpreter is required[0] and not interpreter.debug
         label, flags = interpreter.label, ["--test_tag_filters=-preflight"]
@@ -270,7 +271,7 @@ def by_name(machine, required, with_clang):
 
 
 def cross(interpreter):
-    """On another processor, in the environment of tools/cross."""
+    """Yields the parts for another processor, in the environment of tools/cross."""
     flags = ["--run_under=" + os.environ["TYPEDCALL_RUN_UNDER"], "--test_env=PATH", "--test_env=TYPEDCALL_RUN_UNDER",
              # Emulation takes about ten times as long.
              "--test_timeout=600,1800,3600,7200"]
@@ -279,7 +280,7 @@ def cross(interpreter):
 
 
 def musl(interpreter):
-    """With musl, in the environment of tools/musl."""
+    """Yields the parts for musl, in the environment of tools/musl."""
     flags = _only(NOT_AGAIN)
     in_c = query(f"tests(//tests/...) except rdeps(//tests/..., set({WITH_CXX_LIBRARY})) "
                  "except attr(tags, 'compiles', //tests/...)")

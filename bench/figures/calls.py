@@ -1,5 +1,6 @@
-"""What one call costs, from Python, from C++ and in the libraries that call functions in loops. Each
-source is a benchmark that has an owner elsewhere in bench/; here stands what of it is shown, and how."""
+"""The cost of one call: from Python, from C++, and in libraries that call functions in loops. Each
+source is a benchmark elsewhere in bench/; this file selects which of its results are shown, and
+how."""
 
 from results import Comparison, Group, NotHere, Source
 
@@ -20,7 +21,7 @@ def peers(bench):
 
 
 def tag_cost(bench, *prefix):
-    # Its module is for the interpreter that Bazel builds for.
+    # Bazel builds its module for one interpreter.
     if bench.programs is None:
         raise NotHere("it is built by Bazel, which is not here")
     return [Group(group["name"], group["samples"]) for group in bench.script(
@@ -70,7 +71,7 @@ def per_point(bench):
                                for name, taken in group.samples.items()}) for group in groups]
 
 
-#: script -> {function: (its boxed loop, its loop in Numba)}, by what the script calls them.
+#: script -> {function: (its boxed loop, its loop in Numba)}, by the script's own names.
 ADOPTERS = {
     "pyerfa_from_outside": {"pyerfa, anp": ("anp, Python loop", "anp, Numba"),
                             "pyerfa, gmst82": ("gmst82, Python loop", "gmst82, Numba")},

@@ -1,10 +1,10 @@
-"""What a second run says that the first one did not: medians outside of each other's quartiles."""
+"""Compares two runs: reports medians outside each other's quartiles."""
 
 import results
 
-#: Smaller changes are nobody's concern, whatever the spread.
+#: Smaller changes are ignored, whatever the spread.
 LEAST = 0.02
-#: How far a single sample may be off; sizes are exact.
+#: The assumed error of a single sample; sizes are exact.
 UNKNOWN_SPREAD = 0.15
 
 
@@ -16,7 +16,7 @@ def bounds(row, unit):
 
 
 def is_changed(old, new, unit):
-    """Do the quartiles not meet, and the medians differ by more than LEAST?"""
+    """True if the quartiles do not overlap, and the medians differ by more than LEAST."""
     (old_low, old_high), (new_low, new_high) = bounds(old, unit), bounds(new, unit)
     apart = new_low > old_high or new_high < old_low
     return apart and abs(new["ratio"][1] / old["ratio"][1] - 1) > LEAST
@@ -33,7 +33,7 @@ def place(row):
 
 
 def compare(old, new):
-    """Lines that say what changed from the file `old` to the file `new`."""
+    """Returns one line for each change from the file `old` to the file `new`."""
     said = [f"{name}: {old['versions'].get(name, 'not there')} -> {new['versions'].get(name, 'not there')}"
             for name in sorted({*old["versions"], *new["versions"]})
             if old["versions"].get(name) != new["versions"].get(name)]
@@ -62,7 +62,7 @@ def compare(old, new):
 
 
 def report(old, new):
-    """Prints what compare() says; returns how much that is."""
+    """Prints the lines of compare(), and returns their number."""
     said = compare(old, new)
     print(f"{new['topic']}: {old['date']} -> {new['date']}: "
           + (f"{len(said)} changes beyond the spread" if said else "nothing beyond the spread"))
@@ -72,14 +72,14 @@ def report(old, new):
 
 
 def files(path):
-    """{topic: file} of a file or a folder of files."""
+    """Returns {topic: file} for a file or a folder of files."""
     found = sorted(path.glob("*.json")) if path.is_dir() else [path]
     read = [results.read(each) for each in found]
     return {file["topic"]: file for file in read}
 
 
 def compare_paths(old, new):
-    """Of all topics that both have: how many changes."""
+    """Reports all topics that both have, and returns the number of changes."""
     olds, news = files(old), files(new)
     both = [topic for topic in olds if topic in news]
     if not both:

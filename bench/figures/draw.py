@@ -1,5 +1,5 @@
-"""Draws comparisons as SVG for light and for dark pages: dots and whiskers over a logarithmic scale on
-which the reference is 1, and lines where work grows. Texts stay texts."""
+"""Draws comparisons as SVG for light and dark pages: dots and whiskers on a logarithmic scale on
+which the reference is 1, and lines for growing work. Text stays text."""
 
 import html
 import io
@@ -8,7 +8,7 @@ import textwrap
 
 import results
 
-#: On a light page -> on a dark one. All that is drawn has one of these: a test looks.
+#: Each colour on a light page, and on a dark one. A test checks that no others are used.
 PAPER, INK, SOFT, GRID, BAND = "#ffffff", "#1f2328", "#57606b", "#d8dee4", "#eef3f9"
 SERIES = ["#0b5cad", "#b4530a", "#1a7f5b", "#a3348f", "#6e40ca", "#8a6d00", "#c4314c", "#40606e",
           "#747c85", "#2b8a9e"]
@@ -29,20 +29,20 @@ SETTINGS = {
 
 
 def unit_of(value, unit):
-    """(scale, name) of the unit that a value is shown in."""
+    """Returns (scale, name) of the unit in which a value is shown."""
     names = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")), "ns": ((1e6, "ms"), (1e3, "us")),
              "bytes": ((1e6, "MB"), (1e3, "kB")), "times": ()}
     return next(((scale, name) for scale, name in names[unit] if value >= scale), (1, unit))
 
 
 def number(value):
-    """"0.97", "13.0", "231", "2,980"."""
+    """Formats a number: "0.97", "13.0", "231", "2,980"."""
     digits = 0 if value >= 99.5 else 1 if value >= 9.95 else 2
     return f"{float(f'{value:.3g}'):,.0f}" if digits == 0 else f"{value:.{digits}f}"
 
 
 def amount(value, unit):
-    """"31 ns", "2.4 s", "110 kB"."""
+    """Formats an amount: "31 ns", "2.4 s", "110 kB"."""
     scale, name = unit_of(value, unit)
     return f"{number(value / scale)} {name}"
 
@@ -57,13 +57,13 @@ def amounts(rows, unit):
 
 
 def svg_of(figure, title):
-    """The text of the file, with the rules for dark pages in it."""
+    """Returns the SVG file's text, with the rules for dark pages."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r"(?s)^.*?<svg ", '<svg role="img" ', stream.getvalue(), count=1)
-    # matplotlib measures with the one that it brings; readers may have another.
+    # matplotlib measures text with its own font; readers may have another one.
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, Arial, sans-serif")
-    # One colour, one spelling: a dark page replaces what it finds.
+    # Each colour has one spelling, by which these rules find it.
     rules = "".join(f'[style*="{part}: {light}"]{{{part}:{dark} !important}}\n'
                     for light, dark in DARK.items() for part in ("fill", "stroke"))
     style = f"<style>@media (prefers-color-scheme: dark) {{\n{rules}}}</style>\n"
@@ -91,7 +91,8 @@ def scale_of(axis, low, high):
 
 
 def labels_of(comparison, found):
-    """Rows from the top: what was measured in the table's order, then what is not here."""
+    """Returns the labels from the top, in the table's order: the measured ones, then the missing
+    ones."""
     there = {row["label"] for row in found["rows"]}
     return ([label for label in comparison.rows if label in there],
             [(label, reason) for label, reason in found["missing"].items()])
@@ -156,7 +157,8 @@ def write_missing(figure, missing, height):
 
 
 def apart(places, least):
-    """The same places in their order, moved so that none is nearer than `least` to the next."""
+    """Returns these positions in the same order, moved so that neighbours are at least `least`
+    apart."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [places[i] for i in order]
     for _ in range(200):
@@ -214,7 +216,7 @@ def lines(comparison, found, title):
 
 
 def draw(comparison, found):
-    """The SVG of one comparison, as text."""
+    """Returns the SVG of one comparison, as text."""
     import matplotlib
     matplotlib.use("svg")
     from matplotlib import pyplot

@@ -1,5 +1,5 @@
-"""What a call costs in what calls functions in loops or has functions of its own: databases, C libraries
-that call back, JAX, tvm-ffi."""
+"""The cost of a call in engines that call functions in loops or have functions of their own:
+databases, C libraries with callbacks, JAX, tvm-ffi."""
 
 from calls import by_name
 from results import Comparison, Source

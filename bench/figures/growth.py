@@ -1,5 +1,5 @@
-"""Cost as work grows: a whole program that makes one to ten million calls, and a call with one to eight
-arguments. (Modules of one to a thousand functions are in modules.py.)"""
+"""Cost as work grows: a whole program that makes one to ten million calls, and a call with one to
+eight arguments. Modules of one to a thousand functions are in modules.py."""
 
 import pathlib
 import subprocess
@@ -22,7 +22,7 @@ def main(count):
 {made}
 assert main(int(sys.argv[2])) == float(sys.argv[2])
 """
-# name -> (what stands before the loop, what is made of the loop)
+# name -> (the code before the loop, and after it)
 WAYS = {
     "CPython": ("add = module.add", ""),
     "Numba": ("import numba\nadd = module.add", "main = numba.njit(main)"),
@@ -35,7 +35,8 @@ TOOLS = {"by hand in C": "by_hand", "typedcall": "typedcall", "Cython": "cython"
 
 
 def processes(bench):
-    """name -> command of each program, up to the number of calls; {name: reason} of the others."""
+    """Returns each program's command without the number of calls, by name; and {name: reason} for
+    those that are missing."""
     import build_module
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-figures-"))

@@ -1,5 +1,5 @@
-"""The machine that measures: what it is and which versions it has, and how the project's benchmarks are
-run on it. Each of them writes its samples to a file; read_* turn these into groups."""
+"""The measuring machine: its description, its versions, and how it runs the project's benchmarks.
+Each benchmark writes its samples to a file; read_* turn these into groups."""
 
 import datetime
 import importlib.metadata
@@ -19,22 +19,23 @@ from results import Group, NotHere, reason_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
-#: Libraries of C that call back, as Debian names their packages.
+#: C libraries with callbacks, by the names of their Debian packages.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
-#: Of one benchmark, after which it is "not here".
+#: The time limit of one benchmark, after which it counts as "not here".
 TIME_LIMIT = 600
 
 
 def read_groups(file):
-    """interleaved.keep()'s form, which most benchmarks write."""
+    """Reads the format of interleaved.keep(), which most benchmarks write."""
     skipped = file.get("skipped", {})
-    # What is skipped as a whole has its reason all the same.
+    # A group that is skipped as a whole also has a reason.
     return [Group(group["name"], group["samples"], skipped) for group in file["groups"]] or [
         Group("", {}, skipped)]
 
 
 def read_google(file):
-    """Google Benchmark's: program/group/contestant, a line for each repetition."""
+    """Reads the format of Google Benchmark: program/group/contestant, an item for each
+    repetition."""
     groups = {}
     for run in sorted(file["benchmarks"], key=lambda run: run.get("repetition_index", 0)):
         if run.get("run_type") != "iteration" or run.get("error_occurred") or run.get("skipped"):
@@ -47,7 +48,7 @@ def read_google(file):
 
 
 def read_peers(file):
-    """bench/peers/run.py's."""
+    """Reads the format of bench/peers/run.py."""
     return [Group(f"{each['how']} {each['shape']}", each["by_peer"], file["skipped"])
             for each in file["samples"]]
 
@@ -79,8 +80,8 @@ def system():
 
 
 def work_of_others(seconds=1.0):
-    """Processors that others keep busy while this process sleeps. The load of the last minute would count
-    what was built for the run."""
+    """Returns how many processors are busy while this process sleeps. The load of the last minute
+    would include the compilations for this run."""
     def times():
         with open("/proc/stat", encoding="ascii") as file:
             ticks = [int(field) for field in file.readline().split()[1:9]]
@@ -92,14 +93,14 @@ def work_of_others(seconds=1.0):
         passed, idle = (after - then for after, then in zip(times(), before))
     except OSError:
         passed = 0
-    # Some sandboxes count nothing.
+    # Some sandboxes have no such counters.
     return os.cpu_count() * (1 - idle / passed) if passed else os.getloadavg()[0]
 
 
 class Bench:
-    """Runs benchmarks. `python` has the package and the libraries; `pypy` the package, or is None;
-    `programs` is the folder of the C++ ones, or None; `cpython` the interpreter that they are built
-    for, `newest` the newest one that is here, or None; `free_threaded` has the package, or is None."""
+    """Runs benchmarks. `python` has the package and the libraries; `pypy` and `free_threaded` have
+    the package, or are None; `programs` is the folder of the C++ benchmarks, or None; `cpython` is
+    the interpreter that they are built for; `newest` is the newest installed one, or None."""
 
     def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None,
                  newest=None, free_threaded=None):
@@ -108,11 +109,11 @@ class Bench:
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
         self.load = work_of_others()
-        # Of what a measurement found elsewhere.
+        # Versions that a measurement found elsewhere.
         self.more_versions = {}
-        # Before a topic's results are written into the tree.
+        # Read before results are written into the tree.
         self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
-        # What is built for the run.
+        # Modules that are built for the run.
         cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
         self.folder = os.path.join(cache, "typedcall", "figures", "built")
 
@@ -120,7 +121,7 @@ class Bench:
         return str(quick if self.quick else usual)
 
     def run(self, command):
-        """What a program has written to the file behind --json or the like; {json} stands for it."""
+        """Runs a program, and returns the samples that it writes to the file {json}."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "samples.json")
             command = [str(part).replace("{json}", path) for part in command]
@@ -129,7 +130,7 @@ class Bench:
                                        text=True, check=False, cwd=ROOT, timeout=TIME_LIMIT)
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise NotHere(reason_of(error)) from error
-            # A target that is missed makes a benchmark's status 1, and its samples are there.
+            # A benchmark that misses a target exits with status 1, but has written its samples.
             if not os.path.exists(path):
                 lines = [line for line in ended.stdout.splitlines() if line.strip()]
                 raise NotHere(lines[-1] if lines else f"status {ended.returncode}")
@@ -137,7 +138,7 @@ class Bench:
                 return json.load(file)
 
     def script(self, name, *arguments, python=None, prefix=()):
-        """A script of bench/, by a Python that has the package."""
+        """Runs a script of bench/ with a Python that has the package."""
         return self.run([*prefix, python or self.python, ROOT / "bench" / name, *arguments, "--json",
                          "{json}"])
 
@@ -146,7 +147,7 @@ class Bench:
                                        python=python))
 
     def program(self, name, pattern=".", least=0):
-        """A C++ benchmark."""
+        """Runs a C++ benchmark."""
         if self.programs is None or not (self.programs / name).exists():
             raise NotHere("it is built by Bazel, which is not here")
         repetitions, seconds = (max(least, 9), "0.01") if self.quick else (max(2 * least, 25), "0.03")
@@ -166,12 +167,12 @@ class Bench:
         return self.newest
 
     def is_for(self, name):
-        """Is `cpython` python3.15, or whatever the name is?"""
+        """True if `cpython` is the interpreter of this name, such as python3.15."""
         code = "import sys; print('python%d.%d' % sys.version_info[:2])"
         return first_line([self.cpython, "-c", code]) == name
 
     def describe(self):
-        """What stands beside the results."""
+        """Returns the description of the machine that is stored with the results."""
         busy = self.load > 0.25 * os.cpu_count()
         return {"processor": processor(), "cores": os.cpu_count(), "system": system(),
                 "load before the run": round(self.load, 2), "busy": busy}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What tools/figures does in the environment that it has made: measures the topics asked for, writes
-results, pictures and the page, and says what changed since the results that were there."""
+"""Runs in the environment that tools/figures makes: measures the requested topics, writes results,
+pictures and the page, and reports changes since the previous results."""
 
 import argparse
 import importlib.util
@@ -28,7 +28,7 @@ TOPICS = {"calls": calls.SOURCES + newest.pypy_sources() + engines.SOURCES, "mod
 
 
 def measure(topic, bench, command, only=()):
-    """The file of a topic."""
+    """Measures a topic, and returns the content of its file."""
     if topic in newest.PYTHONS and not bench.is_for(topic):
         return newest.in_their_root(topic, bench, only)
     file = {"schema": results.SCHEMA, "topic": topic, "command": command, "date": bench.now(),
@@ -52,7 +52,7 @@ def all_results(folder):
 
 
 def write_page(folder):
-    """Pictures of all results in the folder, and the page where it is the project's."""
+    """Draws all results in the folder, and writes the page if the folder is the project's own."""
     if importlib.util.find_spec("matplotlib") is None:
         sys.exit("no pictures are drawn and no page is made: matplotlib is not here")
     files = all_results(folder)

@@ -1,5 +1,5 @@
-"""The same calls on CPythons that are newer than the machine's release has, and on newer PyPys. Where the
-machine itself has none, they are measured in the root that the tests have for them."""
+"""The same calls on CPythons and PyPys that are newer than those of the machine's release. If the
+machine has none, they are measured in the root in which the tests use them."""
 
 import dataclasses
 import json
@@ -11,13 +11,14 @@ from calls import by_name, pypy_groups, tag_cost
 from machine import first_line
 from results import Comparison, NotHere, Source
 
-#: Topics: each is an interpreter's name.
+#: Topics, which are interpreters' names.
 PYTHONS = ("python3.15", "python3.14")
 SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
 
 def again(source, suffix, place, version, **changes):
-    """The same source under other names. The finding is short: the picture follows another one."""
+    """Returns the same source under other names, with a short finding, because the picture follows
+    another one."""
     def finding(each):
         whole = each.finding[0].lower() + each.finding[1:]
         short = ", ".join(f"{label} {{{label}}}" for label in re.findall(r"{([^{}]+)}", each.finding))
@@ -35,7 +36,7 @@ def with_jit(bench):
 
 
 def sources(python):
-    """A topic's, whose pictures have names of their own."""
+    """Returns the sources of a topic, whose pictures have their own names."""
     suffix, version = "_" + python.replace(".", "_"), python.replace("python", "")
     place = "CPython " + version
     found = [again(source, suffix, place, version) for source in CALLS if source.name in SHOWN]
@@ -54,25 +55,26 @@ def sources(python):
 
 
 def in_their_root(topic, bench, only):
-    """The file of a topic, measured where the tests run under these CPythons."""
+    """Measures a topic in the root in which the tests use these CPythons, and returns the content
+    of its file."""
     file = f"/tmp/figures/{topic}.json"
     command = ["tools/figures", topic, "--output", "/tmp/figures", *["--quick"] * bench.quick,
                *(["--only", *only] if only else [])]
-    # The file decides: pictures are drawn here.
+    # Only the file is needed: pictures are drawn here.
     ended = subprocess.run(
         ["tools/newest_pythons", "env", "PYTHON_BIN=/usr/bin/" + topic, "sh", "-c",
          f"rm -f {file}; {' '.join(command)} >&2; cat {file}"], stdout=subprocess.PIPE, check=False)
     if ended.returncode != 0:
         raise NotHere(f"tools/newest_pythons ended with status {ended.returncode}")
     found = json.loads(ended.stdout)
-    # There it is a copy without Git.
+    # The copy of the checkout in that root has no Git.
     found["versions"]["typedcall"] = bench.commit
     return found
 
 
 def newer_pypy(suite):
     def measure(bench):
-        # Not in the time of the benchmark.
+        # Set up first, outside the benchmark's time limit.
         subprocess.run(["tools/pypy_newer", "--suite", suite, "setup"], check=False)
         file = bench.run(["tools/pypy_newer", "--suite", suite, "bench", "{json}", "--rounds",
                           bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)])

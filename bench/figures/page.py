@@ -1,4 +1,4 @@
-"""Writes the part of docs/figures.md that comes from the results: pictures, what they say, numbers, and
+"""Generates the part of docs/figures.md that shows the results: pictures, findings, numbers, and
 the command of each."""
 
 import results
@@ -11,7 +11,7 @@ TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growt
 
 
 def facts(file):
-    """What a topic was measured on and with: {name: text}."""
+    """Returns the machine and the versions of a topic, as {name: text}."""
     machine = file["machine"]
     return {"processor": machine["processor"], "cores": f"{machine['cores']} cores", "system": machine["system"],
             "busy": "busy with other work" * machine["busy"],
@@ -19,7 +19,8 @@ def facts(file):
 
 
 def run_line(file, earlier):
-    """When, where and with what a topic was measured. Leaves out what is as for the most similar `earlier` topic."""
+    """Returns when, where and with which versions a topic was measured. Omits what it has in common
+    with the most similar `earlier` topic."""
     found = facts(file)
     like = max(earlier, key=lambda other: len(found.items() & facts(other).items()), default=None)
     same = facts(like) if like else {}
@@ -42,7 +43,7 @@ def cell(row, found, scale):
 
 
 def table(group, scale):
-    """Columns are the series, or the work, of each comparison."""
+    """Yields the table's lines. Columns are each comparison's series, or its amounts of work."""
     rows = [(comparison.version, row, found) for comparison, found in group for row in found["rows"]]
     columns = list(dict.fromkeys((version, row["series"], row["x"]) for version, row, _ in rows))
     labels = list(dict.fromkeys(row["label"] for _, row, _ in rows))
@@ -58,8 +59,8 @@ def table(group, scale):
 
 
 def section(group, shown):
-    """The pictures and numbers of a comparison and of those that repeat it. Omits a command or note that is in `shown`,
-    a set, and adds the others to it."""
+    """Yields the pictures and numbers of a comparison and of those that repeat it. Omits commands
+    and notes that are in the set `shown`, and adds the others to it."""
     yield f"### {group[0][0].heading}"
     yield ""
     parts, missing = [], set()
@@ -88,7 +89,7 @@ def section(group, shown):
 
 
 def made(files, topics):
-    """The whole part: `files` are the results by topic, `topics` the sources by topic."""
+    """Returns the whole part. `files` are the results by topic, `topics` the sources by topic."""
     lines, shown, earlier, groups = [BEGIN, ""], set(), [], {}
     for topic, sources in topics.items():
         found = {each["name"]: each for each in files[topic]["comparisons"]} if topic in files else {}
@@ -108,7 +109,7 @@ def made(files, topics):
 
 
 def replaced(text, part):
-    """The page with its part made anew."""
+    """Returns the page with this part replaced."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

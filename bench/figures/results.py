@@ -1,5 +1,5 @@
-"""What a run finds: samples become medians and quartiles, and are written as JSON with the versions and
-the machine beside them. The one owner of that JSON's form: check() says what is wrong with a file."""
+"""The results of a run: medians and quartiles of samples, written as JSON together with the
+versions and the machine. Owns the format of that JSON: check() lists a file's faults."""
 
 import dataclasses
 import json
@@ -7,7 +7,7 @@ import re
 import statistics
 
 SCHEMA = 1
-#: name -> type of what a file has, what a comparison in it has, and what a row of that has.
+#: The fields and types of a file, of a comparison in it, and of a comparison's row.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
@@ -18,8 +18,8 @@ ROW = {"label": str, "series": str, "x": (int, float, type(None)), "rounds": int
 
 @dataclasses.dataclass
 class Group:
-    """What was measured in turns: {contestant: [sample of each round]}, and who is not here, and why.
-    `x` is how much work it was, where a comparison is about that."""
+    """Contestants measured in turns: {contestant: [sample of each round]}, and the missing ones
+    with the reason. `x` is the amount of work, for comparisons of growing work."""
 
     name: str
     samples: dict
@@ -29,9 +29,9 @@ class Group:
 
 @dataclasses.dataclass
 class Comparison:
-    """One picture. `rows` maps what the picture says to the contestant's name, `series` does so with
-    groups. The finding's {a} is how many times the reference a takes, {a / b} how many times b.
-    `of` names the comparison that this one repeats under `version`: the page has them in one section."""
+    """One picture. `rows` maps its labels to names of contestants, `series` does so for groups. In
+    the finding, {a} is the ratio of a to the reference, {a / b} that of a to b. `of` names the
+    comparison that this one repeats under `version`: the page shows them in one section."""
 
     name: str
     heading: str
@@ -49,7 +49,7 @@ class Comparison:
 
 @dataclasses.dataclass
 class Source:
-    """A measurement of several comparisons: `measure(bench)` gives groups."""
+    """A measurement for several comparisons: `measure(bench)` returns groups."""
 
     name: str
     command: str
@@ -58,11 +58,11 @@ class Source:
 
 
 class NotHere(Exception):
-    """Something cannot be measured on this machine, and why."""
+    """The reason why something cannot be measured on this machine."""
 
 
 def spread(values):
-    """[lower quartile, median, upper quartile], to five digits."""
+    """Returns [lower quartile, median, upper quartile], to five digits."""
     if len(values) < 2:
         found = [values[0]] * 3
     else:
@@ -71,13 +71,13 @@ def spread(values):
 
 
 def reason_of(error):
-    """One line for readers elsewhere: without the paths of this machine."""
+    """Returns one line without the paths of this machine."""
     line = next((line for line in str(error).splitlines() if line.strip()), repr(error))
     return re.sub(r"(?:/[\w.+~-]+)+/", "", line)[:120]
 
 
 def rows_of(comparison, groups):
-    """(rows, {label: reason}) of one comparison."""
+    """Returns (rows, {label: reason}) for one comparison."""
     rows, missing = [], {}
     reasons = {name: reason for group in groups for name, reason in group.skipped.items()}
     for series, name in comparison.series.items():
@@ -98,13 +98,13 @@ def rows_of(comparison, groups):
                 ratios = [own / other for own, other in zip(values, reference)]
                 rows.append({"label": label, "series": series, "x": group.x, "rounds": len(values),
                              "value": spread(values), "ratio": spread(ratios)})
-    # Of work that grows some are measured a part of the way.
+    # With growing work, some contestants are measured only for small amounts.
     seen = {row["label"] for row in rows}
     return rows, {label: reason for label, reason in missing.items() if label not in seen}
 
 
 def collect(source, bench):
-    """What a file says of the comparisons of one source; a source that fails is missing as a whole."""
+    """Returns the comparisons of one source as a file stores them; if it fails, all are missing."""
     try:
         groups, failed = source.measure(bench), None
     except NotHere as error:
@@ -135,7 +135,7 @@ def check_spread(values, where):
 
 
 def check(file):
-    """What is wrong with a file, as a list of lines."""
+    """Returns the faults of a file, as a list of lines."""
     wrong = check_fields(file, FILE, "file")
     if not wrong and file["schema"] != SCHEMA:
         wrong.append(f"schema {file['schema']} instead of {SCHEMA}")
@@ -172,7 +172,7 @@ def read(path):
 
 
 def write(path, file):
-    """One line a row, so that a second run's difference can be read."""
+    """Writes a row to each line, so that differences between runs are readable."""
     wrong = check(file)
     if wrong:
         raise ValueError("\n".join(wrong))
@@ -185,14 +185,14 @@ def write(path, file):
 
 
 def median(comparison, label):
-    """The ratios' medians of a label in all series, at the most work where it grows."""
+    """Returns a label's median ratio for each series, at the largest amount of work."""
     rows = [row for row in comparison["rows"] if row["label"] == label]
     most = max((row["x"] or 0 for row in rows), default=0)
     return {row["series"]: row["ratio"][1] for row in rows if (row["x"] or 0) == most}
 
 
 def times(values):
-    """"1.2", or "0.8 to 1.4" where series differ."""
+    """Formats ratios: "1.2", or "0.8 to 1.4" if the series differ."""
     def text(value):
         return f"{value:.2f}" if value < 2 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
     low, high = text(min(values)), text(max(values))
@@ -200,7 +200,7 @@ def times(values):
 
 
 def finding(text, comparison):
-    """The sentence with its numbers, or None where one of them was not measured."""
+    """Returns the sentence with its numbers, or None if one of them was not measured."""
     def number(match):
         over, _, under = match[1].partition(" / ")
         upper, lower = median(comparison, over), median(comparison, under)

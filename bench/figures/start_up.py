@@ -23,7 +23,7 @@ taken = time.perf_counter() - begin
 assert result == 3.75, result
 print(taken)
 """
-# The typed function is that of peer_typedcall, which Numba imports again by its name.
+# The typed function comes from peer_typedcall, which Numba imports again by its name.
 NUMBA = """
 import sys, time
 begin = time.perf_counter()
@@ -60,7 +60,7 @@ def seconds(command, environment=None):
 
 
 def of_numba(folder, built):
-    """(name, command, environment) of Numba's four ways; those that are kept are in the cache."""
+    """Returns (name, command, environment) for Numba's four ways; kept ones are in the cache."""
     for name, function in (("numba", OWN), ("numba over typedcall", TYPED)):
         for keep in (True, False):
             script = folder / f"{name.replace(' ', '_')}_{keep}.py"
