@@ -81,7 +81,7 @@ class Functions(cluster_support.Processes):
                 "'typed_functions' (No module named 'typed_functions'): put the file of "
                 "'typed_functions' on the path here")
         self.assertIn("<typedcall: typed_functions.half", self.read(f, "found", [self.folder]))
-        self.assertIn("AttributeError: 'address' of what is not there: typed_functions.half",
+        self.assertIn("AttributeError: 'address' of a function that is not available: typed_functions.half",
                       self.read(f, "found.address", [self.folder]))
         # It is looked up again each time, and may travel through a process that lacks it.
         self.assertEqual(
@@ -121,7 +121,7 @@ class Functions(cluster_support.Processes):
                     "ImportError: versions.f comes from a pickle, and this process cannot import 'versions' "
                     "(%s: 3): put the file of 'versions' on the path here" % name)
             self.write("versions.py", "def __getattr__(name): raise " + raised)
-            self.assertIn("and this process ends in %s: 3 when it asks for it" % name,
+            self.assertIn("and this process gets %s: 3 from looking it up" % name,
                           self.read(typed, "found(1.0)"))
 
     def test_an_interrupt_is_the_users(self):

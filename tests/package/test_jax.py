@@ -135,7 +135,7 @@ class Values(With64Bits):
         typedcall.tag(mine, ["b->b", "l->d"], [entries[0].address, half.address], flags=half.flags)
         call = elementwise(mine)
         self.same(call(numpy.array([5], "int8")), [5], "int8")
-        with self.assertRaisesRegex(TypeError, "depends on the value of an argument which it is: 'b->b' or 'l->d'"):
+        with self.assertRaisesRegex(TypeError, "the value of an argument decides which: 'b->b' or 'l->d'"):
             call(numpy.array([5]))
 
     def test_truth(self):

@@ -229,7 +229,7 @@ class Calls(unittest.TestCase):
                 self.assertEqual(function(5.0), 2.5)
         said = [str(each.message) for each in found if each.category is RuntimeWarning]
         self.assertEqual(len(said), 1, said)
-        self.assertIn(".single does not say THREAD_SAFE: ", said[0])
+        self.assertIn(".single is not declared THREAD_SAFE: ", said[0])
 
     def test_callables_of_other_kinds(self):
         special = adapter_support.library("scipy.special.cython_special")

@@ -36,18 +36,18 @@ class Arguments(unittest.TestCase):
     def test_what_does_not_suit(self):
         doubles = numpy.zeros(3)
         for signature, value, wanted in (
-            ("d->d", doubles, "argument 1 does not suit 'd': an array is no number; call the function for each element"),
-            ("d->d", 1j, "complex128 is no double; of a complex number take its .real or abs"),
+            ("d->d", doubles, "argument 1 does not suit 'd': an array is not a number; call the function for each element"),
+            ("d->d", 1j, "complex128 is no double; for a complex number use its .real or abs"),
             ("d->d", None, "none is no double$"),
-            ("i->d", 1.5, "float64 is no int; int(...) makes one of a float"),
-            ("*kd->d", [1.5], "is no array; numpy.array(...) makes one of it"),
-            ("*kd->d", (1.5, 2.5), "is no array; numpy.array(...) makes one of it"),
-            ("*kB->d", "text", "a str is no array; pass bytes"),
-            ("*kd->d", 1.5, "float64 is no array$"),
-            ("&d->d", doubles, "of an array pass the pointer, its .ctypes"),
-            ("&kd->d", doubles, "of an array pass the pointer, its .ctypes"),
-            ("P->d", doubles, "of an array pass the pointer, its .ctypes"),
-            ("P->d", 1, "int64 is no pointer; pass the .ctypes of an array"),
+            ("i->d", 1.5, "float64 is no int; convert a float by int(...)"),
+            ("*kd->d", [1.5], "is not an array; use numpy.array(...)"),
+            ("*kd->d", (1.5, 2.5), "is not an array; use numpy.array(...)"),
+            ("*kB->d", "text", "a str is not an array; pass bytes"),
+            ("*kd->d", 1.5, "float64 is not an array$"),
+            ("&d->d", doubles, "for an array pass its pointer, .ctypes"),
+            ("&kd->d", doubles, "for an array pass its pointer, .ctypes"),
+            ("P->d", doubles, "for an array pass its pointer, .ctypes"),
+            ("P->d", 1, "int64 is not a pointer; pass the .ctypes of an array"),
             ("s->d", "text", "Numba has no UTF-8 for 's' (const char *); offer '&kB', and pass the .ctypes of an array of its bytes"),
             ("O->d", 1.5, "call it in `with numba.objmode():`"),
         ):
@@ -66,10 +66,10 @@ class Arguments(unittest.TestCase):
                       refusal(lambda x: function(x.ctypes), numpy.zeros(3, "f")))
 
     def test_each_overload_says_why(self):
-        self.assertIn("'?': int64 is no bool; bool(...) makes one of it", refusal(typed("?->d", "*kd->d"), 1))
+        self.assertIn("'?': int64 is no bool; convert it by bool(...)", refusal(typed("?->d", "*kd->d"), 1))
         said = refusal(typed("i->i", "*kd->d"), 1.5)
         self.assertIn("'i': float64 is no int", said)
-        self.assertIn("'*kd': float64 is no array", said)
+        self.assertIn("'*kd': float64 is not an array", said)
 
     def test_how_many(self):
         self.assertIn("it takes 1 argument, not 2", refusal(typed("d->d"), 1.5, 2.5))
@@ -88,7 +88,7 @@ class Arguments(unittest.TestCase):
 class Scipy(unittest.TestCase):
     def test_ufuncs(self):
         said = refusal(special.j0, numpy.zeros(3))
-        self.assertIn("an array is no number; call the function for each element", said)
+        self.assertIn("an array is not a number; call the function for each element", said)
         self.assertNotIn("parameters in Python", said)
 
     def test_several_results(self):

@@ -197,9 +197,9 @@ class Errors(unittest.TestCase):
     def test_refusals(self):
         for function, signature, error, text in (
             (module.twice, None, TypeError, r"writes to a buffer: say what is an output"),
-            (module.norm, "(n)->(n)", TypeError, r"has no such outputs as \(n\)->\(n\)"),
-            (module.norm, "(n),(n)->()", TypeError, "has no such inputs"),
-            (module.norm, "()->()", TypeError, "has no such inputs"),
+            (module.norm, "(n)->(n)", TypeError, r"does not match the outputs of \(n\)->\(n\)"),
+            (module.norm, "(n),(n)->()", TypeError, "does not match the inputs"),
+            (module.norm, "()->()", TypeError, "does not match the inputs"),
             (module.normalise, "(n)->(m),()", TypeError, "the two have one length"),
             (module.utf8_length, None, TypeError, "other types than numbers"),
             (module.norm, "(n,m)->()", ValueError, "a buffer has one dimension with a name"),

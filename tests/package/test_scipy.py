@@ -194,7 +194,7 @@ class Sink(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "not a SciPy signature"):
             typedcall.low_level_callable(functions.mix)
         with self.assertRaisesRegex(
-            TypeError, r"may raise, and SciPy has no way for exceptions; .* \(nan, say\), or one that falls back"
+            TypeError, r"may raise, and SciPy cannot handle exceptions; .* \(nan, say\), or one that falls back"
         ):
             typedcall.low_level_callable(functions.div)
         with self.assertRaisesRegex(TypeError, "takes self"):

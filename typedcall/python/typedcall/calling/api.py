@@ -53,7 +53,7 @@ def _resolved(obj: Any) -> Found:
         return None
     flags = Flags(obj.flags)
     if flags & Flags.TAKES_SELF:
-        return ["it was resolved of a method, whose self it passes: resolve the method itself"]
+        return ["it was resolved from a method, whose self it passes: resolve the method itself"]
     return [Entry(obj.signature, flags, obj.address, obj.place, obj)]
 
 

@@ -80,7 +80,7 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
         )
     elif entry.flags & _RAISES & ~capabilities:
         reason += (
-            f", and {consumer} has no way for exceptions; offer a function beside it that has a "
+            f", and {consumer} cannot handle exceptions; offer a function beside it that has a "
             "result for all arguments (nan, say), or one that falls back for callers that can call Python"
         )
     return reason

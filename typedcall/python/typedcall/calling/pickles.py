@@ -111,8 +111,8 @@ def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
 def _difference(pickled: Any, function: Any) -> str:
     """Explains how this process differs from the one that wrote the pickle."""
     if not entries(function):
-        return ("where it was pickled it was tagged: this process must import what tags it, or have it "
-                "from an entry point (typedcall.load_tags)")
+        return ("it was tagged where it was pickled: this process must import the module that tags it, or have an "
+                "entry point that does (typedcall.load_tags)")
     had = pickled.requirement if isinstance(pickled, Provider) else ""
     return f"another version{f' ({had})' if had else ''} did where it was pickled"
 
@@ -139,7 +139,7 @@ class Unavailable:
     def __getattr__(self, name: str) -> Any:
         # Pickle and copy look up names before __init__ has run.
         said = self.__dict__.get("_said")
-        raise AttributeError(name if said is None else f"{name!r} of what is not there: {said}")
+        raise AttributeError(name if said is None else f"{name!r} of a function that is not available: {said}")
 
     def __repr__(self) -> str:
         return f"<typedcall: {self._said}>"
@@ -157,8 +157,8 @@ def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
             raise
         pickled, said = question[0], _one_line(error)
         if isinstance(pickled, Provider):
-            raise pickled.lack(f"ends in {said} when it asks for it") from error
-        raise ImportError(f"{show(pickled)} comes from a pickle, and to ask it ends in {said}") from error
+            raise pickled.lack(f"gets {said} from looking it up") from error
+        raise ImportError(f"{show(pickled)} comes from a pickle, and looking it up raises {said}") from error
 
 
 def read(make: Callable[..., Any], *question: Any) -> Any:

@@ -35,13 +35,13 @@ def why_not_array(given: Any, letters: str) -> str:
     must be one-dimensional and contiguous; bytes, bytearrays and memoryviews are arrays to Numba, too."""
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
-        return "pass the array itself, of which is known how long it is"
+        return "pass the array itself, whose length is known"
     if isinstance(given, types.UnicodeType):
-        return "a str is no array; pass bytes, which its encode() makes outside of compiled code"
+        return "a str is not an array; pass bytes, made by its encode() outside compiled code"
     if isinstance(given, (types.BaseTuple, types.List, types.ListType)):
-        return f"{given} is no array; numpy.array(...) makes one of it"
+        return f"{given} is not an array; use numpy.array(...)"
     if not isinstance(given, types.Buffer):
-        return f"{given} is no array"
+        return f"{given} is not an array"
     element = given.dtype
     kinds = {
         "bool": isinstance(element, types.Boolean),

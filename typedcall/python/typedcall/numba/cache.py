@@ -345,7 +345,7 @@ def install() -> None:
         called = _called(self, _nameless, _named)
         if called:
             raise errors.UnsupportedError(
-                f"numba.pycc makes modules that know no other process's functions, as it calls {called}: such a "
+                f"numba.pycc makes modules that know no other process's functions, but it calls {called}: such a "
                 "module could not be imported; use njit(cache=True)")
         return finish(self)
 

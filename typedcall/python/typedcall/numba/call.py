@@ -194,8 +194,8 @@ class Call:
         if self._has_warned or not is_slow_without_gil(case) or not is_without_gil():
             return
         self._has_warned = True
-        warnings.warn(f"{name_of(self._function)} does not say THREAD_SAFE: compiled code without the GIL takes it "
-                      "around each call, one thread at a time; with that flag it would not", RuntimeWarning, stacklevel=2)
+        warnings.warn(f"{name_of(self._function)} is not declared THREAD_SAFE: compiled code without the GIL takes it "
+                      "for each call, so threads take turns; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
         """Stores the result that is in `place`, as data."""

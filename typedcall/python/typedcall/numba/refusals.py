@@ -17,10 +17,10 @@ __all__ = ["narrower", "why_not", "why_nothing"]
 
 # By the parameter's kind, for an argument that is another kind of number.
 _INSTEAD = {
-    "bool": "bool(...) makes one of it",
-    "signed": "int(...) makes one of a float",
-    "unsigned": "int(...) makes one of a float",
-    "floating": "of a complex number take its .real or abs(...)",
+    "bool": "convert it by bool(...)",
+    "signed": "convert a float by int(...)",
+    "unsigned": "convert a float by int(...)",
+    "floating": "for a complex number use its .real or abs(...)",
 }
 
 
@@ -36,14 +36,14 @@ def why_not(given: Any, letters: str) -> str:
     code, kind = CODES[pointee(letters)], kind_of(letters)
     if kind != "pointer":
         if isinstance(given, types.Buffer):
-            return "an array is no number; call the function for each element, in a loop"
+            return "an array is not a number; call the function for each element, in a loop"
         instead = _INSTEAD.get(kind) if isinstance(given, (types.Number, types.Boolean)) else ""
         return f"{given} is no {code.c_type}" + (f"; {instead}" if instead else "")
     if isinstance(given, types.Buffer):
-        return "of an array pass the pointer, its .ctypes"
+        return "for an array pass its pointer, .ctypes"
     if isinstance(given, types.ArrayCTypes):
         return f"its elements are {given.dtype}, not '{code.letters}' ({code.c_type})"
-    return f"{given} is no pointer; pass the .ctypes of an array"
+    return f"{given} is not a pointer; pass the .ctypes of an array"
 
 
 def narrower(letters: str) -> str:

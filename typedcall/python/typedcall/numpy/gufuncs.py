@@ -68,16 +68,16 @@ def why_no_rows(entry: Entry, core: Core | None) -> str:
     inputs, outputs = core
     results = [] if result == "v" else [""]
     if len(outputs) != len(written) + len(results) or outputs[len(written):] != tuple(results):
-        return f"has no such outputs as {_spell(core)}"
+        return f"does not match the outputs of {_spell(core)}"
     is_read = len(inputs) == len(arguments)
     read = [each for each in arguments if is_read or each not in written]
     if len(read) != len(inputs) or not outputs:
-        return f"has no such inputs as {_spell(core)}"
+        return f"does not match the inputs of {_spell(core)}"
     for name, letters in zip(inputs, read):
         if bool(name) != is_buffer(letters):
-            return f"has no such inputs as {_spell(core)}"
+            return f"does not match the inputs of {_spell(core)}"
     if not all(outputs[: len(written)]):
-        return f"has no such outputs as {_spell(core)}"
+        return f"does not match the outputs of {_spell(core)}"
     if is_read and written:
         of_written = [name for name, letters in zip(inputs, arguments) if letters in written]
         if of_written != list(outputs[: len(written)]):

@@ -233,13 +233,13 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
 
     def unusable(entry: Entry) -> str:
         if not may_raise and entry.view().verdict != "RESULT":
-            return "may raise, or fall back, and NumPy looks for exceptions since 1.22"
+            return "may raise, or fall back, and NumPy checks for exceptions only since 1.22"
         if has_buffers(entry):
             return why_no_rows(entry, core)
         if core is None or core == core_of(entry):
             return _no_numbers(entry)
         if any(core[0] + core[1]):
-            return "has no buffers, of which a signature speaks"
+            return "has no buffers, but the signature has"
         return f"takes {len(core_of(entry)[0])} numbers, not {len(core[0])}"
 
     found = offered(function)

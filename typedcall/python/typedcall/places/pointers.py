@@ -113,7 +113,7 @@ def _of_cffi(pointer: Any, signature: str) -> _Read | None:
     kind = sys.modules["_cffi_backend"].typeof(pointer)
     if kind.kind == "function" or kind.cname == "void *":
         return int(_cffi.ffi().cast("uintptr_t", pointer)), Flags(0), pointer
-    raise TypeError(f"{show(pointer)} is a '{kind.cname}', no pointer to a function")
+    raise TypeError(f"{show(pointer)} is a '{kind.cname}', not a pointer to a function")
 
 
 def _of_capsule(pointer: Any, signature: str) -> _Read | None:

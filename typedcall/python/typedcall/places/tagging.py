@@ -64,7 +64,7 @@ def _letters(text: Any) -> str:
 def bound_method_error(f: Any) -> TypeError:
     """For tag()."""
     return TypeError(
-        f"{show(f)} is made again by each access, and its tag would go with it: tag its "
+        f"{show(f)} is a new object at each access, and its tag would go with it: tag its "
         "__func__, or an object that stays"
     )
 
@@ -119,7 +119,7 @@ def read_rows(
         texts, pointers = list(given), list(address)
     if len(texts) != len(pointers):
         raise ValueError(
-            f"{len(texts)} signatures and {len(pointers)} addresses: each overload has one of either"
+            f"{len(texts)} signatures and {len(pointers)} addresses: each overload has one of each"
         )
     if of_each is not None and len(of_each) != len(texts):
         raise ValueError(f"{len(texts)} signatures and {len(of_each)} flags: one for each, or for all")

@@ -55,8 +55,8 @@ class Acceleration:
         lines += ["  " + name for name in self.accelerated]
         lines += ["  not {}: {}".format(*pair) for pair in self.refused.items()]
         if self.untrusted:
-            lines.append(f"  trust={self.untrusted!r} lets more in, if they call nothing of Python and "
-                         "several threads may be in them at once")
+            lines.append(f"  trust={self.untrusted!r} includes more functions, if they do not use Python and "
+                         "may run in several threads at once")
         return "\n".join(lines)
 
 

@@ -156,7 +156,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
     found = []
     for match in _TOKEN.finditer(text):
         if match["open"] or match["quote"]:
-            raise ValueError(f"what {match[0][:20]!r} opens has no end")
+            raise ValueError(f"{match[0][:20]!r} has no end")
         if not match["blank"]:
             found.append(match)
     return found
@@ -257,7 +257,7 @@ class Parser:
         if named is None:
             name = _SPELLINGS.get(tuple(sorted(basic)))
             if name is None:
-                raise self.refuse(f"no type of C's is {' '.join(basic)!r}" if basic else "")
+                raise self.refuse(f"{' '.join(basic)!r} is not a C type" if basic else "")
             named = Type(name)
         elif basic:
             raise self.refuse("two types")
@@ -306,7 +306,7 @@ class Parser:
         if is_alone and self._word(at + 3) in ("(", "["):
             return True
         if is_parameter and is_alone or self._word(at + 2) in ("(", "["):
-            raise self.refuse(f"is {word!r} in parentheses a name or a type? Without them it is a name")
+            raise self.refuse(f"{word!r} in parentheses may be a name or a type; without them it is a name")
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
@@ -377,6 +377,6 @@ class Parser:
         start = self.at
         of, storage = self.specifiers()
         if storage - {"register"}:
-            raise self.refuse(f"no parameter is {min(storage)!r}")
+            raise self.refuse(f"a parameter cannot be {min(storage)!r}")
         made, name = self.declarator(of, is_parameter=True)
         return Parameter(made, name, self.text_from(start))

@@ -34,8 +34,8 @@ def _unsafe_for_cffi(entry: Entry) -> str:
     if unknown or entry.view().hold != "THREAD":
         return unknown
     return (
-        "has not said that it may run in several threads at once (THREAD_SAFE), and cffi lets the "
-        "GIL go; thread_safe_only=False takes it all the same"
+        "is not declared to run in several threads at once (THREAD_SAFE), and cffi releases the GIL; "
+        "thread_safe_only=False accepts it"
     )
 
 

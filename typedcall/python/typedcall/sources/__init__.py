@@ -31,9 +31,9 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 def _fault(entry: Entry) -> str:
     """Explains why it is not a valid entry, or returns "". Its values come from an object of a library."""
     if type(entry.address) is not int or not is_address(entry.address):
-        return "its address is none of a C function"
+        return "its address is not that of a C function"
     if not 0 <= int(entry.flags) < 1 << 32:
-        return "its flags are none"
+        return "its flags are invalid"
     try:
         parse_signature(entry.signature)
     except ValueError as error:  # void among the arguments, or too many of them

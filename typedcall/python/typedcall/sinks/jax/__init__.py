@@ -147,8 +147,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
     known = {kinds.get(kind_of(each.result), kind_of(each.result)) for each in possible}
     if len(known) > 1 or made.kind == "f" and "floating" not in known:
         which = " or ".join(f"'{each.signature}'" for each in possible)
-        raise TypeError(f"{name_of(f)} has results of several types for such arrays, and it depends on the value of "
-                        f"an argument which it is: {which}")
+        raise TypeError(f"{name_of(f)} has results of several types for such arrays, and the value of an "
+                        f"argument decides which: {which}")
     return made
 
 

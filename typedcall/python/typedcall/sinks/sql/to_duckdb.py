@@ -63,7 +63,7 @@ def _write(path: pathlib.Path, cursor: Any) -> None:
     folder = path.parent
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid() or folder.is_symlink():
-        raise PermissionError(f"typedcall.sql had the folder {folder}, which is another user's now")
+        raise PermissionError(f"typedcall.sql's folder {folder} now belongs to another user")
     atexit.register(_remove, str(folder), os.getpid())
     (platform,) = cursor.execute("pragma platform").fetchone()
     half = path.with_suffix(f".{os.getpid()}")
@@ -82,7 +82,7 @@ def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: 
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
         if str(allowed).lower() != "true":
             raise TypeError(
-                "this database of DuckDB's loads no extensions but signed ones; open it with "
+                "this DuckDB database loads only signed extensions; open it with "
                 "duckdb.connect(..., config={'allow_unsigned_extensions': 'true'})"
             )
         with _registering.lock:
