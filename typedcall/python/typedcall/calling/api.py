@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         OfInts,
     )
 
-# A type checker sees CPython's functions only.
+# Type checkers see only CPython's functions.
 if TYPE_CHECKING or WHY_NOTHING or sys.implementation.name != "pypy":
     from typedcall.calling import cpython_backend as backend
     from typedcall.calling.cpython_backend import TypedFunction
@@ -125,7 +125,7 @@ def resolve(
     offered signatures if no entry fits. An unbound method's function takes self first."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
-    # Entries with the same types come first, whether or not they fall back.
+    # Entries with the requested types come first, whether or not they fall back.
     for each in ("equivalent", "safe") if casting == "safe" else (casting,):
         function = (backend.resolve_own(f, signature, can, each)
                     or _resolve_falling_back(f, signature, can, each))

@@ -20,7 +20,7 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// An element as the engine sees it. A C float is a type of its own here; Python has none.
+/// An element as the engine sees it. A C float is a separate type here; Python has none.
 inline calling::given look_at(PyNativeType type, const char *place) {
   using calling::given;
   if (internal::is_wide(type)) return given::nothing();
@@ -72,7 +72,7 @@ struct array_plan {
   bool is_direct() const { return converted == 0 && !output; }
 };
 
-/// One pass over arrays. `End` handles its outcome:
+/// One pass over arrays. `End` handles the outcome:
 ///
 ///   bool is_attached()             true: the pass has the GIL; false: it may, but needs none
 ///   const Home &where()            see calling.h
@@ -91,7 +91,7 @@ class array_pass {
   /// unchanged.
   void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
     args_ = args;
-    // Steps must be known for each chunk, even if there is only one element.
+    // Each chunk needs its steps, even if there is only one element.
     std::intptr_t by[kMost + 1] = {};
     if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
     by_ = by;
@@ -143,8 +143,8 @@ class array_pass {
   const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
   char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
 
-  // True if a chunk would be converted before an earlier element's result is stored in it, as in
-  // NumPy's accumulate().
+  // True if a chunk would be converted before an earlier element's result is stored in it. NumPy's
+  // accumulate() does this.
   bool must_go_one_by_one(std::intptr_t count) const {
     const std::size_t out = plan_.inputs.size();
     const auto range = [&](std::size_t i, PyNativeType type) {
@@ -225,8 +225,8 @@ class array_pass {
   std::intptr_t at_ = 0;
 };
 
-/// The thread state that a pass over all of them needs. If it is a thread's, the engine and the
-/// loop release the GIL for functions that take it themselves.
+/// The hold for a pass over all of them. With THREAD, the engine and the loop release the GIL for
+/// functions that acquire it themselves.
 inline PyNativeHold hold_of(const calling::overloads &functions) {
   PyNativeHold all = PyNativeHold_NOTHING;
   for (const calling::entry &each : functions.all) {

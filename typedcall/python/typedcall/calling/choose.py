@@ -18,9 +18,10 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
            "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: The codes of arguments that every runtime with its own types has values for.
+#: Codes of arguments for which every runtime with its own types has values.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-# The codes that a str fits exactly. Without the extension module there are no ranks and nothing to call.
+# Codes that a str fits exactly. Without the extension module there are no ranks, and no functions
+# to call.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
 _RESULTS = NUMBERS | _TEXTS | {"v"}

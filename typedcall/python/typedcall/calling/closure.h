@@ -1,4 +1,4 @@
-// C functions that libffi makes at run time, for sinks that need one of a signature of their own.
+// C functions that libffi makes at run time, for sinks that need a function of any signature.
 #ifndef TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 #define TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 
@@ -6,7 +6,7 @@
 
 namespace typedcall::python {
 
-/// A C function, which calls another one with the addresses of its arguments.
+/// A C function that passes the addresses of its arguments to another one.
 class closure {
  public:
   closure() = default;
@@ -16,7 +16,8 @@ class closure {
     if (made_ != nullptr) ffi_closure_free(made_);
   }
 
-  /// Once. False where libffi cannot, or there is no memory that may be executed.
+  /// Call it once. Returns false if libffi does not support the signature, or there is no
+  /// executable memory.
   bool make(const PyNativeSignature &signature,
             void (*called)(ffi_cif *, void *result, void **args, void *data), void *data) {
     made_ = static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &address_));

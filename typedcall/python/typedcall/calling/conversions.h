@@ -48,7 +48,7 @@ constexpr PyNativeType widest(PyNativeType type) {
   return {PyNativeType_LONGLONG, 0};
 }
 
-/// What `visit` returns for a number of that type; null if it is not a number, or too wide.
+/// Returns visit's result for a number of that type; null if it is not a number, or too wide.
 template <class Visit>
 converter for_number(PyNativeType type, const Visit &visit) {
   const std::size_t size = PyNativeType_Size(type);

@@ -31,7 +31,8 @@ HAS_SIDE_TABLE = True
 #: DIFFERS.
 CAPABILITIES = HANDLED | Flags.TAKES_SELF
 
-# The extension module calls this for keywords and defaults; it imports nothing of the package.
+# The extension module, which imports nothing from the package, calls this for keywords and
+# defaults.
 _native.arrangement_of = arrangement_of
 _native.refuse_arguments = refuse_arguments
 
@@ -58,9 +59,9 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
     is_new = _native.tag(f, rows, kept)
     if _native.kept_by(f) is not None:
-        kept = None  # this table never frees anything
+        kept = None  # nothing in this table is ever freed
     if not is_new:
-        # An equal tag exists, and keeps this alive, too.
+        # An equal tag exists, and now also keeps this object alive.
         known = _tags.get(f)
         if known is not None and kept is not None:
             _tags.put(f, (None, known[1]))
@@ -93,7 +94,7 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    # Without an Entry, which costs half as much as all the rest.
+    # No Entry is created, which would take half as long as all the rest.
     return _make_function(f, row, asked, can, casting)
 
 

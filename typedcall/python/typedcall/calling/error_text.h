@@ -10,8 +10,8 @@
 
 namespace typedcall::python {
 
-/// Describes the pending exception, which the caller clears afterwards: PyObject_Str looks for
-/// signals, and would take an interrupt that internal::clear_exception() sends again. Construct,
+/// Describes the pending exception, which the caller clears afterwards: PyObject_Str checks for
+/// signals, and would consume an interrupt that internal::clear_exception() sends again. Construct,
 /// use and destroy it with the GIL.
 class error_text {
  public:

@@ -16,19 +16,19 @@ struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
 
-  /// Returns this thread's. Returns null with MemoryError. GIL: held.
+  /// Returns the home for this thread's interpreter, or null with MemoryError. GIL: held.
   static home *make() {
     auto made = std::make_unique<home>();
     return made->interpreter.set_current() ? made.release() : nullptr;
   }
 
   bool is_main() const { return interpreter.state() == PyInterpreterState_Main(); }
-  /// A thread that waited for it now would never return.
+  /// If true, a thread that waits for the GIL never returns.
   bool has_ended() const {
     return internal::python_is_ending() || is_closed.load(std::memory_order_acquire);
   }
 
-  /// Says why there is no thread state.
+  /// Explains why there is no thread state.
   const char *why_detached() const {
     return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
   }
@@ -54,7 +54,7 @@ struct home {
   }
 };
 
-/// Returns false with ImportError, whose text includes `where_else`.
+/// Returns false with ImportError, whose text is `where_else`.
 inline bool is_main_interpreter(const char *where_else) {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
   PyErr_SetString(PyExc_ImportError, where_else);
@@ -89,8 +89,7 @@ struct state_with_home : module_state {
   }
 };
 
-/// The same for a module of a library that is in the main interpreter only, and once in the
-/// process.
+/// The same for modules of libraries that run in the main interpreter only, and once in a process.
 struct state_with_one_home : module_state {
   static constexpr bool runs_without_gil = true;
   static constexpr bool supports_interpreters = false;

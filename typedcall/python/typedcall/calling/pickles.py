@@ -118,10 +118,10 @@ def _difference(pickled: Any, function: Any) -> str:
 
 
 class Unavailable:
-    """Replaces a pickled function that is not available. Each call looks for it again, and raises the
-    error: an exception while a pickle is read would end a worker of Dask or multiprocessing, and its
-    caller would not hear of it. It pickles unchanged, so that a process can pass it on without having
-    the function."""
+    """Replaces a pickled function that is not available. Each call looks for it again, and raises
+    the error: an exception while a pickle is read would end a worker of Dask or multiprocessing
+    without an error for its caller. It pickles unchanged, so a process can pass it on without
+    having the function."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception
@@ -149,7 +149,7 @@ class Unavailable:
 
 
 def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
-    """Returns the answer. Raises ImportError in place of an exception that is not an Exception."""
+    """Returns the result. Raises ImportError in place of an exception that is not an Exception."""
     try:
         return make(*question)
     except BaseException as error:

@@ -217,12 +217,12 @@ def _load(
         if not is_a(module, ModuleType) or _loaded.get(key) is module and not (again and key in _failed):
             continue
         assert module is not None
-        # Set before it runs: it may use Numba, which loads tags.
+        # Set before the call, which may use Numba, which loads tags.
         _loaded[key] = module
         _failed.discard(key)
         try:
             point.load()(module)
-        except KeyboardInterrupt:  # the user's: it propagates, and the tags are loaded another time
+        except KeyboardInterrupt:  # from the user: it propagates, and the tags are loaded later
             del _loaded[key]
             raise
         except BaseException as error:  # exit() in a package must not end a compilation

@@ -15,8 +15,8 @@ from typedcall.tools.foreign import printable
 
 __all__ = ["CommandError", "main"]
 
-#: Exit statuses: verify found differences or doctor a fault; a wrong request; a function crashed; no
-#: function could be shown or verified.
+#: Exit statuses: verify found differences, or doctor a fault; the request was wrong; a function
+#: crashed; no function could be shown or verified.
 FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
 

@@ -106,7 +106,7 @@ class _Parameter(NamedTuple):
 
 
 class _Index:
-    """An int by its __index__."""
+    """An int with only `__index__`."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -201,7 +201,7 @@ class ArgumentMaker:
         return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Yields every value in its place, with edges for the others."""
+        """Yields every value in its position, with edges in the others."""
         edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:
@@ -212,7 +212,7 @@ class ArgumentMaker:
         code = parameter.code
         if parameter.buffer:
             return self._buffer_misfits(parameter)
-        # Values that fit after all must be in the range.
+        # Values that do fit must be in the range.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
         # PyPy's C API does not use __index__ for a float.

@@ -71,7 +71,7 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
     library_of: dict[str, str] = {}
     for target in targets:
         for entry in target.entries:
-            # A module's dict may have any text as a name, and this goes into a program.
+            # A module's dict may have any text as a name, and the name goes into a program.
             row: dict[str, Any] = {"name": printable(target.name), "signature": entry.signature}
             obstacle = _obstacle(entry)
             found = None if obstacle else symbol_of(entry.address)

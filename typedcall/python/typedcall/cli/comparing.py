@@ -39,14 +39,15 @@ class Verdict:
     declared: int = 0
     #: Differences by reason.
     explained: dict[str, int] = field(default_factory=dict)
-    #: Differences for arguments that do not fit their C types: wrappers may convert them differently.
+    #: Differences for arguments that do not fit their C types; wrappers may convert these
+    #: differently.
     conversions: int = 0
     unexplained: int = 0
     #: The first few differences of any kind: arguments, boxed, unboxed, reason.
     examples: list[Example] = field(default_factory=list)
     #: Why nothing was called; empty if something was.
     skipped: str = ""
-    #: How many unboxed calls ended their process; they count as unexplained.
+    #: The number of unboxed calls that ended their process; they count as unexplained.
     crashes: int = 0
     #: Why the calls stopped early; empty if they did not.
     stopped: str = ""
@@ -81,7 +82,7 @@ def _outcome(
         outcome, value = "returns", call(*arguments)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit, too, is an outcome
+    except BaseException as error:  # SystemExit is an outcome, too
         outcome, value = "raises", error
     return outcome, value, contents(letters, arguments)
 
@@ -233,7 +234,7 @@ class Calls:
     largest: int | None = None
     ranges: Ranges = ()
     given: tuple[tuple[Any, ...], ...] = ()
-    #: True if differences for arguments that do not fit count, too.
+    #: True if differences for arguments that do not fit also count.
     strict: bool = False
 
     @property

@@ -23,7 +23,7 @@ from typedcall.record.codes import WHY_NOTHING
 
 __all__ = ["run"]
 
-#: Distributions, and how typedcall uses them.
+#: Distributions, and typedcall's use of them.
 _LIBRARIES = (
     ("numpy", "ufuncs in both directions"),
     ("scipy", "LowLevelCallable in both directions"),

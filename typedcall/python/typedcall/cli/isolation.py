@@ -44,7 +44,7 @@ class Marker:
 
     @property
     def steps(self) -> int:
-        """How often it was set."""
+        """The number of times it was set."""
         return int(self._HEAD.unpack_from(self._memory)[0])
 
     def get(self) -> tuple[int, str]:
@@ -53,7 +53,7 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Makes this process end when its parent does, even by SIGKILL; and by itself, a while after
+    """Makes this process end when its parent does, even by SIGKILL; and on its own, a while after
     the parent should have ended it."""
     with contextlib.suppress(AttributeError):  # exists on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
@@ -126,7 +126,7 @@ def isolated(
             if code == -signal.SIGALRM:  # its timer was faster than this process, which had been stopped
                 return None, f"did not end within {seconds:g} s"
             return None, "died of " + _signal_name(-code)
-    # Threads that the work started may keep it alive.
+    # Threads that the work started may keep the process alive.
     child.join(1)
     child.kill()
     child.join()

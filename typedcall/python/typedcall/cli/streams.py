@@ -56,8 +56,8 @@ def _is_stdout(stream: Any) -> bool:
 
 @contextlib.contextmanager
 def report_apart(to_the_end: bool) -> Iterator[None]:
-    """Reserves report() for the command, and redirects stdout to stderr. `to_the_end` does so until the
-    process ends, for a module may print then, too."""
+    """Reserves report() for the command, and redirects stdout to stderr; with `to_the_end` until
+    the process ends, because a module may print even then."""
     stdout = sys.stdout
     if not _is_stdout(stdout):  # a stream of the program that called us
         with contextlib.redirect_stdout(sys.stderr):
@@ -87,7 +87,8 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
 
 
 def _flush(stream: TextIO) -> None:
-    """Flushes, and ignores errors: one would come again at the end and decide the status."""
+    """Flushes, and ignores errors: otherwise the error would recur at exit and decide the
+    status."""
     try:
         stream.flush()
     except (OSError, ValueError):

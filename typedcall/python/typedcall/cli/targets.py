@@ -106,7 +106,7 @@ def _all_in(module: Any, exports: bool) -> list[Target]:
             found += _targets([(name, value)] if inside is None else inside)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # one object of a module must not hide the others
+        except BaseException:  # one bad object of a module must not hide the others
             continue
     return found
 

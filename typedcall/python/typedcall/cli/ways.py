@@ -15,7 +15,7 @@ from typedcall.record.records import EVERYTHING, Entry, has_buffers
 
 __all__ = ["WAYS", "Way", "all_ways"]
 
-#: Makes about that many calls; returns how many it made, and in how many seconds.
+#: Makes about that many calls; returns their number, and the seconds that they took.
 Timer = Callable[[int], tuple[int, float]]
 
 
@@ -105,7 +105,8 @@ class _Ways:
         for at, each in enumerate(given):
             if isinstance(each, ctypes.Array):
                 types = (*types[:at], ctypes.c_void_p, *types[at + 1:])
-        # All of them: ctypes counts the arguments of a call, and a status function's call has one too few.
+        # All arguments, including the place of a status function's result, because ctypes counts
+        # them.
         made.argtypes = types
         return _python_loop(made, tuple(given))
 
@@ -137,7 +138,7 @@ class _Ways:
         loop = numba.njit(scope["loop"])
         arguments = tuple(_import("numpy").asarray(each) if type(each) is array.array else each
                           for each in self.arguments)
-        loop(1, *arguments)  # compiles it
+        loop(1, *arguments)  # compiles the loop
 
         def timer(count: int) -> tuple[int, float]:
             return count, timeit.timeit(lambda: loop(count, *arguments), number=1)
@@ -170,7 +171,7 @@ class _Ways:
         integrate = _import("scipy.integrate")
         if self.entry.signature != "d->d":
             raise _Unavailable("quad takes 'd->d' only")
-        # So many pieces that the function is called far more often than quad.
+        # Enough pieces that the function is called far more often than quad.
         points = [i / 256 for i in range(1, 256)]
 
         def timer(count: int) -> tuple[int, float]:

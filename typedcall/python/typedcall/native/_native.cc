@@ -1,5 +1,5 @@
-// The extension module `typedcall.native._native` for CPython: gives Python what the C++ headers
-// know. Its parts are in the headers beside this file.
+// The extension module `typedcall.native._native` for CPython: the C++ headers' knowledge for
+// Python. Its parts are in the headers beside this file.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -83,8 +83,8 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// A query as Python makes it; the caller says what the TypedFunction handles. Returns false with
-/// an exception if it is invalid.
+/// A query from Python; the caller says what the TypedFunction handles. Returns false with an
+/// exception if it is invalid.
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
@@ -106,7 +106,7 @@ PyObject *find(PyObject *module, PyObject *callable, const char *signature, unsi
   if (!read_question(signature, can, allowed, &asked)) return nullptr;
   std::optional<typedcall::resolution> found;
   typedcall::internal::find_held(interface_of(module), callable, asked, &found);
-  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // out of memory: it may be offered
+  if (!found && PyErr_Occurred() != nullptr) return nullptr;  // out of memory
   PyErr_Clear();
   if (!found) Py_RETURN_NONE;
   return make_row({found->signature.c_str(), found->flags, found->funcptr}, found->where,
@@ -172,7 +172,7 @@ PyObject *fall_back_plan(PyObject *callable, const char *signature) {
 // Times `count` calls of a callable with the same objects, from C, in seconds.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
-  // A spare place in front lets a bound method put its self there.
+  // A spare element in front, in which a bound method can put its self.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
   for (std::size_t i = 0; i < given; ++i) {
@@ -204,7 +204,7 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
-/// Gives a module the addresses of functions that foreign code calls.
+/// Adds the addresses of functions that foreign code calls to a module.
 bool add_addresses(PyObject *module) {
   const struct {
     const char *name;

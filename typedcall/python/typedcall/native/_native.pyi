@@ -25,8 +25,8 @@ def answers(offered: str, asked: str, /) -> bool: ...
 
 # PyPy only.
 
-#: The types of objects that have entries. Do not pass it others: some of PyPy's own (the
-#: getset_descriptors of internal types) crash any extension.
+#: The types of objects that may have entries. Do not pass others to entries(): some of PyPy's own
+#: (the getset_descriptors of internal types) crash any extension.
 TYPES: tuple[type, type]
 
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...

@@ -70,9 +70,9 @@ class native_call {
                        [this](native_value *values) { return run(values); });
   }
 
-  /// True if the entry may have no result for some arguments. Such an entry is called as follows:
+  /// True if the entry may have no result for some arguments. Such an entry is called like this:
   bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// As operator(), but calls the callable with `boxed` if the entry falls back.
+  /// Like operator(), but calls the callable with `boxed` if the entry falls back.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
                               std::size_t nargs, const Boxed &boxed) const {
@@ -85,7 +85,7 @@ class native_call {
     // An argument has the wrong type, shape or gaps, and the callable accepts others.
     if (is_called ? PyErr_Occurred() != nullptr : !is_refusal()) return nullptr;
     PyErr_Clear();
-    // Not before the buffers of the arguments have been released.
+    // Only after the arguments' buffers have been released.
     return boxed();
   }
 
@@ -211,7 +211,7 @@ class native_call {
     return false;
   }
 
-  // As operator(); NULL without an exception if the function falls back.
+  // Like operator(), but returns NULL without an exception if the function falls back.
   PyObject *run(native_value *values) const {
     if (cast_) return run_cast(values);
     calling::result_cell cell;

@@ -17,10 +17,10 @@ namespace typedcall::python {
 
 /// The arguments of make_function().
 struct function_parts {
-  PyObject *callable;    ///< the resolved one; keeps the address valid
-  PyObject *keep_alive;  ///< anything else that does
+  PyObject *callable;    ///< the resolved callable; keeps the address valid
+  PyObject *keep_alive;  ///< anything else that keeps it valid
   PyObject *signature, *asked, *flags, *address, *place, *casting;
-  PyObject *capabilities;  ///< the caller's; None: as Python's call
+  PyObject *capabilities;  ///< the caller's; None: those of a call from Python
   bool has_keyword_only;   ///< needs an arrangement for each call
 };
 
@@ -51,7 +51,8 @@ inline bool is_cleared(const typed_function *function) {
   return true;
 }
 
-/// As with_arguments(). A function of its own, because the arguments need some stack.
+/// The general case of with_arguments(); a separate function, because the arguments need some
+/// stack.
 template <class Native, class Refused>
 __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
                                                             PyObject *const *args,
@@ -133,7 +134,7 @@ inline int clear_function(PyObject *object) {
   Py_CLEAR(function->parts.callable);
   Py_CLEAR(function->parts.keep_alive);
   Py_CLEAR(function->self);
-  // Its defaults can only lead back here through tuples, which do not clear themselves.
+  // Its defaults can only lead back here through tuples, which have no tp_clear.
   Py_CLEAR(function->arrangement);
   return 0;
 }
@@ -171,7 +172,7 @@ inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
-  // Each may be the callable of the next, in a chain of any length.
+  // Each of these may be the callable of the next, in a chain of any length.
   [[maybe_unused]] const shallow_trashcan shallow;
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);

@@ -194,11 +194,11 @@ def find(callable: Any, signature: str, capabilities: int, casting: str, /) -> N
 
 
 def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> None:
-    """Chooses none: there are no rows."""
+    """Chooses no row: there are none."""
 
 
 def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
-    """Tags and keeps nothing: there is no new tag."""
+    """Does nothing: there is no new tag."""
     if not rows:
         raise ValueError("a tag needs at least one entry")
     return False

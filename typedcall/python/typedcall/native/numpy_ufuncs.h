@@ -43,7 +43,7 @@ inline constexpr int kGetVersion = 0, kArrayType = 2;
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
 /// The table in NumPy's capsule of this name. Its entry at `index` must be `type`, so that no other
-/// table passes for it. Null with an exception. Valid as long as NumPy is.
+/// table is taken for it. Returns null with an exception. Valid as long as NumPy is.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
   // NumPy's capsules have no names.

@@ -20,7 +20,8 @@ struct scratch {
 
 /// A C type and the operations on its values. One for each code; see code_of().
 struct value_code {
-  /// Returns false with the conversion's exception. `where` may be null unless needs_scratch.
+  /// Returns false with the conversion's exception. `where` may be null unless needs_scratch is
+  /// true.
   bool (*convert)(PyObject *object, native_value *value, scratch *where);
   /// Returns a new reference made from the value at this address, or NULL with an exception.
   PyObject *(*box)(const void *place);

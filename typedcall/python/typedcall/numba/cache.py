@@ -1,5 +1,5 @@
-"""Lets Numba keep code that calls typed functions in its disk cache: the code refers to addresses by
-symbols. The next process binds them again, or recompiles the code if the function has changed."""
+"""Lets Numba keep code that calls typed functions in its disk cache: the code refers to addresses
+by symbols. The next process binds these, or recompiles the code if a function has changed."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -35,8 +35,8 @@ __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce
 
 #: Symbols: a readable name before a digest of everything that the code depends on.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
-# The binding of each symbol name in this process, never removed: the symbol, the address, and the
-# object that keeps it valid. Code that was compiled before may be linked into other code.
+# The binding of each symbol name in this process, never removed, because compiled code may later be
+# linked into other code: the symbol, the address, and the object that keeps it valid.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
 # Functions without a symbol, by the number in compiled code and their id: the function and the object
@@ -136,8 +136,8 @@ def _digest(*parts: Any) -> str:
 
 
 def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
-    """Returns the symbol; None for a function that another process could not find, or might confuse
-    with another one."""
+    """Returns the symbol; None if another process could not find the function, or might find a
+    different one."""
     place = import_path(function)
     if place is None:
         return None

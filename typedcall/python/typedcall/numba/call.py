@@ -125,7 +125,7 @@ class Call:
         self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
-        """Calls the Python function: it raises OverflowError, or finds another way."""
+        """Calls the Python function, which raises OverflowError or handles the value."""
         place = place_of(site.context, site.builder, site.signature)
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
@@ -248,6 +248,6 @@ def _converted(
 
 def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
     """Returns bool() of the value in compiled code."""
-    if isinstance(given, types.NoneType):  # Numba evaluates that while it types, and has no code for it
+    if isinstance(given, types.NoneType):  # Numba evaluates that during type inference, and has no code for it
         return ir.Constant(ir.IntType(1), 0)
     return context.is_true(builder, given, value)

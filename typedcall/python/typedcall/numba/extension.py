@@ -64,14 +64,15 @@ def _make_template(
 
 
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
-    """Returns the Numba type of a callable that offers something, the same object while it offers
-    the same; Numba's own types take precedence."""
+    """Returns the Numba type of a callable that offers anything, the same object as long as it
+    offers the same; Numba's own types take precedence."""
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
     from numba.core.registry import cpu_target
 
-    # First of all: packages' tags for math, say, must not be loaded for a function that Numba knows.
+    # Checked first: tags that packages provide, for math for example, must not be loaded for a
+    # function that Numba knows.
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
     entries = offered(function)
@@ -87,8 +88,8 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # The definition is removed with the type, and with it all that it keeps. Compiled code keeps the rest:
-        # Call, address().
+        # The definition and everything that it keeps are removed with the type. Compiled code keeps
+        # the rest: Call, address().
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing

@@ -1,5 +1,5 @@
-"""Chooses the overloads that a call in Numba's nopython code may mean, as the boxed call would: by
-types at compile time, and by value at run time where an int may not fit."""
+"""Chooses the overloads for a call in Numba's nopython code, as the boxed call would: by types at
+compile time, and by value at run time if an int may not fit."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -156,7 +156,7 @@ def is_omitted(given: Any) -> bool:
 
 
 def letters_of_type(given: Any) -> str:
-    """Returns the code of the widest type of the same kind, which is what a Python object of it holds."""
+    """Returns the code of the widest type of the same kind, which is what a Python object holds."""
     kind = kind_of_type(given)
     if kind == "integer":
         return letters_for("signed" if given.signed else "unsigned", 8)
@@ -177,8 +177,9 @@ def _has_truth(context: Any, given: Any) -> bool:
 
 
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
-    """Returns the rank, or None if it does not suit. Python's rules: an integer suits a float, a float
-    does not suit an integer. An overload that `is_alone` accepts the truth of any object for `?`."""
+    """Returns the rank, or None if the argument does not suit. Python's rules: an integer suits a
+    float, a float does not suit an integer. An overload that `is_alone` accepts the truth of any
+    object for `?`."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -236,7 +237,7 @@ def select(
     for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
         if passed == types.float32 and _is_no_double(given):
             return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
-    # A variable of that type is passed the same way, and may have other values.
+    # A variable of that type is passed in the same way, and may have other values.
     general, _ = _choose(context, overloads, decided.arguments)
     return general or decided, ""
 

@@ -1,5 +1,5 @@
-"""Writes the call of a function that needs a thread state, raises, or takes the GIL itself, into Numba's
-compiled code: attaches the thread if necessary, or releases the GIL, and passes the exception on unchanged."""
+"""Writes the call of a function that needs a thread state, raises, or acquires the GIL itself:
+attaches the thread if necessary, or releases the GIL, and passes the exception on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typedcall.record.records import Entry, Flags, View
 
 __all__ = ["AttachedCall", "call_detached", "is_slow_without_gil", "is_suspect", "is_without_gil"]
 
-# As in fall_back.h.
+# The same values as in fall_back.h.
 _KNOWN, _FAILED = 2, 4
 _INT = ir.IntType(32)
 
 
 def is_slow_without_gil(case: Case) -> bool:
-    """True if code without the GIL takes it only because the function does not say THREAD_SAFE."""
+    """True if code without the GIL acquires it only because the function is not declared
+    THREAD_SAFE."""
     return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
 
 

@@ -47,7 +47,7 @@ def why_not(given: Any, letters: str) -> str:
 
 
 def narrower(letters: str) -> str:
-    """Returns the conversion that makes an integer suit that may be too wide."""
+    """Returns the conversion for an integer that may be too wide."""
     code = CODES[letters]
     return f"numpy.{'' if code.kind == 'signed' else 'u'}int{8 * code.size}(...)"
 

@@ -36,7 +36,7 @@ class converting_loop {
   PyObject *callable() const { return callable_.get(); }
   PyNativeHold hold() const { return hold_of(functions_); }
 
-  /// As loop::run_attached(). Call it in the thread state that hold() names.
+  /// Like loop::run_attached(). Call it in the thread state that hold() names.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
     array_pass<pass_end>(plan_, inner_, functions_, callable_.get(), &end)
@@ -44,14 +44,14 @@ class converting_loop {
   }
 
  private:
-  // NumPy looks for the exception, so it stays in this thread's state.
+  // NumPy checks for the exception, so it stays in this thread's state.
   struct pass_end {
     const converting_loop *self;
     bool is_over = false;
 
     bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
     const pass_end &where() const { return *this; }
-    // Returns false if an exception is already pending: NumPy calls again after one.
+    // Returns false if an exception is already pending, because NumPy may call again after one.
     template <class Body>
     bool attached(PyObject *callable, const Body &body) const {
       return typedcall::internal::run_attached_to(self->home_, callable, [&](bool) {

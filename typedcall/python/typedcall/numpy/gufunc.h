@@ -21,7 +21,7 @@
 
 namespace typedcall::python {
 
-/// One argument as Python passes it, and the arrays that hold it.
+/// One of Python's arguments, and the arrays that hold it.
 struct gufunc_argument {
   PyNativeType type;   ///< of the number, or of an element
   PyNativeType given;  ///< of the array's numbers; differs from `type` if there is a `convert`
@@ -69,8 +69,8 @@ class gufunc_loop {
     return 0;
   }
 
-  /// As a PyUFuncGenericFunction. Leaves an exception set. Call it in the thread state that hold()
-  /// names.
+  /// Runs like a PyUFuncGenericFunction. Leaves an exception set. Call it in the thread state that
+  /// hold() names.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;
@@ -155,7 +155,7 @@ class gufunc_loop {
     return true;
   }
 
-  // Used if every row can be passed as it is, and nothing is checked after the call.
+  // Set if every row can be passed as it is, and nothing is checked after the call.
   void choose_kernel() {
     if (entry_.view.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
@@ -195,7 +195,8 @@ class gufunc_loop {
            (each.type.code == PyNativeType_BOOL || has_gaps(each, step, lengths, steps));
   }
 
-  // Larger than any row if no number gives its length: rows of broadcast arrays have any length.
+  // Larger than any row if no number gives the length: rows of broadcast arrays may have any
+  // length.
   std::size_t scratch_size(const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     constexpr auto most = static_cast<std::size_t>(PTRDIFF_MAX);
     std::size_t room = 0;

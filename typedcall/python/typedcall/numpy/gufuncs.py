@@ -17,7 +17,7 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: NumPy casts other numbers to these for a bool, which keeps their truth.
+#: For a bool, NumPy casts other numbers to these, which keeps their truth.
 TRUTHS = ["d", "Zd"]
 
 #: The names of the core dimensions of each input and output, "" for a number.

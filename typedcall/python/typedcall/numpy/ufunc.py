@@ -33,8 +33,8 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-# By function and signature; written under the lock. A ufunc's `__name__` is the path to it below
-# this module.
+# By function and signature; written under the lock. A ufunc's `__name__` is its path below this
+# module.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
@@ -58,7 +58,8 @@ def _written_to(arguments: list[str]) -> str:
 
 
 def _no_numbers(entry: Entry) -> str:
-    # Short: CPython 3.11 cannot leave a `try` far from the start of a function when no memory is left.
+    # Kept short: CPython 3.11 cannot leave a `try` far from the start of a function when no memory
+    # is left.
     written_to = _written_to(entry.python_types()[0])
     if written_to:
         return written_to
@@ -366,7 +367,7 @@ class _Names:
 
     def __getattr__(self, name: str) -> Any:
         if _is_special(name):
-            # Also called for an object that pickle is creating, which has no path yet.
+            # pickle also calls this for an object that it is creating, which has no path yet.
             if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
                 raise AttributeError(name)
         path = f"{self._path}.{name}"

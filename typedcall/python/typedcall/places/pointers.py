@@ -82,7 +82,7 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
 
 def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
-        # Not None if they raise, either.
+        # If reading argtypes raises, they count as set.
         if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
                 f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
@@ -119,7 +119,7 @@ def _of_cffi(pointer: Any, signature: str) -> _Read | None:
 def _of_capsule(pointer: Any, signature: str) -> _Read | None:
     capsule = pointer
     if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
-        # Its declaration is not a signature; any other offers an entry.
+        # Its declaration is not a signature, or it would offer an entry.
         capsule = next(tuple.__iter__(pointer), None)
     if not is_capsule(capsule):
         return None

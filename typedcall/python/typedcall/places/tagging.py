@@ -62,7 +62,7 @@ def _letters(text: Any) -> str:
 
 
 def bound_method_error(f: Any) -> TypeError:
-    """For tag()."""
+    """Returns the TypeError of tag() for a bound method."""
     return TypeError(
         f"{show(f)} is a new object at each access, and its tag would go with it: tag its "
         "__func__, or an object that stays"
@@ -128,7 +128,8 @@ def read_rows(
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
-        # The row of `f` keeps what `f` itself offers, or `f` does, unless that shares its memory with others.
+        # The row of `f`, or `f` itself, already keeps what `f` offers, unless that shares its
+        # memory with other objects.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)

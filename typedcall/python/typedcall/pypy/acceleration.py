@@ -21,7 +21,7 @@ _NOT_PYPY = (
     f"nothing is installed: this is {sys.implementation.name}, "
     "where the boxed call is the quickest from Python"
 )
-#: The only reason that `trust` overrides.
+#: `trust` overrides only this reason.
 _UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
 
 #: The promises about each function, until restore().
@@ -37,8 +37,8 @@ class Acceleration:
     accelerated: list[str] = field(default_factory=list)
     #: Typed functions that stay as they are, and why.
     refused: dict[str, str] = field(default_factory=dict)
-    #: Functions with an overload that stays boxed because it is not known to run without the GIL:
-    #: pass these to `trust=` if you know that it does.
+    #: Functions with an overload that stays boxed because it is not known to run without the GIL;
+    #: if you know that it does, pass them to `trust=`.
     untrusted: list[str] = field(default_factory=list)
     #: Accelerated because of `trust=`.
     trusted: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
 
 def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
     """Yields the places for a function's substitute: where it was found and, if it was imported,
-    also where it was defined. Pickle looks there, and both names must lead to the same object."""
+    also where it was defined. Pickle looks there, so both names must lead to the same object."""
     yield namespace, attribute
     home = module_of(function)
     name = text_attribute(function, "__name__")

@@ -57,7 +57,7 @@ def pickle_by(reduce: Callable[..., Any]) -> None:
 
 def own_entries(f: Any) -> list[Entry]:
     function = _wrapper(f)
-    # Only passed on if its type is known: some of PyPy's own objects crash every extension.
+    # Passed on only if its type is known: some of PyPy's own objects crash every extension.
     read = attribute(function, "__func__") if _is_bound_builtin(function) else function
     # Not `in`, which would call a metaclass's `__eq__`.
     is_readable = any(type(read) is each for each in _native.TYPES)
@@ -119,7 +119,8 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:
-            # A new tuple: functions resolved before keep the old one. Objects that are in it already are not added.
+            # A new tuple, because functions resolved before keep the old one. Objects already in it
+            # are not added.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))
         return

@@ -19,7 +19,7 @@ def buffer_type(letters: str) -> str | None:
 
 
 def release(pointer: Any) -> None:
-    """Lets the exporter change its size again."""
+    """Releases the buffer, so that the exporter may change its size again."""
     ffi().release(pointer)
 
 
@@ -56,7 +56,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
         except (TypeError, ValueError, BufferError):
             return None
         is_aligned = int(ffi().cast("uintptr_t", made)) % code.alignment == 0
-        # A C bool is 0 or 1, a buffer's item can be any byte.
+        # A C bool is 0 or 1, but a buffer's item can be any byte.
         if len(made) and (not is_aligned or code.kind == "bool" and max(ffi().buffer(made)[:]) > 1):
             release(made)
             return None

@@ -1,5 +1,5 @@
-"""PyPy: the result of resolve(), a C function that converts arguments as the boxed wrapper does. It is
-called through cffi if several threads may be in it, else in one thread at a time."""
+"""PyPy: the result of resolve(), a C function that converts arguments as the boxed wrapper does. It
+is called through cffi; unless several threads may be in it, by one thread at a time."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,7 +15,8 @@ from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_
 
 __all__ = ["TypedFunction"]
 
-#: Held by the one thread that is in a function without the GIL that is not known to allow others.
+#: Held by the one thread that runs a function without the GIL if the function is not known to allow
+#: several.
 _alone = RenewedLock()
 
 
@@ -67,7 +68,7 @@ class TypedFunction:
         #: what the entry does; None if cffi cannot call it.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
-        # The caller of resolve() has asked for an entry that DIFFERS.
+        # The caller of resolve() has requested an entry that DIFFERS.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
@@ -105,7 +106,7 @@ class TypedFunction:
         except TypeError:
             if not self._falls_back:
                 raise
-            return self.callable(*args, **keywords)  # it decides
+            return self.callable(*args, **keywords)  # the callable decides
         result = self._call(*values)
         return self.callable(*args, **keywords) if result is NotImplemented and self._falls_back else result
 

@@ -36,7 +36,7 @@ class _Loader:
         if getattr(module, "__loader__", None) is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
-        # The module may have put another one into its place.
+        # The module may have replaced it.
         self._hook.accelerate(sys.modules.get(module.__name__, module))
 
 
@@ -95,7 +95,7 @@ class ImportHook:
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> Any | None:
         """Finds a spec by the other finders, and puts our loader in front of theirs."""
-        if getattr(self._searching, "name", None) == name:  # called by another finder of this kind
+        if getattr(self._searching, "name", None) == name:  # called by another of our finders
             return None
         before = getattr(self._searching, "name", None)
         self._searching.name = name

@@ -41,8 +41,8 @@ def why_not(entry: Entry) -> str | None:
 
 
 def says_threads(entry: Entry) -> bool:
-    """True if several threads are known to be allowed in it at once: PyPy releases the GIL around a
-    cffi call. A pure function has no effects that others could see."""
+    """True if it is known to allow several threads at once: PyPy releases the GIL around a cffi
+    call. A pure function has no effects that others could see."""
     return bool(entry.flags & PROMISES)
 
 
@@ -61,6 +61,6 @@ def _parameter(letters: str) -> str:
 
 
 def new_place(entry: Entry) -> Callable[[], Any]:
-    """Returns a function that makes the slots for the values of an entry that falls back."""
+    """Returns a function that makes the memory for the result of an entry that falls back."""
     ctype = ffi().typeof(f"{_c_type(entry.python_types()[1])} *")
     return lambda: ffi().new(ctype)

@@ -88,8 +88,9 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
 
 
 def _is_own_name(name: str) -> bool:
-    """True if generated code can use it as a name: it clashes with none of the shim's own, and stays the
-    same. Signatures may have others: Python code normalises names to NFKC."""
+    """True if generated code can use this name: it clashes with none of the shim's own, and NFKC,
+    to which Python normalises names in code, does not change it. Signatures may have names that are
+    not like that."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
@@ -154,7 +155,7 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
             # Reused, because making one takes longer than the call. Other threads run meanwhile, so
-            # no other call may have it until then.
+            # no other call may use it until then.
             called = [
                 "try:",
                 f"    _value = _free{i}.pop()",
@@ -165,10 +166,10 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
                 f"    _free{i}.append(_value)",
                 "    return _result",
             ]
-    # A function that falls back leaves all that it does not take to Python.
+    # A function that falls back leaves all other arguments to Python.
     refusals = "_refusals" if choice.converts and _falls_back(choice) else "_OverflowError"
     called = ["try:", *("    " + line for line in called), f"except {refusals}:", "    pass"]
-    # From the last one to the first: each is released whatever happens after it.
+    # From the last one to the first: each is released whatever happens later.
     for at in reversed(buffers):
         called = [f"_b{at} = _take{i}[{at}]({arguments[at]})", f"if _b{at} is not None:", "    try:",
                   *("        " + line for line in called),
@@ -242,8 +243,8 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     if parameters is not None:
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
-        # An entry without the last parameters does what the whole function does with their defaults, and
-        # may be quicker if that falls back.
+        # An entry without the last parameters does the same as the whole function with their
+        # defaults, and may be faster if that falls back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole

@@ -9,7 +9,7 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The effects that let a function in, by the names that C++ providers use.
+#: The effects that allow a function, by the names that C++ providers use.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
 #: The attribute in which a module names one of these effects for all its typed functions.
@@ -46,7 +46,7 @@ def read_trust(trust: Any) -> Trust:
         if not trust or trust & ~PROMISES:
             raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
         return Trust(trust, None)
-    # A mapping would count as its keys, and bytes as numbers.
+    # Iterating over a mapping would give its keys, and over bytes numbers.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
         raise TypeError(f"trust is {_LISTED}, not a '{type_name(trust)}' object")
     names = list(trust)

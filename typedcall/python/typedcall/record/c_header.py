@@ -11,7 +11,7 @@ from typedcall.record.c_text import declaration_of
 
 __all__ = ["functions_of"]
 
-# Each reads every character only once.
+# Each of these patterns reads every character only once.
 _COMMENT_OR_TEXT = re.compile(
     r"/\*(?:.*?\*/|(?P<open>.*))|//[^\n]*" r'|"(?:\\.|[^"\\\n])*"?' r"|'(?:\\.|[^'\\\n])*'?", re.DOTALL
 )
@@ -84,7 +84,8 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
     names: set[str] = set()
     # None: defined, with an unknown value.
     values: dict[str, str | None] = {"__cplusplus": "0"}
-    # Around the line: is it seen, was the surrounding text seen, was an earlier branch taken?
+    # `now`: true if the line is seen. `around`: for each open #if, whether the text around it is
+    # seen and an earlier branch was taken.
     now: bool | None = True
     guard = ""
     around: list[tuple[bool | None, bool | None]] = []
@@ -113,7 +114,8 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
             if word == "define" and body.strip() != name:
                 names.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            # A guard is defined by its header, but another definition may have come before, with another value.
+            # Only the header itself defines its guard; any other macro may have an earlier
+            # definition, with another value.
             if name != guard:
                 values[name] = body.strip() if is_known else None
             guard = ""

@@ -47,7 +47,7 @@ _TAGS = {"struct", "union", "enum"}
 _BASIC = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
 }  # fmt: skip
-# Not names either, and not understood here.
+# Other words that are not names; not understood here.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
     "__typeof__", "__thread", "__alignof__", "alignas", "alignof", "asm", "auto", "break", "case",
@@ -95,7 +95,7 @@ class Pointer(NamedTuple):
 class Array(NamedTuple):
     """A layer of a type: an array of the rest."""
 
-    #: As in the text, without `static` and qualifiers; "" if there is none.
+    #: The length as in the text, without `static` and qualifiers; "" if there is none.
     length: str
 
 
@@ -296,7 +296,7 @@ class Parser:
         return known or word in self._types or _standard(word) is not None
 
     def _is_group(self, at: int, is_parameter: bool) -> bool:
-        """True if the parenthesis encloses a part of the declarator, not parameters."""
+        """True if the parentheses enclose a part of the declarator, not parameters."""
         word = self._word(at + 1)
         if word in ("*", "[", "("):
             return word != "(" or self._is_group(at + 1, is_parameter)

@@ -34,7 +34,7 @@ class Declaration(NamedTuple):
 
 
 def _value_letters(name: str) -> str | None:
-    """Returns the code of a type without stars, or None if it is unknown."""
+    """Returns the code of a type that is not a pointer, or None if it is unknown."""
     if name.rstrip("0123456789") in ("int", "uint") and name[-1].isdecimal():
         kind, _, bits = name.rpartition("int")
         return letters_for("unsigned" if kind else "signed", int(bits) // 8)

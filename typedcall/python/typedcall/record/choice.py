@@ -1,5 +1,6 @@
-"""Walks the overloads if types are known and values are not: which ones the boxed call may take, in its order.
-docs/ABI.md, 8.7 to 8.9, has the rules; typedcall/calling/choose.h has the order, and the walk with values."""
+"""Finds the overloads that the boxed call may take, in its order, if the types are known and the
+values are not. docs/ABI.md, 8.7 to 8.9, has the rules; typedcall/calling/choose.h has the order,
+and the walk with values."""
 from __future__ import annotations
 
 import functools
@@ -22,8 +23,8 @@ class Step(NamedTuple):
 
     #: The overload; from steps(), its index.
     overload: Any
-    #: For each argument: does it fit? None: its value decides. For one that becomes floating: did it fit all
-    #: overloads tried before?
+    #: For each argument, true if it fits; None if its value decides. For one that becomes floating,
+    #: true if it fitted all overloads tried before.
     fits: list[bool | None]
 
     @property
@@ -33,7 +34,7 @@ class Step(NamedTuple):
 
 
 def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
-    """Tells whether ints between these limits fit a parameter. None: some do."""
+    """True if ints between these limits fit a parameter; None if only some do."""
     if kind_of(letters) not in ("signed", "unsigned"):
         return True
     (low, high), (least, most) = limits, range_of(letters)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 try:
     import typedcall.native._native as _native
-    from typedcall.native._native import parse_signature  # a public name that the docs refer to
+    from typedcall.native._native import parse_signature  # a public name, which the docs use
 except ModuleNotFoundError as error:  # a module that exists but cannot be loaded is an error
     if error.name != "typedcall.native._native":
         raise
@@ -42,7 +42,7 @@ class Code(NamedTuple):
     c_type: str
     #: The name of its PyNativeKind in lower case: "void", "signed", "floating".
     kind: str
-    #: In bytes; 0 for "v".
+    #: The size in bytes; 0 for "v".
     size: int
     alignment: int
     #: True if a result of this type can report an exception: docs/ABI.md, section 3, MAY_RAISE.

@@ -11,7 +11,7 @@ from typedcall.record.codes import parse_signature
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
-#: Handles everything that an entry may ask of its caller.
+#: Everything that an entry may require of its caller.
 EVERYTHING = codes.MANDATORY_MASK
 #: The place of an entry in PyPy's own struct or the seed post's, which have no flags: such an entry is
 #: assumed to need the GIL, and not to raise.

@@ -47,7 +47,7 @@ def cffi_function(
     the number of elements. `thread_safe_only=False` also accepts functions that are not declared
     thread-safe: the caller must then keep threads apart. Raises ValueError and TypeError like
     typedcall.resolve(), and ImportError without cffi."""
-    ffi()  # first of all: without cffi nothing else matters
+    ffi()  # first: without cffi nothing else matters
     # No lambda: CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
     entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]

@@ -32,8 +32,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers: the arguments of SciPy's filters, and how they become arrays. The filters expect
-#: a status of 1.
+#: For functions of buffers: the arguments of SciPy's filters, and the arrays that they form. The
+#: filters expect a status of 1.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),

@@ -29,7 +29,8 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 
 
 def _fault(entry: Entry) -> str:
-    """Explains why it is not a valid entry, or returns "". Its values come from an object of a library."""
+    """Explains why it is not a valid entry, or returns "". Its values come from a library's
+    object."""
     if type(entry.address) is not int or not is_address(entry.address):
         return "its address is not that of a C function"
     if not 0 <= int(entry.flags) < 1 << 32:

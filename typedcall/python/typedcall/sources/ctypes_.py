@@ -90,8 +90,8 @@ def _cast_from(each: Any) -> Iterable[Any]:
 
 def _is_callback(pointer: Any) -> bool:
     """True if it was made from a Python callable. Then, or after a cast, it keeps ctypes' thunk
-    alive, or on PyPy, which has no thunks, the pointer with the callable. One that was read from a
-    struct or an array, or made from an address, may be a callback and keep nothing that shows it."""
+    alive, or on PyPy, which has no thunks, the pointer with the callable. A pointer that was read
+    from a struct or an array, or made from an address, may be a callback without any sign of it."""
     for each in _reached(pointer, _cast_from):
         if type_name(each) == "CThunkObject" or (
                 is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
@@ -101,7 +101,7 @@ def _is_callback(pointer: Any) -> bool:
 
 def _behind(each: Any) -> Iterable[Any]:
     if is_a(each, dict):
-        return list(dict.values(each))  # it changes when something else is assigned
+        return list(dict.values(each))  # changes when something else is assigned
     if is_a(each, _function_pointer().__base__):  # the base of all ctypes objects
         return [attribute(each, "_b_base_"), attribute(each, "_objects")]
     if is_a(each, memoryview):

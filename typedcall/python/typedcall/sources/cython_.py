@@ -166,8 +166,8 @@ def is_cpdef(capsule: Any) -> bool:
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
-    """Returns the name of a variant's capsule: the same as the variant's, which since Cython 3.3
-    contains the module's name."""
+    """Returns the name of a variant's capsule: the variant's own, which since Cython 3.3 contains
+    the module's name."""
     name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:

@@ -26,7 +26,7 @@ def _flags_of(obj: Any, text: str) -> Flags:
         known = attribute(made_of, "typed_flags")
         is_typed = is_a(known, Flags)
         flags |= known if is_typed else Flags(0)
-        # One may be made from another.
+        # A LowLevelCallable may be made from another.
         items = itertools.islice(tuple.__iter__(made_of), 1, None)
         made_of = None if is_typed else next(items, None)
     for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
@@ -56,6 +56,6 @@ def entries(obj: Any) -> Found:
         return [str(error)]
     flags = _flags_of(obj, text)
     if "O" in (*declared.arguments, declared.result):
-        # Only Cython's cdef functions have these, of classes that the text does not show.
+        # Only Cython's cdef functions have objects, whose classes the text does not show.
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
     return [Entry(declared.signature, flags, capsule_address(capsule), "SciPy", obj)]

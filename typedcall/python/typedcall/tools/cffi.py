@@ -30,5 +30,6 @@ def pointer_to(ctype: str, address: int, keep_alive: Any = None) -> Any:
     pointer = ffi().cast(ctype, address)
     if keep_alive is None:
         return pointer
-    # A "destructor" that does nothing; it, and the object that it holds, lives as long as the pointer.
+    # A "destructor" that does nothing, but lives as long as the pointer, with the object that it
+    # holds.
     return ffi().gc(pointer, lambda pointer, kept=keep_alive: None)

@@ -88,7 +88,7 @@ def type_name(obj: Any) -> str:
 
 
 def imported_class(module: str, name: str) -> type | None:
-    """Returns a class of a library, if that is imported far enough to have it."""
+    """Returns a class of a library if the library is imported far enough to have it."""
     found = attribute(sys.modules.get(module), name)
     return found if is_a(found, type) else None
 
@@ -110,7 +110,7 @@ def read_module(module: Any) -> types.ModuleType:
     if is_a(module, str):
         # A module that is still being initialised is there already.
         found = sys.modules.get(found) or importlib.import_module(found)
-        # It may have replaced itself by anything.
+        # The module may have replaced itself by anything.
         is_module = is_a(attribute(found, "__dict__"), dict)
     else:
         is_module = is_a(module, types.ModuleType)
@@ -145,8 +145,9 @@ def import_path(function: Any) -> tuple[str, str] | None:
 
 
 def _extension_that_has(function: Any, name: str | None) -> Any:
-    """Returns the extension module of a function that does not name its module, like NumPy's ufuncs, or the
-    package around it that has it, too. Python modules may have imported it from there, so they do not count."""
+    """Returns the extension module of a function that does not name its module, like NumPy's
+    ufuncs, or the package around that module that also has the function. Python modules may only
+    have imported it, so they do not count."""
     for known_as in sorted(exact_text(each) for each in list(sys.modules) if is_a(each, str)):
         file = text_attribute(sys.modules.get(known_as), "__file__") or ""
         if not name or not file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):

@@ -1,5 +1,6 @@
 """Parses the `parameters` of tag(), "(x, y, /, octaves=1, *, base=0.0)": a grammar of names and
-constants. Python's own parser would accept all of Python, and ends with MemoryError if a text is deep."""
+constants. Python's own parser would accept all of Python, and raises MemoryError for deeply nested
+text."""
 from __future__ import annotations
 
 import ast
@@ -38,7 +39,7 @@ class _Reader:
         """Consumes the next token and returns it."""
         taken = getattr(self, "token", "")
         found = _TOKEN.match(self._text, self._end)
-        assert found is not None  # there is a character, or the end
+        assert found is not None  # the pattern matches any character, and the end
         self.kind = found.lastgroup or ""
         self.token = found.group(self.kind)
         self._start, self._end = found.start(self.kind), found.end()

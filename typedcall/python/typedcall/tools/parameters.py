@@ -31,12 +31,13 @@ class Parameters(NamedTuple):
     """The parameters of a callable, in order."""
 
     names: tuple[str, ...]
-    #: This many are positional-only, and those after the first `positional` are keyword-only.
+    #: This many parameters are positional-only; those after the first `positional` are
+    #: keyword-only.
     positional_only: int
     positional: int
-    #: One for each; MISSING if it must be passed.
+    #: One for each parameter; MISSING if it must be passed.
     defaults: tuple[Any, ...]
-    #: True for each that may be omitted: some defaults cannot be spelt.
+    #: True for each parameter that may be omitted; some defaults cannot be spelt.
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
@@ -106,7 +107,8 @@ def _own(function: Any) -> Parameters | None:
 
     try:
         parameters = signature_of(function).parameters.values()
-        # Rebuilt, which checks them: a `__signature__` may be of a subclass that returns anything.
+        # Rebuilt, to check the parameters: a `__signature__` may be of a subclass that returns
+        # anything.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))
     except MemoryError:
@@ -158,7 +160,7 @@ if sys.implementation.name == "pypy":
     _UNBOUND = None
 # Exact types: a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # A bool parameter takes the truth.
+    # A bool parameter takes the value's truth.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),
@@ -169,7 +171,8 @@ _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex
 
 
 def constant_of(letters: str, default: Any) -> Any:
-    """Returns a default as a number of the C type: bool, int, float or complex. Raises ValueError if it is none."""
+    """Returns a default as a number of the C type: bool, int, float or complex. Raises ValueError
+    if it is not one."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
@@ -204,7 +207,8 @@ def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parame
 
 
 def contradiction(function: Any, parameters: Parameters, count: int) -> str:
-    """Returns the message that the callable and a C function with `count` parameters do not match."""
+    """Returns the message for a callable and a C function with `count` parameters that do not
+    match."""
     named = ", ".join(parameters.names)
     return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
             f"and its C function {count}")

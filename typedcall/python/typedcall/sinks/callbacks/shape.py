@@ -1,5 +1,5 @@
-"""The C type of a library's callback: which parameters are values, arrays, their lengths and the
-data pointer; and the ways to call a typed function from such a function."""
+"""The C type of a library's callback: which parameters are values, arrays, lengths and the data
+pointer; and the ways to call a typed function from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typedcall.record.codes import CODES, is_const, letters_for, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
-#: A library's types, by the addresses of the C functions that return the elements and their number.
+#: A library's types, each with the addresses of the C functions that return the elements and their
+#: number.
 Views = dict[str, tuple[int, int]]
 #: (kind, parameter, at, factors, pointer_of, length_of) as in callback.h's sources.
 Source = tuple[int, int, int, tuple[int, ...], int, int]
@@ -34,7 +35,8 @@ class Parameter:
     letters: str
     #: For an array: parameters, and numbers n as -1 - n, whose product is its length.
     factors: tuple[int, ...] = ()
-    #: For a library's type: the addresses that return the elements and their number.
+    #: For a library's type: the addresses of the functions that return the elements and their
+    #: number.
     view: tuple[int, int] | None = None
     #: For a view: true if the elements are const.
     is_const: bool = False
@@ -84,7 +86,7 @@ class Way:
     unused: tuple[int, ...]
     #: The place for a result that the C function does not return.
     place: Source | None
-    #: The spelling in shapes.h.
+    #: The shape as spelt in shapes.h.
     text: str
 
 

@@ -30,7 +30,7 @@ class _Overload(NamedTuple):
     letters: list[str]
     result: str
     name: str
-    #: -1: JAX does not call it.
+    #: -1 if JAX does not call it.
     number: int
 
 
@@ -153,8 +153,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
 
 
 def _exact(value: Any, array: Any) -> Any:
-    """Returns the array that JAX makes of a value. Raises OverflowError if an integer wrapped around:
-    without 64 bits JAX keeps only the low 32 of NumPy's."""
+    """Returns the array that JAX makes of a value. Raises OverflowError if an integer would wrap
+    around: without 64 bits JAX keeps only the low 32 bits of NumPy's."""
     import jax
     import numpy
 
@@ -167,12 +167,12 @@ def _exact(value: Any, array: Any) -> Any:
 
 
 def _converted(array: Any, letters: str) -> Any:
-    """Converts an argument of a program, which checks each value itself: only types that it lacks are converted
-    here."""
+    """Converts an argument of a program. The program checks each value itself, so only types that
+    it lacks are converted here."""
     import jax.numpy as jnp
 
     if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
-        return array != 0  # its truth; a nan is true, as in Python
+        return array != 0  # the value's truth; a nan is true, as in Python
     return array.astype("float32") if array.dtype.itemsize == 2 and _kind(array).name.endswith("FLOAT") else array
 
 

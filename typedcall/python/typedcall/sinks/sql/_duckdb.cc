@@ -32,8 +32,8 @@ int release_unneeded(void *) {
   return 0;
 }
 
-/// DuckDB does not need the function any more, and may hold its own locks, for which a Python
-/// destructor that uses the database would wait: the function is destroyed when Python runs next.
+/// DuckDB no longer needs the function, but may hold its own locks, for which a Python destructor
+/// that uses the database would wait. So the function is destroyed when Python runs next.
 void destroy_later(void *data) {
   auto *const self = static_cast<function *>(data);
   if (self->where->has_ended()) return;
@@ -41,7 +41,7 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // Without room for it, the next one does it, or the next install().
+  // If that cannot be scheduled, it happens with the next one, or in the next install().
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -114,7 +114,7 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
     }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
-  order *const outer = current.exchange(&wanted);  // the one whose load() runs this
+  order *const outer = current.exchange(&wanted);  // the connection whose load() runs this
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {

@@ -96,7 +96,7 @@ bool has_function(api_table &api, sqlite3 *connection, const char *name, int ari
   return is_there;
 }
 
-/// Adds all functions, or none: the ones that may be refused come first. Returns the last status.
+/// Adds all functions or none: those that may be refused come first. Returns the last status.
 TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted,
                            callback run) {
   auto &functions = wanted->functions;

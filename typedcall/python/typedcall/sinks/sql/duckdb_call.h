@@ -21,13 +21,13 @@ struct function {
   value_type result{PyNativeType{PyNativeType_VOID, 0}};  // of the column
   bool is_result = true;                                  // of all functions
   bool is_attached = false, is_detached = false;
-  bool is_own = false;  // there is one function, and `types` are or become its own
+  bool is_own = false;  // there is one function, and `types` are its own, or are converted to them
   /// With numbers only, and a result for each call, whole runs of rows.
   std::optional<loop> numbers;
   function *next = nullptr;  // of those that DuckDB no longer needs
 
-  /// `chosen`: those of `functions` that values can choose. If there are none, Python is called,
-  /// and `all` give the result's type.
+  /// `chosen` are the functions that values can choose. If there are none, Python is called, and
+  /// `all` give the result's type.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
@@ -44,7 +44,7 @@ struct function {
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// `from`: the row of the only one that can be chosen. Returns false with an exception.
+  /// `from` is the row of the only function that can be chosen. Returns false with an exception.
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
@@ -216,7 +216,7 @@ struct vector_call {
     has_failed = true;
     const error_text said;
     PyErr_Clear();
-    // Not at once: DuckDB's module would take the signal, and raise this error anyway.
+    // Not immediately: DuckDB's module would take the signal, and raise this error anyway.
     const auto later = [](void *) {
       PyErr_SetInterrupt();
       return 0;

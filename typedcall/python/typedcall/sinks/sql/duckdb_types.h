@@ -78,7 +78,7 @@ constexpr bool is_converted(sql_type from, sql_type to) {
   return from == BIGINT || (to != BIGINT && includes(to, from));
 }
 
-/// True if a C function that takes some values of the type takes all; Python handles a text with a
+/// True if a C function that takes some values of the type takes all; Python handles text with a
 /// NUL.
 inline bool holds_all(const value_type &wanted, sql_type type) {
   if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
@@ -93,8 +93,8 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// The entries that suit values of these types, best first, up to one that is not here or takes all
-/// of them. Python's function is called if none takes a value.
+/// Returns the entries that suit values of these types, best first, up to one that is not here or
+/// takes all of them. Python's function is called if none takes a value.
 TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
                                                          const sql_types &types) {
   std::vector<const entry *> found;
@@ -118,8 +118,8 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
   return found;
 }
 
-/// The entries of suiting() that a value may choose: those that take an int that no earlier one
-/// takes.
+/// Returns the entries of suiting() that a value may choose: those that take an int that no earlier
+/// one takes.
 TYPEDCALL_RARE inline std::vector<const entry *> reachable(
     const std::vector<const entry *> &in_order) {
   const auto takes_more = [](const entry &one, const entry &before) {
@@ -236,7 +236,7 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
   for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
     found = combined(arguments, level);
   }
-  // A cast to another kind would be cheaper than one to BIGINT for two.
+  // Casting to another kind would be cheaper than casting two arguments to BIGINT.
   if (ranked > 1 && !found.empty()) return found;
   for (const sql_types &each : own) {
     if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);

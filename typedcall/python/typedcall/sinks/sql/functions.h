@@ -19,7 +19,7 @@ namespace typedcall::python {
 using calling::value_type;
 constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
 
-/// The request of install() to the extension that is being loaded.
+/// A request from install() to the extension that is being loaded.
 template <class Function>
 struct order_of {
   const char *name;

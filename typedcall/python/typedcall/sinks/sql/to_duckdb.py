@@ -17,7 +17,7 @@ from typedcall.tools.locks import RenewedLock
 _MODULE = "typedcall.sinks.sql._duckdb"
 # DuckDB loads the extension in any thread, and finds the functions that one register() call has prepared.
 _registering = RenewedLock()
-# The package's own file, by its loaded copy.
+# The path of the package's own file, by that of its loaded copy.
 _originals: dict[str, str] = {}
 
 
@@ -72,7 +72,7 @@ def _write(path: pathlib.Path, cursor: Any) -> None:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a child's end must not remove it
+    if os.getpid() == process:  # a forked child must not remove it at its end
         shutil.rmtree(folder, ignore_errors=True)
 
 

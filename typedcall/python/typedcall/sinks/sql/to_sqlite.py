@@ -25,7 +25,7 @@ def _extension() -> Any:
 
 
 def _load(connection: Any, path: str) -> None:
-    """Loads the extension, and leaves the connection's setting for others as it was."""
+    """Loads the extension, and restores the connection's setting for other extensions."""
     try:
         connection.load_extension(path)
     except Exception as error:
@@ -50,7 +50,7 @@ def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: 
 
 
 def _install(connection: Any, *what: Any) -> None:
-    # Short: CPython 3.11 cannot leave a `with` in a long function when no memory is left.
+    # Kept short: CPython 3.11 cannot leave a `with` in a long function when no memory is left.
     with _loading.lock:
         extension = _extension()
         extension.install(lambda: _load(connection, extension.__file__), *what)

@@ -24,7 +24,7 @@ from typedcall.tools.parameters import by_position
 __all__ = ["function", "source"]
 
 _ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
-# The arguments that closure.h packs.
+# The arguments that closure.h can pack.
 _PACKED = NUMBERS | {"s", "*s", "*kB"}
 # In the order of `tvm_api` in values.h.
 _SYMBOLS = (
@@ -92,7 +92,7 @@ def function(f: Any) -> Any:
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # A function of tvm-ffi wraps it, which keeps and calls it, and knows when Python has ended.
+    # A tvm-ffi function wraps it, which keeps and calls it, and knows whether Python has ended.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
