@@ -14,7 +14,7 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(d
   return x * x / 2 + 1 / (1 + x * x);
 }
 
-// Does what SQLite's abs() does with a REAL; once more without a promise about threads.
+// Does the same as SQLite's abs() for a REAL; the second one makes no promise about threads.
 static double absolute(double x) noexcept { return x < 0 ? -x : x; }
 static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }
 
@@ -42,8 +42,8 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_norm(
   return std::sqrt(sum);
 }
 
-// The loop of a generalised ufunc, (n)->(), over contiguous rows: a hand-written one, where other
-// rows are copied first.
+// The hand-written loop of a generalised ufunc, (n)->(), over contiguous rows; other rows would be
+// copied first.
 extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];

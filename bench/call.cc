@@ -1,5 +1,5 @@
-// The cost of a call with a known signature: a C function pointer, a function that was resolved
-// from a Python callable, the same through libffi, and the callable called from Python code.
+// The cost of a call with a known signature: a C function pointer, a function resolved from a
+// Python callable, the same through libffi, and a boxed call of the callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -94,7 +94,7 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   });
 }
 
-/// A hash of a buffer that is already available: without an object, and as Python's callers get it.
+/// The hash of a buffer that exists already: unboxed, and boxed as for callers from Python.
 void add_hashes(const char *size, span<const unsigned char> bytes) {
   const std::string prefix = std::string("call/kB_L_") + size + "/";
 
@@ -135,7 +135,7 @@ bool add_all() {
   add_hashes("8", {bytes, 8});
   add_hashes("1000", {bytes, 1000});
   add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
-  // Too large for the small integers that CPython caches: their boxes cost nothing.
+  // Larger than the small integers that CPython caches, whose boxing costs nothing.
   add_calls<long, long>("l_l", bench::l_l, 1234567);
   add_calls<double, double, long, double, long>("dldl_d", bench::dldl_d, 1.5, 1234567, 2.25, 3);
   return true;

@@ -1,5 +1,5 @@
-// Typed functions for numerical libraries, and the same as hand-written callbacks; and a loop that
-// only calls one.
+// Typed functions for numerical libraries, the same as hand-written callbacks, and a loop that does
+// nothing but call one.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cmath>
@@ -50,14 +50,14 @@ int spring_of_vectors_by_hand(double t, void *y, void *rate, void *) {
   return 0;
 }
 
-/// Each argument waits for the previous result.
+/// Each argument depends on the previous result.
 double sum(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double x = 0;
   for (long i = 0; i < count; ++i) x = f(x, reinterpret_cast<void *>(data)) + 1;
   return x;
 }
-/// The same, with arguments that wait for nothing.
+/// The same, with arguments that do not depend on results.
 double sum_of_many(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double total = 0;

@@ -1,5 +1,5 @@
-// The callees. A translation unit of their own, so that callers can neither inline them nor learn
-// which registers they leave alone.
+// The callees, in a separate translation unit, so that callers can neither inline them nor know
+// which registers they preserve.
 #include "bench/callees.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
 // The functions that the benchmarks call: they do as little work as possible, so that the call is
-// measured. They are compiled apart, so that no optimiser sees both sides.
+// measured. They are compiled separately, so that no optimiser sees both sides.
 #ifndef TYPEDCALL_BENCH_CALLEES_H_
 #define TYPEDCALL_BENCH_CALLEES_H_
 

@@ -12,7 +12,7 @@ import tempfile
 import build_module
 import interleaved
 
-# The module, and the loop that follows its declarations.
+# The module, and the loop after its declarations.
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/cinderx"
 CALLS = 5_000_000
 BOXED = """

@@ -41,7 +41,8 @@ def subjects(designs, name):
 
 
 def of_two(designs, name):
-    """Returns what a subclass of two classes of the design finds, where the second greeting is first."""
+    """Returns what a subclass of two of the design's classes finds; the second greeting comes
+    first."""
     base = designs.base()
     try:
         hello, morning = designs.make(name, base), designs.make(name, base, True)
@@ -52,8 +53,8 @@ def of_two(designs, name):
 
 
 def bytes_each(make, count):
-    """Returns the bytes that each of `count` classes takes from CPython's allocators; a first class has filled the
-    caches."""
+    """Returns the bytes that each of `count` classes takes from CPython's allocators, after a first
+    class has filled the caches."""
     kept = [None] * count
     kept[0] = make()
     gc.collect()
@@ -93,7 +94,7 @@ def measure_time(designs, rounds, accesses):
                 instances[name, subject, chained] = instance
                 times[name, subject, chained] = []
     for _ in range(rounds):
-        # The random order spreads a slow spell of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all of them.
         for key in random.sample(list(times), len(times)):
             name, _, chained = key
             times[key].append(designs.measure(name, instances[key], accesses, chained))

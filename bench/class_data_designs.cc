@@ -14,7 +14,7 @@
 
 namespace {
 
-// C statics, as in the original of most of these: the module is for the main interpreter.
+// C statics, as in most of the originals: the module is for the main interpreter only.
 PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
 PyTypeObject *greet_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
@@ -22,7 +22,7 @@ PyObject *holders = nullptr;  // class -> holder
 // Volatile, as if the function that reads it were elsewhere.
 const greeting_class *volatile hello_greeting = nullptr;
 
-// A class object with a C field of its own after CPython's. `greet_type` and `greet_metatype` make
+// A class object with an additional C field after CPython's. `greet_type` and `greet_metatype` make
 // such classes.
 struct class_with_field {
   PyHeapTypeObject heap_type;
@@ -53,7 +53,7 @@ PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greetin
   return made;
 }
 
-// A class that carries nothing, as the baseline for all others.
+// A class without a pointer: the baseline for all others.
 struct plain {
   static PyObject *make(PyObject *base, const greeting_class *) {
     return make_class(&PyType_Type, base);
@@ -65,8 +65,8 @@ struct plain {
   }
 };
 
-// A variable, and a class with a method that reads it, for every greeting: written out, because
-// running code cannot make more of them. So only the first greeting has one.
+// A variable, and a class with a method that reads it, for one greeting: written out, because code
+// cannot make more of them at run time. So only the first greeting has one.
 struct module_variable {
   static PyObject *method(PyObject *self, PyObject *) {
     return PyUnicode_FromString(find(self)->sentence);
@@ -122,7 +122,7 @@ struct metaclass_mro : metaclass {
   }
 };
 
-// A metaclass for every class. The metaclass carries the field.
+// A metaclass for every class; the metaclass has the field.
 struct meta_metaclass {
   static PyObject *make(PyObject *base, const greeting_class *greeting) {
     PyObject *own =
@@ -158,8 +158,8 @@ double nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Nanoseconds per access. Either the processor may begin the next access while the last one is
-// under way, or (chained) the address of the next instance depends on the last result.
+// Returns nanoseconds per access. Either the processor may begin the next access before the last
+// one ends, or (chained) the address of the next instance depends on the last result.
 template <class Design, bool chained>
 __attribute__((noinline)) double measure(PyObject *instance, long count) {
   std::uintptr_t zero = 0;
@@ -234,7 +234,7 @@ PyObject *py_make(PyObject *, PyObject *args) {
   return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
 }
 
-// Every design except ours reads memory of the class unchecked, so the classes must be its own.
+// Every design except ours reads the class's memory unchecked, so the classes must be its own.
 PyObject *py_find(PyObject *, PyObject *args) {
   const char *name;
   PyObject *instance;

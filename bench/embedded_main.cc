@@ -1,5 +1,5 @@
-// Starts the interpreter the same way in every run, sets the defaults of Google Benchmark, and
-// summarises: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
+// Starts the interpreter in the same way in every run, sets Google Benchmark's defaults, and prints
+// a summary: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
 #include "bench/embedded_main.h"
 
 #include <cstdio>
@@ -14,8 +14,8 @@
 namespace bench {
 namespace {
 
-// Benchmarks take turns in random order, so that a slow spell of the machine affects all of them;
-// the median then drops it.
+// Benchmarks take turns in random order, so that a slow phase of the machine affects all of them;
+// the median then ignores it.
 const char *const kDefaults[] = {
     "--benchmark_repetitions=32",
     "--benchmark_enable_random_interleaving=true",
@@ -56,7 +56,7 @@ class SummingUp : public benchmark::BenchmarkReporter {
 
   void Finalize() override {
     shown_->Finalize();
-    // In the order of the program, not of the turns; and not to standard output, which may be JSON.
+    // In the program's order, not that of the runs; and not to standard output, which may be JSON.
     for (const std::string &name : added) {
       const auto pointer = medians_.find(name.substr(0, name.rfind('/')) + "/pointer");
       const auto median = medians_.find(name);
@@ -74,8 +74,8 @@ class SummingUp : public benchmark::BenchmarkReporter {
   bool failed_ = false;
 };
 
-/// Isolated from the user's settings, without site, and with one hash seed: two runs of one program
-/// then differ only in their options, which counting instructions relies on.
+/// Isolated from the user's settings, without site, and with a fixed hash seed, so that two runs of
+/// one program differ only in their options. Instruction counts rely on that.
 void start_python() {
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);

@@ -1,12 +1,12 @@
-"""Timings that are comparable on a shared machine: processor time, all contestants in turn, many
-rounds, and the median and quartiles of the per-round ratios."""
+"""Comparable timings on a shared machine: processor time, all contestants in turn, many rounds, and
+the median and quartiles of the per-round ratios."""
 
 import argparse
 import json
 import statistics
 import time
 
-#: The file that the command line names for the samples, and the samples that report() has got so far.
+#: The command line's file for the samples, and the samples passed to report() so far.
 _wanted = None
 _groups = []
 #: Contestants that are not measured, and why.
@@ -51,7 +51,8 @@ def ratio(taken, name, other):
 
 
 def keep(name, unit, samples):
-    """Writes the samples so far and this group's, {contestant: [sample of each round]}, if the command line says so."""
+    """Adds this group's samples, {contestant: [sample of each round]}, and writes all so far if the
+    command line names a file."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 

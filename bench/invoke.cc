@@ -1,5 +1,5 @@
-// The cost of a call whose signature is known only at run time: an invoker in each of its ways, and
-// hand-written code for libffi with a prepared CIF, beside the call of a plain pointer.
+// The cost of a call whose signature is known only at run time: an invoker in each of its ways,
+// hand-written code for libffi with a prepared CIF, and the call of a plain pointer.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 #include <ffi.h>
@@ -29,7 +29,7 @@ __attribute__((noinline)) void time_call(benchmark::State &state, const Call &ca
   }
 }
 
-/// An invoker's loop: the arguments, which differ each time, are put into an array.
+/// An invoker's loop: the arguments, which differ each time, are stored in an array.
 template <class R, class... A>
 void time_invoker(benchmark::State &state, const invoker &invoke, A... values) {
   time_call(

@@ -47,7 +47,8 @@ def compare(size, rounds):
 
         contestants[name] = run
     print("\n%d doubles, a call for each array" % size)
-    # Wall-clock time: XLA may run it in its own thread, and then processor time is not all that the caller waits for.
+    # Wall-clock time: XLA may use its own threads, so the caller's processor time is not the whole
+    # waiting time.
     taken = interleaved.measure(contestants, rounds, time.perf_counter)
     return interleaved.report(
         taken, calls,

@@ -1,6 +1,6 @@
 // Times look-ups behind an object, each with a call of the result. A loop of six cycles takes one
-// more or less depending on its position in a cache line, which says nothing about its work: every
-// loop exists in sixteen positions, and each repetition uses another one.
+// more or less depending on its position in a cache line, whatever its work. So every loop exists
+// in sixteen positions, and each repetition uses a different one.
 #ifndef TYPEDCALL_BENCH_LOOKUP_H_
 #define TYPEDCALL_BENCH_LOOKUP_H_
 
@@ -46,7 +46,7 @@ void time_lookup_at_turn(benchmark::State &state, std::size_t turn, Subject subj
   places[turn % sizeof...(place)](state, subject, find);
 }
 
-/// Every repetition of a benchmark is in another place: `turn` counts them.
+/// Every repetition of a benchmark uses a different position; `turn` counts them.
 template <class Subject, class Find>
 void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find) {
   time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
@@ -59,7 +59,7 @@ void add_in_turns(const std::string &name, Body body) {
       [body, turn = std::size_t{0}](benchmark::State &state) mutable { body(state, turn++); });
 }
 
-/// A consumer that finds no slot has another function.
+/// A consumer that finds no slot calls another function.
 template <class Find>
 struct OrElse {
   function operator()(PyObject *any) const {

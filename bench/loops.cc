@@ -52,7 +52,7 @@ std::optional<loop> resolved_loop(const char *name, const char *signature,
   return found ? loop::make(std::move(*found), std::move(options)) : std::nullopt;
 }
 
-/// `size` elements, `step` of them apart.
+/// `size` elements, with a distance of `step` elements.
 template <class T>
 std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   std::vector<T> made(static_cast<std::size_t>(size * step));
@@ -61,7 +61,8 @@ std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   return made;
 }
 
-// --- Hand-written loops. Not inlined, so that nothing around them changes them -------------------
+// --- Hand-written loops. Not inlined, so that surrounding code does not change them
+// -------------------
 
 template <class R, class... A>
 __attribute__((noinline)) void by_hand(R (*function)(A...), std::intptr_t count, R *results,
@@ -244,7 +245,7 @@ __attribute__((noinline)) double integrate(const Function &function) {
   return sum * kStep;
 }
 
-/// With blocks of points, as code that does not know the signature at compile time does it.
+/// With blocks of points, as in code that does not know the signature at compile time.
 __attribute__((noinline)) bool integrate_blocks(const loop &made, double *integral) {
   constexpr std::intptr_t block = 500;
   constexpr std::intptr_t steps[] = {sizeof(double), sizeof(double)};

@@ -16,7 +16,8 @@ SHORT = 500_000
 
 
 def loops(name):
-    """Returns two loops over callees.name: (each call waits for the previous one, no call waits)."""
+    """Returns two loops over callees.name: one in which each call waits for the previous one, and
+    one in which none does."""
     function = getattr(callees, name)
 
     @numba.njit

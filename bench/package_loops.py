@@ -1,5 +1,6 @@
-"""Runs one loop over calls of the package, whose instructions bench/figures/instructions.py counts.
-python bench/package_loops.py LOOP COUNT, with the module made of adapter_callees.cc on PYTHONPATH"""
+"""Runs one loop over calls of the package; bench/figures/instructions.py counts its instructions.
+python bench/package_loops.py LOOP COUNT, with the module built from adapter_callees.cc on
+PYTHONPATH"""
 
 import sys
 from itertools import repeat

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on stock PyPy: boxed (cpyext's
 own call), accelerated, through a resolved function and its raw pointer; and boxed on CPython. For
-comparison, a loop in C that does what PyPy does around each call through cffi.
+comparison, a loop in C that does the same as PyPy around each call through cffi.
 
 Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
 `--pypy` needs the package: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
@@ -27,14 +27,14 @@ NAMES = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 WAYS = ("boxed", "accelerated", "resolved", "pointer", "C, GIL let go")
 #: The ways alternate this many times within a round.
 TURNS = 5
-#: Required ratios for "l->l", on PyPy 7.3.11 and on newer versions, whose own calls of an
-#: extension are slower.
+#: Required ratios for "l->l", on PyPy 7.3.11 and on newer versions, which call extensions more
+#: slowly.
 TARGETS = {
     "PyPy boxed / accelerated": (12, 17),
     "CPython boxed / accelerated": (3.5, 3.5),
     "PyPy boxed / pointer": (25, 25),
 }
-#: The ratios we hoped for; the loop in C shows what is achievable.
+#: The ratios we had hoped for; the loop in C shows what is possible.
 HOPES = {
     "PyPy boxed / accelerated": (30, 50),
     "PyPy boxed / pointer": (50, 70),
@@ -52,7 +52,8 @@ def main(n):
         %s
     return i, x
 """ % (LOOPS[signature], "" if signature == "l->l" else "i += 1")
-    # A module's own dictionary, as in a real program: the dictionary of a plain exec() is slower on PyPy.
+    # A module's dictionary, as in a real program: the dictionary of a plain exec() is slower on
+    # PyPy.
     namespace = type(sys)("loop").__dict__
     namespace["mod"] = module
     exec(compile(text, "loop of " + signature, "exec"), namespace)
@@ -159,7 +160,7 @@ def main():
         for python in (options.pypy, options.cpython):
             print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
             build("pypy_loop_module.cc", folder, python)
-        # Turn by turn, so that a busy minute of the machine affects all of them.
+        # In turns, so that a busy minute of the machine affects all of them.
         for _ in range(options.rounds):
             rounds.append(tuple(run(python, folder, options.calls)
                                 for python in (options.pypy, options.cpython)))

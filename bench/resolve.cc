@@ -1,6 +1,6 @@
 // The cost of finding the C function behind a Python callable on every call: by a call site that
 // has seen the callable before, and by a search, with 1, 16 and 1000 callables in turn. Every loop
-// contains the call, too.
+// also makes the call.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -34,7 +34,7 @@ PyObject *boxed(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return PyFloat_FromDouble(bench::dd_d(x, y));
 }
 
-/// A function with a def, table and metadata of its own.
+/// A function with its own def, table and metadata.
 struct callee {
   explicit callee(int bits)
       : def{metadata.pypy.ml_name,
@@ -84,7 +84,7 @@ bool make_callees() {
   return true;
 }
 
-/// A pseudo-random order, the same in every run, so that memory is not read in the order of
+/// A pseudo-random order, the same in every run: memory should not be read in the order of
 /// allocation.
 std::vector<PyObject *> in_turn(const callees &all, std::size_t count) {
   std::vector<PyObject *> some;
@@ -110,7 +110,7 @@ __attribute__((noinline)) void time_finding(benchmark::State &state,
   }
 }
 
-/// By a call site that has seen every one of them.
+/// By a call site that has seen all of them.
 template <class Result>
 void add_site(const std::string &name, const callees *all, std::size_t count, Result result) {
   bench::add(name, [=](benchmark::State &state) {
@@ -130,7 +130,7 @@ void add_search(const std::string &name, const callees *all, std::size_t count, 
 void add_with(std::size_t count) {
   const std::string group = "resolve_" + std::to_string(count) + "/";
   const auto known = [](typedcall::function_view<signature> found) { return found.get(); };
-  // A consumer that is offered nothing has another function.
+  // A consumer that is offered nothing calls another function.
   const auto or_else = [](typedcall::function_view<signature> found) {
     return found ? found.get() : static_cast<function>(bench::dd_d);
   };
@@ -167,7 +167,7 @@ void add_boxed() {
   });
 }
 
-/// True if everything is found where it should be.
+/// True if all functions are found where they should be.
 bool check() {
   typedcall::call_site<signature> site(interface);
   for (std::size_t i = 0; i < kMost; ++i) {

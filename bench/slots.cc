@@ -1,5 +1,5 @@
-// The cost of looking for a C function pointer behind an object on every call: in a custom slot of
-// its type, and in the places where a capsule would be. Every loop contains the call, too.
+// The cost of finding a C function pointer behind an object on every call: in a custom slot of its
+// type, and in the places where a capsule would be. Every loop also makes the call.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -45,13 +45,13 @@ void add_lookup(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// A benchmark that finds a slot, or otherwise calls another function.
+/// A benchmark that finds a slot, or else calls another function.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
   bench::add_slot(name, object, find, bench::dd_d);
 }
 
-/// The slots of every type here that has any.
+/// The slots of all types here that have any.
 std::vector<PyCustomSlot> slots() {
   std::vector<PyCustomSlot> made(kSlots);
   for (unsigned i = 0; i < kSlots; ++i) {
@@ -61,7 +61,7 @@ std::vector<PyCustomSlot> slots() {
   return made;
 }
 
-/// While it lives, slots are registered for types that are not extensible.
+/// Registers slots for types that are not extensible, while it lives.
 class Foreign {
  public:
   Foreign() {
@@ -96,7 +96,7 @@ void add_with_foreign(const char *name, PyObject **object, Find find) {
   bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
     const Foreign registered;
     if (!registered) return bench::fail(state);
-    find(*object);  // the first look at a class merges inherited slots
+    find(*object);  // the first look-up for a class merges inherited slots
     bench::time_slot(state, turn, *object, find, bench::dd_d);
   });
 }
@@ -115,7 +115,7 @@ PyObject *make_extensible_type() {
   return type;
 }
 
-/// A plain Python class, like that of most objects a consumer meets; or null.
+/// A plain Python class, like that of most objects that a consumer sees; or null.
 PyObject *make_class(const char *name, PyObject *base = nullptr) {
   PyObject *metaclass = reinterpret_cast<PyObject *>(&PyType_Type);
   return base != nullptr ? PyObject_CallFunction(metaclass, "s(O){}", name, base)
@@ -153,7 +153,7 @@ const PyCustomSlot *find_any(PyObject *object, unsigned position) {
   return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
-/// True if every look-up returns the object in its name. Otherwise another one is being timed.
+/// True if every look-up finds what its name says. Otherwise a different one would be timed.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
   bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
@@ -176,7 +176,8 @@ bool check_objects() {
 /// PyCustomSlots_Find, and alternatives for comparison.
 void add_own() {
   bench::add_pointer("slots/pointer", bench::dd_d);
-  // Identical lambdas have types of their own, and so their loops are call sites of their own.
+  // Each lambda has its own type, even if the text is the same, so each loop is a separate call
+  // site.
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
   add_slot("slots/scan", &extensible,
@@ -198,7 +199,7 @@ void add_own() {
   });
 }
 
-/// PyCustomSlots_FindAny, which looks at foreign types, too.
+/// PyCustomSlots_FindAny, which also finds slots of foreign types.
 void add_foreign() {
   const auto find_first = [](PyObject *any) {
     return PyCustomSlots_FindAny(interface, any, slot_id(0), 0);

@@ -1,6 +1,7 @@
 // The three comparisons of SEP 200, "Benchmark results": a table in the type against a pointer to
 // it, a flag against a metaclass, a metaclass against one that may be derived. Each look-up is the
-// SEP's own, on types that its metaclass would make; PyCustomSlots_Find is beside them.
+// SEP's own, on types as its metaclass would make them; PyCustomSlots_Find is included for
+// comparison.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -18,7 +19,7 @@ namespace {
 constexpr std::uintptr_t kId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x200, 0);
 constexpr Py_ssize_t kSlots = 2;
 
-/// The SEP's struct, followed by a table in the type itself, which the SEP tried and left out.
+/// The SEP's struct, followed by a table in the type itself, which the SEP tried and dropped.
 struct sep_type {
   PyHeapTypeObject heap_type;
   Py_ssize_t count;
@@ -33,11 +34,11 @@ PyObject *sep_object = nullptr;      // its type's metaclass is `metaclass`
 PyObject *derived_object = nullptr;  // its type's metaclass derives from that
 PyObject *own_object = nullptr;      // its type is an extensible one of core/extensible_type.h
 
-/// The SEP uses bit 22, which is CPython's by now. All bits take equally long: this one is set in
-/// these types, and not in those of CPython's own objects.
+/// The SEP uses bit 22, which CPython now uses itself. All bits take equally long; this one is set
+/// in these types, and not in those of CPython's own objects.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
-/// By walking tp_base, as the SEP says. A call of PyType_IsSubtype would cost the loop its
+/// By walking tp_base, as the SEP says. A call of PyType_IsSubtype would make the loop save its
 /// registers.
 bool has_metaclass_or_derived(PyTypeObject *type) {
   const PyTypeObject *found = Py_TYPE(type);
@@ -66,7 +67,7 @@ PyCustomSlot *find(PyObject *any) {
 
 PyCustomSlot *find_own(PyObject *any) { return PyCustomSlots_Find(any, kId, 0); }
 
-/// Calls a metaclass: a class with that base (null: object), or null.
+/// Calls a metaclass. Returns a class with that base (null: object), or null.
 PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base = nullptr) {
   PyObject *called = reinterpret_cast<PyObject *>(of);
   return reinterpret_cast<PyTypeObject *>(base != nullptr
@@ -125,7 +126,7 @@ bool make_objects() {
   return sep_object != nullptr && derived_object != nullptr && own_object != nullptr;
 }
 
-/// True if every look-up returns the object in its name. Otherwise another one is being timed.
+/// True if every look-up finds what its name says. Otherwise a different one would be timed.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 bool finds(PyObject *object) {
   const PyCustomSlot *table = table_of(reinterpret_cast<sep_type *>(Py_TYPE(object)));
@@ -145,7 +146,7 @@ bool check_objects() {
   return right;
 }
 
-/// A loop with a look-up of its own.
+/// A loop with its own look-up.
 template <PyCustomSlot *(*look)(PyObject *)>
 void add(const char *name, PyObject **object) {
   bench::add_slot(

@@ -66,7 +66,7 @@ def measure_time(module, convention, rounds, calls):
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow spell of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all of them.
         for tag in random.sample(TAGS, len(TAGS)):
             times[tag].append(nanoseconds(loops[tag], calls))
     for tag in TAGS:
@@ -77,7 +77,8 @@ def measure_time(module, convention, rounds, calls):
 
 
 def measure_instructions(module, convention):
-    """Prints the instructions of one turn of the loop, from runs of this script under valgrind."""
+    """Prints the instructions of one iteration of the loop, from runs of this script under
+    valgrind."""
     sys.path.insert(0, HERE)
     from callgrind import instructions_per_iteration
     os.environ["PYTHONPATH"] = os.path.dirname(os.path.abspath(module.__file__))

@@ -39,7 +39,7 @@ INC_TYPED(o_flagged);
 ADD_TYPED(fastcall_tagged);
 ADD_TYPED(fastcall_flagged);
 
-// As PyTypedMethod_METHOD_DEF makes it when PyTypedMethod_FLAGS is 0x3000, on any version.
+// Like PyTypedMethod_METHOD_DEF with a PyTypedMethod_FLAGS of 0x3000, on any version.
 #define FLAGGED_ROW(variable, wrapper, flags)                        \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \

@@ -1,5 +1,5 @@
-// The callees of bench/tvm_ffi_calls.py: one C function behind a Python function, and wrapped by
-// tvm-ffi's own C++; and loops in C++ that call either, by tvm-ffi and by typedcall.
+// The callees of bench/tvm_ffi_calls.py: one C function, behind a Python function and wrapped by
+// tvm-ffi's own C++; and C++ loops that call either, through tvm-ffi and through typedcall.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <tvm/ffi/function.h>

@@ -3,9 +3,9 @@
 # C (wrapper_cost_module.c) and generated from C++ (wrapper_cost_generated.cc), called in a Python
 # loop with short and with long ints. Runs on any CPython.
 #
-# Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the same
-# interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: for a whole turn
-# of the loop, and for the turn minus an empty loop's turn.
+# Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the
+# same interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: for an
+# iteration of the loop, and for that minus an iteration of an empty loop.
 import argparse
 import functools
 import importlib
@@ -86,7 +86,7 @@ def measure_time(name, rounds, calls):
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow spell of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all of them.
         for wrapper in random.sample(list(WRAPPERS), len(WRAPPERS)):
             times[wrapper].append(nanoseconds(loops[wrapper], calls))
     ratios = [own / hand for own, hand in zip(times["generated"], times["hand"])]
@@ -106,7 +106,8 @@ def count_instructions(wrapper, name):
 
 
 def measure_instructions(names):
-    """Prints the instructions of one turn of the loop, from runs of this script under valgrind."""
+    """Prints the instructions of one iteration of the loop, from runs of this script under
+    valgrind."""
     sys.path.insert(0, HERE)
     places = {os.path.dirname(os.path.abspath(load(wrapper).__file__)) for wrapper in WRAPPERS}
     os.environ["PYTHONPATH"] = os.pathsep.join(sorted(places))

@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install fastmathx numba)" % missing.name)
 
-# This is all that has to be written: Python names and C declarations from the header.
+# Only this has to be written: Python names and C declarations from the header.
 DECLARATIONS = {
     "py_divide": "double divide(double a, double b)",
     "py_factorial": "uint64_t factorial(uint32_t n)",
@@ -36,7 +36,7 @@ COUNT = 100_000
 
 
 def values_of(codes, source):
-    """Returns arguments that do not crash these functions, as k greater than n does."""
+    """Returns arguments that do not crash these functions; k greater than n would."""
     values = [source.uniform(0.5, 9.0) if code == "d" else source.randint(1, 9) for code in codes]
     return sorted(values, reverse=True)
 

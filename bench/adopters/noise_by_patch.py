@@ -12,7 +12,7 @@ import typedcall  # noqa: E402
 
 COUNT = 50_000
 IS_PYPY = sys.implementation.name == "pypy"
-#: Name in noise, number of coordinates, keywords to pass, and all defaults.
+#: Names in noise, numbers of coordinates, keywords to pass, and all defaults.
 LARGEST = 3.4028234663852886e+38
 FUNCTIONS = [
     ("pnoise1", 1, "octaves=2, repeat=64", (1, 0.5, 2.0, 1024, 0)),

@@ -15,7 +15,7 @@ try:
 except ImportError:
     sys.exit("SKIPPED: noise is not installed (pip install noise==1.2.2)")
 
-# This is all that has to be written: the C functions have the same names as the Python ones.
+# Only this has to be written: the C functions have the same names as the Python ones.
 typedcall.tag_module(simplex, {"noise2": "ff->f", "noise3": "fff->f", "noise4": "ffff->f"},
                      flags=Flags.PURE | Flags.THREAD_SAFE)
 

@@ -18,7 +18,8 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install pyerfa numba scipy)" % missing.name)
 
-# This is all that has to be written: the ufuncs give the number of doubles, the wheel exports the C functions.
+# Only this has to be written: the ufuncs give the numbers of doubles, and the wheel exports the C
+# functions.
 numbers = {name: function for name, function in vars(erfa).items()
            if isinstance(function, numpy.ufunc) and function.nout == 1 and function.signature is None
            and [kinds.strip("d") for kinds in function.types] == ["->"]}
@@ -81,7 +82,7 @@ def main():
     typed, compiled = typedcall.ufunc(anp), typedcall.low_level_callable(anp)
     if angles(1000) != python_loop(anp, 1000) or sidereal(1000) != sidereal_boxed(1000):
         sys.exit("Numba's loop disagrees with Python's")
-    # anp jumps at 2 pi, so quad needs many values.
+    # anp is discontinuous at 2 pi, so quad needs many values.
     value, error, found = quad(anp, 0, 6.5, limit=200, full_output=True)
     integrals = range(-(-COUNT // found["neval"]))
     if not numpy.array_equal(typed(x), anp(x)) or quad(compiled, 0, 6.5, limit=200) != (value, error):

@@ -1,10 +1,10 @@
-// The functions that the simulation calls throughout: an ordinary extension module, with numbers in
-// and out. Each function has a tag, which the program itself does not know about.
+// The functions that the simulation calls throughout: an ordinary extension module of numeric
+// functions. Each has a tag, which the program itself does not know about.
 #include "typedcall/provider.h"
 
 namespace {
 
-/// A coordinate difference in a periodic box of that length: the one to the nearest image.
+/// A coordinate difference in a periodic box of that length, to the nearest image.
 double nearest(double difference, double box) noexcept {
   if (difference > box / 2) return difference - box;
   if (difference < -box / 2) return difference + box;
@@ -30,7 +30,7 @@ double inside(double coordinate, double box) noexcept {
   return coordinate;
 }
 
-/// Number `n` of a sequence of pseudo-random numbers in [-0.5, 0.5).
+/// The `n`th of a sequence of pseudo-random numbers in [-0.5, 0.5).
 double noise(long n) noexcept {
   auto bits = static_cast<unsigned long>(n) * 0x9e3779b97f4a7c15ul;
   bits ^= bits >> 31;

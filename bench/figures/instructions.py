@@ -28,9 +28,9 @@ import wrapper_cost  # noqa: E402
 from callgrind import instructions_per_iteration  # noqa: E402
 
 BASELINE = HERE / "instructions.json"
-#: A count that is larger than the baseline's by more than this share fails.
+#: A count fails if it exceeds the baseline by more than this share.
 LEAST = 0.02
-#: Rows of the C++ benchmarks; each counts a whole turn of its loop.
+#: Rows of the C++ benchmarks; each counts one iteration of its loop.
 PROGRAMS = {
     "call": ("call/l_l/direct", "call/dd_d/direct", "call/dldl_d/direct"),
     "invoke": ("invoke/dd_d/invoker",),
@@ -43,12 +43,13 @@ WRAPPERS = {"wrapper l->l": "inc", "wrapper dd->d": "add", "wrapper dldl->d": "m
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`command(count)` runs a loop `count` times. What one turn of `base` takes is subtracted."""
+    """`command(count)` runs a loop `count` times. The instructions of one iteration of `base` are
+    subtracted."""
 
     name: str
     command: object
     base: "Row | None" = None
-    # The longer a program takes to start, the longer its loop has to be.
+    # The longer a program takes to start, the more iterations it needs.
     many: int = 520_000
 
 
@@ -74,7 +75,7 @@ def rows_of(programs):
 
 
 def counts_of(rows):
-    """Returns name -> instructions of one turn."""
+    """Returns name -> instructions of one iteration."""
     every = {*rows, *(row.base for row in rows if row.base)}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = dict(zip(every, pool.map(
@@ -90,13 +91,13 @@ def seconds(command):
 
 
 def nanoseconds(row, count):
-    """Returns the time of one turn, from a single pair of runs: a rough figure."""
+    """Returns the time of one iteration, from a single pair of runs: a rough figure."""
     taken = (seconds(row.command(count)) - seconds(row.command(count // 10))) / (count - count // 10) * 1e9
     return taken - (nanoseconds(row.base, count) if row.base else 0)
 
 
 def key():
-    """Returns what counts depend on besides the sources."""
+    """Returns everything besides the sources that counts depend on."""
     compiler = machine.first_line([*shlex.split(os.environ.get("CXX", "c++")), "--version"])
     return (f"{platform.machine()}, {compiler}, {' '.join(platform.libc_ver())}, "
             f"{platform.python_implementation()} {platform.python_version()} by {platform.python_compiler()}")
@@ -114,7 +115,7 @@ def record(of, counts, path=BASELINE):
 
 
 def compared(counts, old):
-    """Returns [(outcome, row, text)] for counts beside the old ones, which may be None."""
+    """Returns [(outcome, row, text)] for counts and the old ones, which may be None."""
     old, found = old or {}, []
     for name, count in counts.items():
         before = old.get(name)

@@ -1,5 +1,5 @@
-# Loads what peers.py has built and returns an object with the functions as attributes. Imports only
-# what the peer needs, because start_up.py in bench/figures measures it.
+# Loads a module built by peers.py and returns an object with the functions as attributes. Imports
+# only what the peer needs, because start_up.py in bench/figures measures it.
 import importlib.util
 
 

@@ -19,8 +19,9 @@ import peers
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SIZED = ["-ffunction-sections", "-fdata-sections"]
 
-# `source` writes the text; `flags` follow the common ones; `library` is the library that is compiled
-# once: typedcall's object, or nanobind's: an object to link, or a shared library beside the module.
+# `source` writes the text; `flags` follow the common ones; `library` is what is compiled once:
+# typedcall's object, or nanobind's library, as an object to link or as a shared library beside the
+# module.
 Way = collections.namedtuple("Way", "label source extension flags link library")
 
 
@@ -29,7 +30,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """Returns the ways by name, and why the others are not available."""
+    """Returns the ways by name, and the reasons why others are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
@@ -65,7 +66,7 @@ def available_ways():
                               + ["-O3", "-flto=auto", "-fno-fat-lto-objects"], [], None),
     })
     add("cffi", lambda: {"cffi": Way("cffi", module_text.cffi, ".c", [], [], None)})
-    # It does not know noexcept function types.
+    # This tool does not support noexcept function types.
     add("tvm_ffi", lambda: {"tvm_ffi": Way(
         "tvm-ffi", module_text.tvm_ffi, ".cc",
         cxx(peers.tvm_ffi_includes()) + ["-DNATIVE_MAY_THROW"], [], "tvm_ffi")})
@@ -153,7 +154,8 @@ def stripped_size(path):
 
 
 def check_equal(bench, ways, count):
-    """Checks that every module has all functions, and that they return the same as the one by hand."""
+    """Checks that every module has all functions, and that these return the same as those by
+    hand."""
     expected = None
     for name in ways:
         # In a separate process: all modules have one name.
@@ -174,7 +176,7 @@ def measure(bench, ways, count, rounds):
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):
-        # The random order spreads a slow spell of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all of them.
         for name in random.sample(list(ways), len(ways)):
             generate, compile_command = commands[name]
             folder = bench.place(name, count)

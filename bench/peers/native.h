@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
 #define TYPEDCALL_BENCH_PEERS_NATIVE_H_
 
-// NATIVE_MAY_THROW: like functions whose author declares nothing.
+// NATIVE_MAY_THROW: functions without a promise by their author.
 #if defined(__cplusplus) && !defined(NATIVE_MAY_THROW)
 #define NATIVE_NOEXCEPT noexcept
 #else
@@ -11,9 +11,9 @@
 #endif
 
 #ifdef NATIVE_FUNCTION
-// The including file has chosen.
+// The including file has already chosen.
 #elif defined(NATIVE_MAY_THROW)
-// Otherwise the compiler sees that the body throws nothing, and drops code that an author pays for.
+// Otherwise the compiler sees that the body cannot throw, and drops code that real functions need.
 #define NATIVE_FUNCTION static __attribute__((noipa))
 #else
 #define NATIVE_FUNCTION static __attribute__((noinline))
@@ -28,8 +28,8 @@ NATIVE_FUNCTION double mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
 }
 
 #ifdef __cplusplus
-// More functions with the same signatures, as in any real module. The compiler inlines code that is
-// generated for only one of them, which would flatter a module of three functions.
+// More functions with the same signatures, as in any real module. The compiler inlines code that
+// only one function uses, which would favour a module of three functions.
 template <int N>
 __attribute__((noinline)) long other_inc(long x) NATIVE_NOEXCEPT {
   return (long)((unsigned long)x + N);

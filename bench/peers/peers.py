@@ -92,7 +92,8 @@ class Workshop:
         return os.path.join(self.folder, name)
 
     def make(self, output, command, inputs):
-        """Runs `command`, which makes `output`, unless `output` was made from identical inputs."""
+        """Runs `command`, which makes `output`, unless `output` was already made from identical
+        inputs."""
         digest = hashlib.sha256("\0".join(command + [sys.version]).encode())
         for path in inputs:
             with open(path, "rb") as text:
@@ -226,7 +227,7 @@ def ctypes(shop, name):
 
 def tvm_ffi(shop, name):
     library = tvm_ffi_library()
-    # It does not know noexcept function types.
+    # tvm-ffi does not support noexcept function types.
     return shop.module(name, source("with_tvm_ffi.cc"),
                        ["-std=c++17", "-DNATIVE_MAY_THROW"] + tvm_ffi_includes(), [library],
                        ["-Wl,-rpath," + os.path.dirname(library)])
@@ -238,8 +239,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# The measured ways: the label in the tables, and the function that makes the module. The second hand-written
-# module is the same text built again, so its difference from the first is noise.
+# The measured ways: each label in the tables, and the function that makes its module. The second
+# hand-written module is the same text built again, so its difference from the first is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),
@@ -262,7 +263,8 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Returns the modules by name, and why others are unavailable. The project's own must build."""
+    """Returns the modules by name, and the reasons why others are unavailable. The project's own
+    must build."""
     modules, skipped = {}, {}
     for name in names:
         try:

@@ -51,8 +51,8 @@ def loop(function, arguments, turns):
 %s
 """
 
-# The references for typedcall, which part of the ratio counts, and its limit. The goal for Cython is
-# to match it "within the spread", so the lower quartile decides.
+# The references for typedcall, the part of the ratio that counts, and its limit. The goal for
+# Cython is to match it "within the spread", so the lower quartile decides.
 Target = collections.namedtuple("Target", "other part limit")
 TARGETS = [Target("by_hand", "median", 1.03)]
 TARGETS += [Target(name, "low", 1.0)
@@ -71,7 +71,8 @@ def function_of(module, shape):
 
 
 def check_equal(modules):
-    """Exits unless all modules compute the same and refuse the same: otherwise the times are not comparable."""
+    """Exits unless all modules return the same values and refuse the same arguments: otherwise the
+    times are not comparable."""
     for name, module in modules.items():
         for shape in peers.SHAPES:
             function = function_of(module, shape)
@@ -132,7 +133,7 @@ def measure_time(timers, hows, names, rounds, calls):
     samples = {(how, shape): {name: [] for name in names} for how in hows for shape in peers.SHAPES}
     for _ in range(rounds):
         for (how, shape), by_name in samples.items():
-            # The random order spreads a slow spell of the machine over all of them.
+            # The random order spreads a slow phase of the machine over all of them.
             for name in random.sample(names, len(names)):
                 by_name[name].append(timers[how, shape, name](calls))
     return samples
@@ -182,7 +183,7 @@ def measure_instructions(options, hows, names, calls=20000):
 
 
 def ratio(samples, name, reference):
-    """Returns the ratio of two samples of each round: both met the same machine."""
+    """Returns the ratios of two contestants, round by round: both ran under the same conditions."""
     ratios = [own / other for own, other in zip(samples[name], samples[reference])]
     if len(ratios) == 1:
         return Ratio(ratios[0], ratios[0], ratios[0])
@@ -201,7 +202,7 @@ def print_tables(samples, unit):
         print("  %-30s %8s   %-23s   %s" % (
             "", unit, "x by hand (quartiles)", "x typedcall (quartiles)"))
         for name in by_name:
-            # A run of a few may lack the reference.
+            # A run of only some peers may lack the reference.
             columns = [written(ratio(by_name, name, other)) if other in by_name else ""
                        for other in (REFERENCE, "typedcall")]
             print("  %-30s %8.2f   %-23s   %s" % (

@@ -1,5 +1,5 @@
-// For run.py: calls a callable many times by vectorcall, as C does, with arguments that are ready;
-// and marks the stretches whose instructions callgrind counts.
+// For run.py: calls a callable many times by vectorcall with prepared arguments, as C code would,
+// and marks the code whose instructions callgrind counts.
 #include <Python.h>
 #include <time.h>
 
@@ -44,7 +44,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "at most 8 arguments, at least one call");
     return NULL;
   }
-  // The callee may use the first place: PY_VECTORCALL_ARGUMENTS_OFFSET.
+  // The callee may use the first element: PY_VECTORCALL_ARGUMENTS_OFFSET.
   PyObject *vector[MOST_ARGUMENTS + 1] = {NULL};
   for (Py_ssize_t i = 0; i < count; ++i) vector[i + 1] = PyTuple_GET_ITEM(arguments, i);
   const long long start = now_ns();
@@ -64,7 +64,7 @@ static PyObject *start_counting(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Up to here; the count is written to a file that contains `name`.
+// Up to here. The count is written to a file that contains `name`.
 static PyObject *stop_counting(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);

@@ -1,4 +1,4 @@
-// The module with tvm-ffi: a library of functions in its ABI, which its package loads.
+// The module with tvm-ffi: a library of functions in its ABI, loaded by its package.
 #include <tvm/ffi/tvm_ffi.h>
 
 #include "bench/peers/native.h"

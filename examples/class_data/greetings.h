@@ -1,5 +1,5 @@
-/* The C side of the example, as a code generator might write it: descriptors of classes that know
- * nothing of Python. */
+/* The C side of the example, as a code generator might write it: descriptors of classes, without
+ * any * knowledge of Python. */
 #ifndef EXAMPLES_CLASS_DATA_GREETINGS_H_
 #define EXAMPLES_CLASS_DATA_GREETINGS_H_
 

@@ -18,8 +18,8 @@ struct greet_object {
 
 greet_object *as_greet(PyObject *self) { return reinterpret_cast<greet_object *>(self); }
 
-// The class data: one look at the type of `self`, whether it is one of our classes or derived from
-// one. NULL for Greet itself, and for classes derived only from Greet.
+// The class data: a single look-up in the type of `self`, for our classes and for classes derived
+// from them. NULL for Greet itself, and for classes derived only from Greet.
 const greeting_class *greeting_of(PyObject *self) {
   const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0);
   return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
@@ -39,7 +39,7 @@ PyObject *greet_new(PyTypeObject *type, PyObject *, PyObject *) {
   PyObject *self = none != nullptr ? PyBaseObject_Type.tp_new(type, none, nullptr) : nullptr;
   Py_XDECREF(none);
   if (self == nullptr) return nullptr;
-  // A subclass may forget super().__init__().
+  // A subclass may not call super().__init__().
   as_greet(self)->name = PyUnicode_FromString("World");
   if (as_greet(self)->name == nullptr) Py_CLEAR(self);
   return self;
@@ -65,7 +65,7 @@ int greet_traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// No tp_clear: a str cannot be changed, so a cycle through the name always has another link.
+// No tp_clear: a str is immutable, so a cycle through the name always has another link.
 void greet_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);

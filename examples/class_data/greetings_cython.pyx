@@ -22,7 +22,7 @@ cdef class Greet:
     cdef object _name  # `cdef str` would refuse subclasses of str
 
     def __cinit__(self, *args, **kwargs):
-        self._name = "World"  # a subclass may forget super().__init__()
+        self._name = "World"  # a subclass may not call super().__init__()
 
     def __init__(self, name="World"):
         if not isinstance(name, str):
@@ -36,7 +36,7 @@ cdef class Greet:
 
     def greet(self):
         """The sentence of the class, to the name."""
-        # One look at the type, whether it is one of our classes or derived from one.
+        # A single look-up in the type, for our classes and for classes derived from them.
         cdef const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0)
         if slot is NULL:
             raise TypeError(f"{type(self)} has no greeting")

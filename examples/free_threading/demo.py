@@ -40,7 +40,8 @@ def in_threads(work, threads):
     return sum(counts), time.perf_counter() - start
 
 
-# After the import: a module that does not declare that it needs no GIL would have enabled it again.
+# After the import, because a module that does not declare that it needs no GIL would have enabled
+# it again.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
 else:

@@ -11,7 +11,7 @@ namespace {
 // Data that threads share are atomic, or protected by a mutex: there may be no GIL to protect them.
 std::atomic<long> threads_inside{0}, most_inside{0};
 
-// Counts the threads that are inside a scope that has one of these.
+// Counts the threads inside a scope with one of these.
 class visit {
  public:
   visit() {
@@ -42,10 +42,10 @@ long count_primes(long first, long last) noexcept {
   return count;
 }
 
-// A consumer: for how many numbers is the callable true? Its C function needs no Python, so this
-// thread detaches: with a GIL, other threads run meanwhile, and without one, the garbage collector
-// need not wait until the loop ends. Not noexcept: CPython may end the thread when it attaches
-// again.
+// A consumer that counts the numbers for which the callable is true. The C function needs no
+// Python, so this thread detaches: with a GIL, other threads run meanwhile, and without one, the
+// garbage collector need not wait until the loop ends. Not noexcept: CPython may end the thread
+// when it attaches again.
 long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
   if (!is_wanted) return -1;  // TypeError lists what is offered

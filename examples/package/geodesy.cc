@@ -1,5 +1,5 @@
 // A few functions on a globe as an extension module. The functions know nothing of Python; the
-// table at the end makes Python functions of them, and offers them to native code.
+// table at the end turns them into Python functions, and offers them to native code.
 #include "typedcall/provider.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ double bearing(double lat1, double lon1, double lat2, double lon2) noexcept {
   return angle < 0 ? angle + 360 : angle;
 }
 
-// Not noexcept: what it throws becomes Python's ValueError.
+// Not noexcept: its exception becomes Python's ValueError.
 long utm_zone(double lon) {
   if (!(lon >= -180 && lon <= 180)) throw std::domain_error("a longitude is from -180 to 180");
   return std::min(1 + static_cast<long>((lon + 180) / 6), 60L);

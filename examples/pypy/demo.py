@@ -7,7 +7,7 @@ import typedcall
 
 
 def swing(steps):
-    """Returns the angle and the energy after so many steps."""
+    """Returns the angle and the energy after that many steps."""
     angle, speed, total = 1.0, 0.0, 0.0
     for _ in range(steps):
         speed += 0.001 * pendulum.acceleration(angle, speed, 0.1)
@@ -33,7 +33,7 @@ assert result == boxed
 assert pendulum.energy.__wrapped__ is original if done else pendulum.energy is original
 print("%.0f ns a step boxed, %.0f ns now" % (boxed_time, accelerated_time))
 
-# Arguments of other types take the usual path, errors included.
+# Arguments of other types take the usual path, including errors.
 assert pendulum.energy(0, True) == original(0, True)
 assert pendulum.acceleration(1.0, speed=0.5) == pendulum.acceleration(1.0, 0.5, 0.1)
 for call in (pendulum.period, pendulum.energy):

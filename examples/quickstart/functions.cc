@@ -1,5 +1,5 @@
-// The C++ provider: each line of the table makes a Python function out of a C++ function and tags
-// it with its signature and address.
+// The C++ provider: each line of the table turns a C++ function into a Python function, tagged with
+// its signature and address.
 #include "typedcall/provider.h"
 
 namespace {

@@ -7,7 +7,7 @@
 
 namespace {
 
-// The module keeps the interface in its state: every interpreter has its own.
+// The module keeps the interface in its state, because every interpreter has its own.
 struct module_state {
   const PyTypedcall_Interface *interface;
 };
@@ -25,7 +25,7 @@ struct native_integrand {
   bool operator()(double x, double *y) const {
     *y = function(x);
     if (function.raised(*y)) return false;
-    // If a function that DIFFERS returns nan or infinity, Python's may raise: call it.
+    // If a function that DIFFERS returns nan or infinity, Python's may raise, so call it.
     const bool differs = (function.flags() & PyNativeCallable_DIFFERS) != 0;
     return !differs || std::isfinite(*y) || boxed(x, y);
   }

@@ -74,7 +74,7 @@ struct instruments<R(A...)> {
 
   static constexpr std::size_t calls_per_round = 4096, rounds = 41, prepared = 256;
 
-  // Finds arguments for which the Python callable does not raise. False if there are none.
+  // Finds arguments for which the Python callable does not raise. Returns false if there are none.
   static bool tame_arguments(PyObject *callable, std::vector<arguments> *tame) {
     generator random(1);
     for (std::size_t tries = 0; tries < 100 * prepared && tame->size() < prepared; ++tries) {
@@ -196,7 +196,7 @@ PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callab
   return action(instruments<Signature>(), direct);
 }
 
-// The signatures of the demo's functions; a library would use those that it knows.
+// The signatures of the demo's functions; a library would use its own.
 template <class Action>
 PyObject *by_signature(const PyTypedcall_Interface *interface, PyObject *callable,
                        const std::string &signature, Action &&action) {

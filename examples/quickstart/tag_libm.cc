@@ -33,7 +33,7 @@ libm_tag same(const char *name, binary address) {
 }
 
 // The same, but `math` raises ValueError or OverflowError where libm returns nan or infinity. There
-// these fall back to the Python function, which raises what is right.
+// these fall back to the Python function, which raises the right exception.
 template <unary function>
 int or_ask_python(double x, double *result) {
   *result = function(x);
@@ -63,7 +63,7 @@ libm_tag raises(const char *name) {
                reinterpret_cast<void *>(address));
 }
 
-// `math` has its own implementation with different last digits. Only for callers that accept the
+// `math` has its own implementation, whose last digits differ. Only for callers that accept the
 // difference.
 libm_tag differs(const char *name, unary address, std::uintptr_t flags = pure) {
   return entry(name, "d->d", flags | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
