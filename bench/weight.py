@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The weight of typedcall: bytes of a consumer with one resolve<double(double)>, processor seconds
 that each header adds to Python.h, and the cost of a module of 50 functions compared with nanobind,
-pybind11 and Cython. tools/peers weight; without the peers: python3 bench/weight.py [--rounds N]
-[--root OTHER_CHECKOUT]"""
+pybind11 and Cython.
+tools/peers weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
 import argparse
 import json
 import os

@@ -21,24 +21,25 @@ NAMES = ("jax*", "callback*", "tvm_ffi*", "sql*", "numpy*", "lifetimes", "adapte
 # Vectors are also watched between their size and their capacity.
 FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -static-libubsan "
          "-Wl,--exclude-libs,libubsan.a -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_SANITIZE_VECTOR")
-# A crashing process shows the Python stack if a test asks for that.
+# A crashing process shows the Python stack if a test requests it.
 OPTIONS = {
     "UBSAN_OPTIONS": {"abort_on_error": 1, "print_stacktrace": 1},
     "ASAN_OPTIONS": {
         "abort_on_error": 1,
         "detect_stack_use_after_return": 1,
-        # Tests ask for more memory than there is, and expect an error.
+        # Tests request more memory than there is, and expect an error.
         "allocator_may_return_null": 1,
         # CPython and libraries leave some memory at exit: own_leaks() finds the owner.
         "exitcode": 0,
         # Otherwise GCC 12's leak checker now and then crashes at a process's end ("Tracer caught signal 11") while
-        # following thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, with this in none
-        # of 12.
+        # following thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, but in none of 12
+        # with this setting.
         "intercept_tls_get_addr": 0,
     },
 }
-# Deliberately never freed: an interpreter's interface, and what modules make when they are executed
-# (typedcall/python/typedcall/calling/home.h); its file may be a copy that is gone by now, and then it has no names.
+# Deliberately never freed: an interpreter's interface, and objects that modules create on execution
+# (typedcall/python/typedcall/calling/home.h). A module's file may be a copy that is already gone, and then there are no
+# names.
 KEPT = ("PyTypedcall_Internal_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>
@@ -51,8 +52,8 @@ RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
 
 
 def make_environment(interpreter, libraries, folder):
-    """Makes the Python of a virtual environment for the tests. Processes that a test starts may leave anything behind:
-    most of them are ended in the middle of something."""
+    """Makes the Python of a virtual environment for the tests. Processes that a test starts may leave memory behind:
+    most of them are killed in the middle of something."""
     return package_tests.make_environment(
         interpreter, libraries, folder,
         "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'")
@@ -60,7 +61,7 @@ def make_environment(interpreter, libraries, folder):
 
 def own_leaks(report, folders):
     """Returns the parts of a leak report about memory that code in these folders has allocated itself and that nothing
-    points to. What libraries leave belongs to them, including what it points to."""
+    points to. Memory that libraries leave is theirs, and so is all that it points to."""
     for part in report.split("\n\n"):
         lines = part.strip().splitlines()
         frames = [line for line in lines[1:] if not RUNTIME.search(line)]
@@ -71,7 +72,7 @@ def own_leaks(report, folders):
 
 
 def take_reports(folder, folders):
-    """Returns what was written since the last call; for leaks, what own_leaks() returns."""
+    """Returns the reports since the last call; leaks are filtered by own_leaks()."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "report*"))):
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -83,7 +84,7 @@ def take_reports(folder, folders):
 
 
 def find_planted(python, folder, folders, environment):
-    """Returns cases: is each fault of PLANTED reported, once, with its function?"""
+    """Returns a case for each fault in PLANTED: it must be reported once, with its function."""
     source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PLANTED)
@@ -114,11 +115,11 @@ def cases_of(interpreter, names=NAMES):
         python = make_environment(interpreter, libraries, os.path.join(scratch, "venv"))
         cases.append(package_tests.install_package(
             python, "--config-settings=cmake.build-type=Debug",
-            # Not another checkout's objects: the path in a report tells whose leak it is.
+            # Another checkout's objects cannot be used: the path in a report decides who owns a leak.
             environment={"CC": "gcc " + FLAGS, "CXX": "g++ " + FLAGS, "CCACHE_DISABLE": "1"}))
         if cases[-1].outcome != PASSED:
             return cases
-        # To files, because tests read what processes print.
+        # Reports go to files, because tests read the output of processes.
         log = {"log_path": os.path.join(scratch, "report")}
         environment = {
             # The compiler itself is not under test.
@@ -127,7 +128,7 @@ def cases_of(interpreter, names=NAMES):
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # Modules that tests compile once for all are different here.
+            # Modules that tests compile once and share are different here.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

@@ -37,7 +37,7 @@ class Joiner:
 
     def __init__(self, root):
         self._root = root
-        # For each header: the conditions under which it has been included.
+        # The conditions under which each header has been included.
         self._conditions = {VERSION: [set()]}
         self.sources = [VERSION]
         self.lines = []

@@ -22,18 +22,18 @@ BAZEL_FLAGS = [
     "--test_output=summary",
 ]
 
-# Three times the size of a whole run.
+# Three times the size of a full run.
 DISK_CACHE_LIMIT = 8 << 30
 
 
-@functools.cache  # once per run: later parts use what the first ones made
+@functools.cache  # once per run: later parts use the results of the first ones
 def cache_flag():
     """Bazel 4 never empties its disk cache: above the limit, removes the half that was unused for longest."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(FileNotFoundError):  # another run removed it
+            with contextlib.suppress(FileNotFoundError):  # another run has removed it
                 status = os.stat(os.path.join(where, name))
                 files.append((max(status.st_atime, status.st_mtime), status.st_size, os.path.join(where, name)))
     size = sum(size for _, size, _ in files)
@@ -67,7 +67,7 @@ def _run(command, targets):
         cases = results.cases_of_events(events, status)
         for case in cases:
             if case.outcome == FAILED and not case.log:
-                # The reason for a failed build; once is enough.
+                # The reason for a failed build, given only once.
                 case.log = output
                 break
         return cases

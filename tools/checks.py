@@ -8,7 +8,7 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 
 def command(name, *arguments, **options):
-    """Runs a command as one case: it exits with 0, or with 77 if it cannot run."""
+    """Runs a command as one case. It must exit with 0, or with 77 if it cannot run here."""
     status, output = commands.run(*arguments, **options)
     outcome = {0: PASSED, 77: UNAVAILABLE}.get(status, FAILED)
     return Case(name, outcome, commands.last_line(output), output, is_final=True)

@@ -1,5 +1,5 @@
-# Runs the commands of a run, as many at once as the machine has processors, and ends what they have started when the
-# run ends.
+# Runs the commands of a run, as many at once as the machine has processors, and ends all their processes when the run
+# ends.
 import concurrent.futures
 import contextlib
 import os

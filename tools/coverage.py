@@ -1,5 +1,5 @@
 # Implements tools/coverage once the Debian packages are installed: builds and runs the tests with GCC's --coverage and
-# under coverage.py, lets gcovr and coverage.py write LCOV files, and counts these by room.
+# under coverage.py, has gcovr and coverage.py write LCOV files, and counts their lines by room.
 import argparse
 import collections
 import glob
@@ -27,14 +27,14 @@ FLAGS = "--coverage -fprofile-update=atomic -fstack-reuse=none"
 START = """import os; os.environ.get("COVERED") == str(os.getpid()) or (\
 os.environ.update(COVERED=str(os.getpid()), COVERAGE_PROCESS_START={!r}), \
 __import__("coverage").process_startup(), os.environ.pop("COVERAGE_PROCESS_START"))"""
-# These compile something themselves, or measure compiled code.
+# Tests that compile something themselves, or measure compiled code.
 NOT_MEASURED = "-compiles,-compiles-once,-preflight,-programs,-timing"
-# `taken` of its `branches` are taken.
+# A line of source; `taken` of its `branches` are taken.
 Line = collections.namedtuple("Line", "path number text is_covered taken branches")
 
 
 def checked(*command, **options):
-    """Returns what a command prints, and ends this program if it fails."""
+    """Returns a command's output, and exits if it fails."""
     status, output = commands.run(*command, **options)
     if status:
         sys.exit(f"tools/coverage: {command[0]}: exit status {status}\n{output}")
@@ -42,8 +42,8 @@ def checked(*command, **options):
 
 
 def with_bazel(usual, targets, scratch):
-    """Runs Bazel's tests and returns their cases; leaves what they have covered in `scratch`."""
-    # Bazel tells the compiler that its folder is /proc/self/cwd, which differs in each test.
+    """Runs Bazel's tests and returns their cases; writes the coverage to `scratch`."""
+    # Bazel gives the compiler the folder /proc/self/cwd, which differs in each test.
     flags = ["--config=coverage", "--nocache_test_results", "--build_tests_only", "--test_tag_filters=" + NOT_MEASURED,
              "--test_env=GCOV_PREFIX=" + scratch, "--test_env=GCOV_PREFIX_STRIP=3"]
     cases = bazel_tests.bazel_test(usual, flags, folders=targets)
@@ -55,7 +55,7 @@ def with_bazel(usual, targets, scratch):
 
 
 def with_package(usual, names, scratch):
-    """Runs the package's tests and returns their cases; leaves what they have covered in `scratch`, for Python in
+    """Runs the package's tests and returns their cases; writes the coverage to `scratch`, that of Python to
     python.info."""
     libraries, reason = package_tests.environment_of(usual)
     if libraries is None:
@@ -158,8 +158,8 @@ def show_all(lines):
 
 
 def compare(old, new):
-    """Prints the rooms, and what is covered in `old` but not in `new`: lines are compared by their text, so that they
-    may move. Returns True if there is anything."""
+    """Prints the rooms, and the lines and branches covered in `old` but not in `new`: lines are compared by their text,
+    because they may move. Returns True if there are any."""
     before, after = (counted(lines, room) for lines in (old, new))
     for name in sorted(before.keys() & after.keys()):
         print(f"{name:40}", *(f"{what} {share(before[name], i):6.2f} -> {share(after[name], i):6.2f}"
@@ -215,7 +215,7 @@ def main():
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump(lines, file)
     show_all(lines)
-    # The headers alone give lines, too.
+    # Compiling the headers alone also gives lines.
     return not any(line.is_covered for line in lines)
 
 

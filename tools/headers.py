@@ -3,11 +3,11 @@
 import glob
 import os
 
-# It is for modules compiled for the limited API.
+# A header for modules compiled for the limited API.
 LIMITED = "core/custom_slots_limited.h"
-# Its struct has the same name as another one, so it is checked alone.
+# Its struct has the same name as another one, so it is checked separately.
 ALONE = "typedcall/meth_typed.h"
-# These include files that are missing here; their tests compile them.
+# Headers that include files missing here; their tests compile them.
 OF_OTHERS = ("typedcall/nanobind.h", "typedcall/pybind11.h")
 
 

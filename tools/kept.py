@@ -1,5 +1,5 @@
 # Caches results of parts, by tree and machine: a part that has passed need not run again for the same tree. Also
-# determines what results depend on besides the tree.
+# describes everything besides the tree that results depend on.
 import contextlib
 import fnmatch
 import hashlib
@@ -55,8 +55,8 @@ def without(name, patterns):
 
 
 def machine(interpreters):
-    """Returns a digest of what the tree does not contain: compilers and libraries, which tools/setup has recorded, and
-    the interpreters."""
+    """Returns a digest of everything outside the tree: compilers and libraries, which tools/setup has recorded, and
+    interpreters."""
     state = [os.environ.get("TYPEDCALL_MACHINE", ""), *sorted(each.state for each in interpreters)]
     return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
 

@@ -26,8 +26,8 @@ PINS = "tools/pins"
 LIBRARIES = "# Libraries"
 ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
-# Files that take longest and concern other programs: build systems, pip, mypy, the pages' code blocks, workers,
-# libraries with callbacks, pictures, Rust; and headers that are changed on purpose.
+# The slowest files, about other programs: build systems, pip, mypy, the pages' code blocks, workers, libraries with
+# callbacks, pictures, Rust; and about headers that are changed on purpose.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask", "test_conformance_mutations",
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
 # Installs another project's module from PyPI.
@@ -48,7 +48,7 @@ FILE_LIMIT = 900
 
 # For this run only.
 RUN = f"{os.getpid()} {time.time_ns()}"
-# By folder: what happens there once per run.
+# Work that is done once per run, by folder.
 _made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
 
@@ -117,12 +117,12 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
 
 def make_editable(interpreter):
     """Makes .venv for a developer: like environment_of(), with an editable installation of this checkout that
-    recompiles changes on import. Returns None, or why there is none."""
+    recompiles changes on import. Returns None, or the reason for a failure."""
     with open(pins_of(interpreter), encoding="utf-8") as file:
         reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
     if reason:
         return reason
-    # Silent, because tests read what a module prints.
+    # Silent, because tests read the output of modules.
     status, output = install_in_place(".venv/bin/python", "editable.rebuild=true", "editable.verbose=false")
     return output if status else None
 
@@ -177,7 +177,7 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         xml = os.path.join(folder, name + ".xml")
         environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS),
                            PYTHONDONTWRITEBYTECODE="1",
-                           # Otherwise half of the processor's largest cache, and memory seems to grow.
+                           # The default is half of the processor's largest cache, with which memory seems to grow.
                            PYPY_GC_NURSERY="4MB")
         if name not in NEEDS_NETWORK:
             environment["PIP_NO_INDEX"] = "1"
@@ -222,7 +222,7 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
     folder, reason = environment_of(interpreter, libraries, wanted, is_fresh=newest)
     if folder is None:
         return [Case("package", UNAVAILABLE, reason)]
-    # As users get it together with its libraries. Without optimisation it compiles in half the time.
+    # Installed as by users, together with its libraries. Without optimisation it compiles in half the time.
     options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
     with installed(folder, options) as installation:
         if installation.outcome != PASSED:

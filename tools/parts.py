@@ -74,7 +74,7 @@ class Part:
         self.name = name
         self.lane = lane
         self.ignores = ignores
-        # It uses a seed, which is new in each run.
+        # True if it uses a seed, which is new in each run.
         self.is_random = is_random
         self._call = function, arguments, options
 

@@ -46,7 +46,7 @@ def mypy(name):
 
 
 def clang_tidy(name):
-    """Checks all headers: in one unit they take no longer than a few."""
+    """Checks all headers: in one translation unit they take no longer than a few."""
     return run(name, "PYTHON", "tools/clang_tidy") if program("CLANG_TIDY") else run(name, "CLANG_TIDY")
 
 

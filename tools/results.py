@@ -20,14 +20,14 @@ FINAL = re.compile(
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
     r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)"
     r"|exit status 1[3-9]\d|core dumped|terminate called|-(?:4|6|7|8|11) != 0|0 != -(?:4|6|7|8|11)\b", re.MULTILINE)
-# More failures than this are no coincidence.
+# More failures than this are not a coincidence.
 MOST_AGAIN = 10
 
 
 class Case:
     """One test case: its outcome, its reason or message if it has one, and its output.
 
-    Running `target` repeats it, unless it is final: then it has failed for good."""
+    Running `target` repeats it, unless it is final."""
 
     def __init__(self, name, outcome, message="", log="", target="", is_final=False):
         self.name = name
@@ -99,7 +99,7 @@ def cases_of_target(label, result):
 
 
 def cases_of_events(path, exit_code):
-    """Returns all cases of one `bazel test --build_event_json_file=path`."""
+    """Returns all cases of a `bazel test --build_event_json_file=path`."""
     results, unbuilt = {}, set()
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -127,7 +127,7 @@ def _key(case):
 
 
 def run_again(cases, again):
-    """Runs each failed case again, alone: again(case) returns the cases of that run. If it passes the second time, it
+    """Runs each failed case again, alone: again(case) returns the cases of that run. A case that passes the second time
     is FLAKY. Final failures stay failed, and so do all failures if there are many."""
     failed = [case for case in cases if case.outcome == FAILED and case.target and not case.is_final]
     if len(failed) > MOST_AGAIN:
@@ -181,7 +181,7 @@ def _listed(title, runs, outcome):
 
 
 def summary(runs, interpreters, not_run, seconds, log_folder):
-    """Prints the tables; the last lines are the totals, alone, and what was left out."""
+    """Prints the tables; the last lines are the totals and the parts that were left out."""
     print("\nInterpreters of this machine")
     for interpreter in interpreters:
         print(f"  {interpreter.label:28} {interpreter.executable}"
@@ -205,7 +205,7 @@ def summary(runs, interpreters, not_run, seconds, log_folder):
             if case.outcome == FLAKY:
                 print(f"FLAKY {case.name} [{run.name}]: both logs are in {log_of(log_folder, run.name)}")
             if case.outcome == PASSED:
-                # A run within this one, in a script.
+                # A run inside this one, in a script.
                 for line in case.log.splitlines():
                     if line.startswith(("FLAKY ", "Not run: ")):
                         print(f"{line} [{run.name}]")

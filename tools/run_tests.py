@@ -23,7 +23,7 @@ started = time.monotonic()
 
 
 def progress(text):
-    # In a single write: there are two threads.
+    # In a single write, because there are two threads.
     sys.stdout.write(f"[{time.monotonic() - started:4.0f} s] {text}\n")
     sys.stdout.flush()
 
@@ -81,7 +81,7 @@ def run_all(plan, store, is_kept):
 
 
 def make_environments(usual, pypy):
-    """Runs pip before the run, in both environments at once, so that it does not count as part of it."""
+    """Runs pip in both environments at once before the run, so that its time does not count."""
     progress("environments of the package's tests")
     threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, libraries))
                for interpreter, libraries in ((usual, package_tests.ALL), (pypy, ())) if interpreter]
@@ -176,7 +176,8 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs everything, except for Bazel's cached results and parts that declare what they do not depend on.
+    # The gate runs everything, except for tests with cached results in Bazel, and parts that declare files that they
+    # ignore.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None

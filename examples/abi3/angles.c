@@ -56,7 +56,7 @@ PyTypedMethod_SIBLING(wind, methods[1], wind_typed);
 #ifdef Py_TARGET_ABI3T
 PyABIInfo_VAR(abi_info);
 
-// STATIC: the functions must refer to the very array that the symbols name.
+// STATIC: the functions must refer to the array that the symbols name.
 static PySlot slots[] = {
     PySlot_PTR_STATIC(Py_mod_name, "angles"),
     PySlot_PTR_STATIC(Py_mod_doc, "Angles in degrees."),

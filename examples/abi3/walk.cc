@@ -27,9 +27,9 @@ PyObject *half_turn(PyObject *, PyObject *angle) {
   return PyFloat_FromDouble(half_turn_impl(given));
 }
 
-// A C function of a double that a callable offers, and a reference that keeps it valid. Calls hold
-// the GIL, so a function that needs it is fine; others raise, or are called in a way that their
-// signature does not show.
+// A callable's C function of a double, and a reference that keeps it valid. Calls hold the GIL, so
+// functions that need it are accepted; functions that raise, or are called in a way that their
+// signature does not show, are not.
 class native_function {
  public:
   explicit native_function(PyObject *callable)

@@ -10,7 +10,7 @@ except ImportError as error:
         "CinderX is not here (%s): it is for CPython 3.14 and 3.15, and comes by "
         "pip install 'typedcall[cinderx]'" % error
     )
-install()  # Static Python compiles modules that import __static__ from here on
+install()  # from here on Static Python compiles modules that import __static__
 import cinderx.jit
 
 import counter

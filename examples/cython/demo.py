@@ -4,7 +4,7 @@ import typedcall
 
 import shapes
 
-# Before the import of the Cython module, whose cimports are resolved first.
+# Called before the Cython module is imported, which resolves its cimports first.
 typedcall.export_to_cython(shapes)
 
 import ripple  # noqa: E402

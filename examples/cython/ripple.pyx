@@ -34,5 +34,6 @@ cpdef long half(long x) except? -1:
     return x // 2
 
 
-# Cython does not record how they raise; this says that they return -1, like all the others above.
+# Cython does not record how they raise; these flags declare that they return -1, like all the
+# others above.
 tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

@@ -27,8 +27,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Looked up until it is found, and then kept: it lives as long as the interpreter, so longer than this module
-    /// (5.3).
+    /// Looked up until it is found, and then kept: it lives as long as the interpreter, which
+    /// outlives this module (5.3).
     unsafe fn interface(&self) -> Option<&Interface> {
         if self.interface.get().is_null() {
             self.interface.set(find_interface());

@@ -1,5 +1,6 @@
-//! Part of an example of typed functions in Rust without any library: calls a C function that was found, attached, and
-//! returns what Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
+//! Part of an example of typed functions in Rust without any library: calls a C function, attached,
+//! and returns the value that Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64
+//! only.
 
 use crate::abi::*;
 use crate::places::*;
@@ -82,7 +83,7 @@ pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObj
     }
 }
 
-/// Returns what Python gets for a result or a place. Its unused bits may be anything.
+/// Returns Python's value for a result or a place, whose unused bits may be anything.
 unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     Owned::new(match class {
         Class::Bool => PyBool_FromLong((bits as u8).into()),

@@ -16,7 +16,7 @@ pub unsafe fn def_of(callable: *mut PyObject) -> *const PyMethodDef {
     is_function.then(|| (*(callable as *mut PyCFunctionObject)).m_ml).unwrap_or(null())
 }
 
-/// Returns what TAKES_SELF passes, or NULL (3.16).
+/// Returns the self that TAKES_SELF passes, or NULL (3.16).
 pub unsafe fn self_of(callable: *mut PyObject) -> *mut PyObject {
     let def = def_of(callable);
     if def.is_null() {
@@ -36,7 +36,7 @@ pub struct Request<'a> {
     pub equivalent: bool,
 }
 
-/// A well-formed entry. Dropping it releases what is held for it.
+/// A well-formed entry. Dropping it releases the objects that it holds.
 pub struct Found {
     pub text: Vec<u8>,
     pub signature: Signature,
@@ -196,7 +196,8 @@ pub unsafe fn beside(def: *const PyMethodDef) -> Option<Vec<Found>> {
     let sibling = dlsym(handle, name.as_ptr() as *const c_char) as *const Sibling;
     dlclose(handle);
 
-    // The symbol at this address must be the one we looked up, not one of another object or with another name.
+    // The symbol at this address must be the one that was looked up, not another object's or one
+    // with another name.
     let (place, symbol) = shared_object_of(sibling as *const c_void)?;
     let named = !place.name.is_null() && CStr::from_ptr(place.name).to_bytes_with_nul() == name;
     if place.base != object.base || !named || symbol.is_null() {

@@ -109,7 +109,8 @@ static ONE_ARG: [PyMethodDef; 2] = [
     def(addr_of!(ONE_NEXT.ml_name) as _, METH_O | METH_TYPED, py_next as *const c_void),
 ];
 
-// The symbols beside these two defs are exported. Each name has one symbol, and each symbol describes one def.
+// The symbols beside these two defs are exported. Each name has one symbol, which describes one
+// def.
 static SIBLINGS: [PyMethodDef; 2] =
     [def(c!("half"), METH_O, py_half as *const c_void), def(c!("add"), METH_FASTCALL, py_add as *const c_void)];
 #[no_mangle]

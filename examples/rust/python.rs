@@ -205,7 +205,7 @@ macro_rules! c {
     };
 }
 
-/// Says that a Python exception is set.
+/// Shows that a Python exception is set.
 pub struct Raised;
 
 /// Sets a Python exception.

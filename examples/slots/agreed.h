@@ -1,5 +1,5 @@
-// All that providers and consumers of numbers share: three ideas, each with its slot ID and the
-// position where consumers expect it.
+// The only thing that providers and consumers of numbers share: three ideas, each with its slot ID
+// and the position where consumers expect it.
 #ifndef TYPEDCALL_EXAMPLES_SLOTS_AGREED_H_
 #define TYPEDCALL_EXAMPLES_SLOTS_AGREED_H_
 

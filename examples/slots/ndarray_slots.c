@@ -1,4 +1,4 @@
-// A third provider, for a foreign type: it gives the vtable to numpy.ndarray in both possible ways.
+// A third provider, for a foreign type: it adds the vtable to numpy.ndarray in both possible ways.
 // The vtable reads the buffer, so NumPy's headers are not needed.
 //
 // - numpy.ndarray itself is NumPy's static type. Its slot is registered in the side table, and

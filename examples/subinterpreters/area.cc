@@ -1,5 +1,5 @@
-// A module for any number of interpreters in one process: what belongs to one interpreter is in its
-// module state. There are no static variables.
+// A module for any number of interpreters in one process: data of one interpreter are in its module
+// state. There are no static variables.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 

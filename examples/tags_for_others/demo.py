@@ -1,4 +1,4 @@
-"""Functions that noise offers through tags from another package, which no program has to import."""
+"""noise's functions are typed through tags from another package, which no program has to import."""
 
 import noise
 import typedcall

@@ -17,9 +17,9 @@ sys.path.append(os.path.dirname(HERE))
 import interpreters  # noqa: E402
 
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
-# check.py reports which of them work: not every Python has wheels of each.
+# check.py reports which of them work: not all have wheels for every Python.
 LIBRARIES = ("numpy", "numba", "apsw", "duckdb")
-# manylinux 2.27, which libffi needs. What is compiled here must not need a later one.
+# manylinux 2.27, which libffi needs. Our code must not need a later one.
 NEWEST_GLIBC = 27
 SKIPPED = 77
 
@@ -40,8 +40,8 @@ def chosen(required):
 def compile_environment():
     """Returns the compiler's environment, for the oldest glibc that the tree's symbols allow."""
     flags = "-include " + os.path.join(HERE, "old_glibc.h")
-    # Where these functions were in older versions; and auditwheel needs to see which libc it is, even if
-    # nothing of it is used.
+    # The libraries that had these functions in older versions. auditwheel also needs to see which libc it is, even if
+    # the module uses none of its functions.
     libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,-lc,--pop-state"
     return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
 
@@ -87,7 +87,7 @@ def check(interpreter, wheel, scratch):
 
 
 def libffi():
-    """Returns this machine's libffi.so.8 in an archive. It needs an older glibc than unstable's."""
+    """Returns this machine's libffi.so.8 in an archive. It works with an older glibc than unstable's."""
     name = "libffi.so.8"
     # A bare name means that the compiler did not find it.
     path = subprocess.run(["cc", "-print-file-name=" + name], check=True, text=True,

@@ -15,7 +15,7 @@ def check(condition, what):
 
 
 def asked(library, cosine):
-    """Returns what an SQL database of that library computes with the typed function."""
+    """Returns the typed function's result in an SQL database of that library."""
     from typedcall import sql
 
     if library == "apsw":

@@ -1,6 +1,6 @@
-// Included first in what a wheel compiles: lets it run with an older glibc and libstdc++ than those
-// it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the older
-// version is still there.
+// Included first in all sources of a wheel: lets it run with an older glibc and libstdc++ than
+// those it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version; the
+// older version is still there.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");

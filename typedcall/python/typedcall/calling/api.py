@@ -145,7 +145,7 @@ def resolve(
 def _resolve_falling_back(
     f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
-    """Returns the function that gives the results of `signature` but may fall back to `f`: "d&d->i"
+    """Returns the function that has the results of `signature` but may fall back to `f`: "d&d->i"
     for "d->d"."""
     text = falling_back(signature)
     if text is None:
@@ -169,7 +169,8 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
 
 
 def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
-    """Returns what to write if only flags exclude an entry. (PyPy passes None: its own calls use no flags.)"""
+    """Returns a suggestion if only flags exclude an entry. (PyPy passes None: its own calls use no
+    flags.)"""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):

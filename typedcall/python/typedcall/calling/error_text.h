@@ -1,4 +1,4 @@
-// The type and text of an exception, for runtimes that have errors of their own without Python.
+// The type and text of an exception, for runtimes with their own errors.
 #ifndef TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 #define TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 

@@ -87,8 +87,8 @@ def _requirement(module: str) -> str:
 
 
 def in_pickle(function: Any) -> Any:
-    """Returns what a pickle stores for a callable: its import path, or else the callable itself,
-    which may know how to pickle itself."""
+    """Returns the object that a pickle stores for a callable: its import path, or else the callable
+    itself, which may know how to pickle itself."""
     place = import_path(function)
     if place is None:
         return function

@@ -158,8 +158,8 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 def load_tags_of(function: Any) -> bool:
     """Loads tags like load_tags(), for the module that `function` names and the packages that
     contain it. True if anything was run. It costs almost nothing if no package provides tags for
-    them; the installed packages are read once. A failure is a RuntimeWarning, once: the caller has
-    not asked for these packages."""
+    them; the installed packages are read once. A failure is a RuntimeWarning, once, because the
+    caller has not requested these packages."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:
@@ -182,8 +182,8 @@ def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
 
 
 def load_tags() -> list[str]:
-    """Runs the tag functions of installed packages for the modules that are imported by now, each once,
-    and returns the modules' names.
+    """Runs the tag functions of installed packages for the modules that are already imported, each
+    once, and returns the modules' names.
 
     A package's metadata name the module and the function to call with it:
 

@@ -148,7 +148,7 @@ def _float_edges(code: Code) -> list[float]:
 
 
 class ArgumentMaker:
-    """Makes tuples of arguments for one signature. The same seed makes the same tuples."""
+    """Makes tuples of arguments for one signature. The same seed gives the same tuples."""
 
     def __init__(
         self,

@@ -39,7 +39,8 @@ def _obstacle(entry: Entry) -> str:
     if asked:
         return asked
     arguments, result = entry.python_types()
-    # The errors of CinderX 2026.11: from the compiler about arguments except cbool, from the JIT about the rest.
+    # The errors of CinderX 2026.11. The compiler raises the one about arguments other than cbool,
+    # the JIT the others.
     for letters in arguments:
         if letters == "?":
             return '"Native function argument must be a primitive int, got CBool"'

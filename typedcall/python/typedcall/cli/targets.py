@@ -43,8 +43,8 @@ def refusal(what: str, error: BaseException, instead: str = "") -> BaseException
 def find_targets(
     text: str, modules: Sequence[str] = (), *, only_one: bool = False, exports: bool = False
 ) -> list[Target]:
-    """Imports `modules` and returns what `text` names; for a module also what it exports to Cython, if
-    `exports` is true. Raises CommandError if that fails, or if what it names offers nothing."""
+    """Imports `modules` and returns the targets that `text` names; for a module also its exports to
+    Cython, if `exports` is true. Raises CommandError if that fails, or if they offer nothing."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
@@ -122,8 +122,9 @@ def _targets(named: list[tuple[str, Any]]) -> list[Target]:
 
 
 def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
-    """Returns the methods of a class that the module defines, the functions that a Cython module exports, or those of a
-    library that cffi opened, which has no entries of its own; None for anything else."""
+    """Returns the methods of a class that the module defines, the functions that a Cython module
+    exports, or those of a library that cffi opened, which itself has no entries; None for anything
+    else."""
     # For compiled modules, and for the results of dlopen().
     of = text_attribute(type(value), "__module__")
     if is_a(value, type):

@@ -235,7 +235,7 @@ def all_ways(
             timer = make(ways)
             timer(1)  # arguments that it cannot pass raise here
             made.append(Way(label, timer))
-        except Exception as error:  # libraries raise different exceptions for what they cannot pass
+        except Exception as error:  # libraries raise different exceptions for values that they cannot pass
             note = str(error) if isinstance(error, _Unavailable) else describe(error)
             made.append(Way(label, None, note))
         done(1)

@@ -1,5 +1,5 @@
 // Capsules for Python: their names and addresses, and new ones. Uses the C API because CPython 3.12
-// cannot load ctypes into interpreters with a GIL of their own.
+// cannot load ctypes into interpreters with their own GIL.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 #define TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 

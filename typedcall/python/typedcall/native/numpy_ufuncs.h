@@ -26,8 +26,8 @@ struct ufunc_fields {
 };
 
 // Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api. Excludes
-// the loops for complex numbers: they call functions that write through a pointer, which differ
-// from what the ufunc does.
+// the loops for complex numbers: they call functions that write through a pointer, whose results
+// differ from the ufunc's.
 inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 inline constexpr struct {
   int index;
@@ -66,8 +66,8 @@ inline object_ref imported_numpy() {
   return {};
 }
 
-/// NumPy's table of ufuncs, or null with an exception. Checks what import_umath and import_array in
-/// NumPy's own headers check, and that the capsules are really NumPy's.
+/// NumPy's table of ufuncs, or null with an exception. Makes the checks of import_umath and
+/// import_array in NumPy's own headers, and also checks that the capsules are really NumPy's.
 inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;

@@ -65,7 +65,7 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
   return made;
 }
 
-/// Frees a table of make_table() for the side table; it has no readers any more.
+/// Frees a table of make_table() for the side table, when it has no readers any more.
 inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
 /// Publishes the rows for the callable's PyMethodDef, or for the object if it has none;
@@ -84,7 +84,8 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
-/// A new reference to what the callable itself keeps for its tags; None if the interface keeps it.
+/// Returns a new reference to the object that the callable itself keeps for its tags; None if the
+/// interface keeps it.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTypedcall_Internal_HostingDict(callable));
   PyObject *kept = dict ? PyTypedcall_Internal_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;

@@ -42,7 +42,7 @@ def names_of(function: Any, given: list[int]) -> list[str]:
 
 def _signature_of(names: tuple[str, ...], default: Any) -> Any:
     """Returns a signature by which Numba puts each argument into its place; the arguments were
-    checked before. `default` stands for omitted arguments, whose values the compiled call knows."""
+    checked before. `default` represents omitted arguments, whose values the compiled call knows."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 

@@ -24,7 +24,7 @@ def check_elements(letters: str) -> None:
     """Raises ValueError for a buffer whose elements no Numba array has."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
-        # A Numba str is UTF-8 only if it is all ASCII, which its type does not say.
+        # A Numba str is UTF-8 only if it is all ASCII, which its type does not show.
         raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
     if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
@@ -111,7 +111,7 @@ def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
-    # The slot is in the entry block: clear what an earlier turn of a loop left there.
+    # The slot is in the entry block: clear the value of an earlier loop iteration.
     builder.store(ir.Constant(byte, 0), together)
     with cgutils.for_range(builder, count) as loop:
         each = builder.load(builder.gep(bytes_, [loop.index]))

@@ -59,7 +59,8 @@ class Symbol(NamedTuple):
     path: str
     #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for one that passes y by name, or the name of a helper.
     what: str
-    #: A digest of all that the code depends on: overloads with their flags, and the code generator.
+    #: A digest of everything that the code depends on: overloads with their flags, and the code
+    #: generator.
     digest: str
 
     @property
@@ -316,8 +317,8 @@ def install() -> None:
 
     @functools.wraps(load_library)
     def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
-        """Rebuilds a wrapper around a function, which is loaded or compiled by now, so the symbols
-        are known if they are the same."""
+        """Rebuilds a wrapper around a function, which has been loaded or compiled, so its symbols
+        are known unless they have changed."""
         _, kind, data = payload
         for name in set(_NAME.findall(data[0] if kind == "object" else data)):
             row = _bound.get(name.decode())

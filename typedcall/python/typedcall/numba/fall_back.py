@@ -22,7 +22,7 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 class Raised(Exception):
     """Raised by compiled code if the Python function has raised: creating an instance raises that
-    exception, and Numba passes it on. Numba code in between, which knows no exceptions but its own,
+    exception, and Numba passes it on. Numba code in between, which only knows its own exceptions,
     can therefore catch it."""
 
     def __new__(cls, *args: Any) -> Raised:
@@ -52,7 +52,7 @@ class FallBack:
     def __init__(
         self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
     ) -> None:
-        """Takes the codes of what Python passes and receives; the last arguments are passed by
+        """Takes the codes of Python's arguments and result; the last arguments are passed by
         `names`. The caller keeps the function and its entries alive."""
         self._letters = letters
         self._function = function
@@ -62,7 +62,8 @@ class FallBack:
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Writes the call of the Python function, a rare path. `types` are those of `values`."""
         word, byte = ir.IntType(64), ir.IntType(8)
-        # In the entry block: otherwise a loop would use more of the stack in each turn.
+        # In the entry block, because otherwise a loop would use more of the stack in each
+        # iteration.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
         at = 0
         for letters, given, value in zip(self._letters, types, values):

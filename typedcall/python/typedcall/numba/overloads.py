@@ -76,7 +76,8 @@ class Case:
         #: The codes that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: True if C returns an int that says whether there is a result, which is behind a last argument.
+        #: True if C returns an int that tells whether there is a result, which the last argument
+        #: points to.
         self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
         #: None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
@@ -225,8 +226,8 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
 def select(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    """Returns the choice that gives the boxed call's result for all values; or why compiled code
-    can call nothing. A literal int decides if its type does not."""
+    """Returns the choice that has the boxed call's result for all values, or the reason why
+    compiled code can call nothing. A literal int decides if its type does not."""
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:

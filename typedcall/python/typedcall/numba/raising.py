@@ -78,7 +78,7 @@ class AttachedCall(NamedTuple):
     entries: list[Entry]
 
     def write(self, function: Any, passed: list[Any]) -> Any:
-        """Returns what the C function returns, as C returns it. The call is written twice, so that a single
+        """Returns the C function's result, unconverted. The call is written twice, so that a single
         test tells whether the thread is attached, which LLVM can move out of a loop."""
         builder = self.builder
         of = function.function_type.return_type

@@ -27,8 +27,8 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 
 using typedcall::object_ref;
 
-/// For functions that may raise, or are not declared thread-safe. NumPy looks for an exception only
-/// after the whole array, so it may call again with one pending.
+/// For functions that may raise, or are not declared thread-safe. NumPy checks for an exception
+/// only after the whole array, so it may call again with one pending.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {

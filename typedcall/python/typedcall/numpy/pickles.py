@@ -1,5 +1,5 @@
-"""Pickles ufuncs of typed functions by the function that they were made from and the types of their loops.
-NumPy pickles by name alone, and gives no reason if a process has no such module."""
+"""Pickles ufuncs of typed functions by the function that they were made from and the types of their
+loops. NumPy pickles by name alone, and does not explain why if a process lacks the module."""
 from __future__ import annotations
 
 import copyreg
@@ -37,5 +37,5 @@ def _reduce(ufunc: Any) -> Any:
 
 
 def show_loops(ufunc: Any) -> str:
-    """Returns all that decides the types and shapes of a ufunc's results."""
+    """Returns everything that determines the types and shapes of a ufunc's results."""
     return " ".join([*ufunc.types, *([ufunc.signature] if ufunc.signature else [])])

@@ -46,7 +46,7 @@ def _arrays(entry: Entry) -> list[str]:
 
 
 def _written_to(arguments: list[str]) -> str:
-    """Suggests what to offer instead of a function that writes through pointers."""
+    """Suggests an alternative to a function that writes through pointers."""
     places = [each for each in arguments if is_place(each)]
     if not places:
         return ""
@@ -146,7 +146,7 @@ def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]
 
 
 def _wide_result(entry: Entry) -> str:
-    """Returns the type that NumPy gives the number that Python receives."""
+    """Returns NumPy's type for the number that Python receives."""
     letters = _arrays(entry)[-1]
     kind, size = kind_of(letters), CODES[letters].size
     if kind in ("signed", "unsigned"):
@@ -155,8 +155,9 @@ def _wide_result(entry: Entry) -> str:
 
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
-    """Returns the type of the result array for all of these: that of the loop's own entry unless another is wider, else
-    the type that NumPy gives them. The loop itself detects results of another type."""
+    """Returns the type of the result array for all of these: that of the loop's own entry unless
+    another is wider, else NumPy's type for them. The loop itself detects results of another
+    type."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:

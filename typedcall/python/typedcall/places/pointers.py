@@ -54,7 +54,7 @@ _WITHOUT_CONST = ("cffi", "ctypes", "Numba")
 
 
 def is_of(entry: Entry, signature: str) -> bool:
-    """True if the entry's C function has this signature, as far as its source can tell."""
+    """True if the entry's C function has this signature, as far as the entry's source shows."""
     if are_equivalent(entry.signature, signature):
         return True
     if entry.place not in _WITHOUT_CONST:

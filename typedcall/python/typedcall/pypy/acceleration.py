@@ -99,7 +99,7 @@ def _check_module(module: Any) -> None:
 
 
 def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
-    """Returns the module that defined a function, as far as its names say."""
+    """Returns the module that defined a function, as far as its names show it."""
     return module_of(namespace if is_a(namespace, type) else function) or module
 
 

@@ -28,7 +28,7 @@ __all__ = [
 
 HAS_SIDE_TABLE = False
 
-#: None stands for what why_not() allows through cffi, which depends on more than flags.
+#: None means everything that why_not() allows through cffi, which depends on more than flags.
 CAPABILITIES = None
 
 
@@ -65,7 +65,7 @@ def own_entries(f: Any) -> list[Entry]:
     existing = _tags.get(function)
     if existing is not None:
         keep = (function, existing.keep_alive)
-        # A tag of the same C function gives the flags that the layout cannot.
+        # A tag of the same C function adds the flags that the layout cannot have.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
         rows += [(*row, "object row", keep) for row in existing.rows]

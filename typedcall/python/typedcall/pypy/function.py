@@ -64,8 +64,8 @@ class TypedFunction:
         self.__name__ = text_attribute(function, "__name__") or type_name(function)
         self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
-        #: The function as a cffi function pointer, which is the quickest to call and keeps alive
-        #: what the entry does; None if cffi cannot call it.
+        #: The function as a cffi function pointer, which is the fastest to call and keeps the same
+        #: objects alive as the entry; None if cffi cannot call it.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
         # The caller of resolve() has requested an entry that DIFFERS.

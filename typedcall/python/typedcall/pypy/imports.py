@@ -17,7 +17,7 @@ __all__ = ["ImportHook", "accelerate_imports"]
 
 class _Loader:
     """Replaces a module's loader until the module has been executed; then the module and its spec
-    have the loader that they would have had."""
+    get their original loader."""
 
     def __init__(self, loader: Any, hook: ImportHook) -> None:
         self._loader = loader

@@ -223,7 +223,8 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
 
 
 def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None) -> Any:
-    """Compiles a shim for each function: the JIT then knows the globals of each piece of code."""
+    """Compiles a shim separately for each function, so that the JIT knows the globals of its
+    code."""
     defaults = _defaults(parameters, choices)
     if parameters is not None and not defaults:
         # Keyword-only arguments go to the wrapper, unless the shim has these names.

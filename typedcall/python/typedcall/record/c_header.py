@@ -77,7 +77,7 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
 
 def _seen_by_c(text: str) -> tuple[str, set[str]]:
     """Returns the text without comments, directives and excluded branches; and the names of its
-    macros, except those that stand for themselves. If a condition is unknown, both branches are
+    macros, except those defined as themselves. If a condition is unknown, both branches are
     kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
     kept: list[str] = []

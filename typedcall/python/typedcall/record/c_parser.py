@@ -9,7 +9,7 @@ from typing import NamedTuple, Union
 
 __all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
 
-# Names that are not C's own, by an equivalent that is. `intptr_t` and `size_t` stand for "n" and "N".
+# Typedef names, with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
     "intptr_t": "intptr_t",
     "size_t": "size_t",
@@ -102,7 +102,7 @@ class Array(NamedTuple):
 class Function(NamedTuple):
     """A layer of a type: a function that returns the rest."""
 
-    #: None if the text gives none: `double f()`.
+    #: None if the text lists none: `double f()`.
     parameters: tuple[Parameter, ...] | None
     is_variadic: bool
 
@@ -310,7 +310,8 @@ class Parser:
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
-        """Reads the stars, the name, and what follows the name; returns the resulting type and the name."""
+        """Reads the stars, the name, and the rest of the declarator; returns the resulting type and
+        the name."""
         layers, name = self._layers(is_parameter)
         layers += of.layers
         for one, other in zip(layers, layers[1:]):

@@ -53,8 +53,8 @@ class Flags(enum.IntFlag):
         return "|".join(self.names) or "no flags"
 
     def asks(self, capabilities: int = 0) -> str:
-        """Names what an entry needs from its caller beyond `capabilities`: "needs the GIL, may
-        raise"; often empty."""
+        """Lists an entry's requirements beyond `capabilities`: "needs the GIL, may raise"; often
+        empty."""
         missing = int(self) & _MANDATORY & ~int(capabilities)
         if not missing:
             return ""
@@ -121,8 +121,8 @@ class Entry:
         return replace(self, flags=flags)
 
 
-#: An adapter's result, None if the object is not from its library: entries, and a text for each one that
-#: it omits, which says why. A name goes before the text: "its argtypes are not set".
+#: An adapter's result: entries, and for each omitted one a text with the reason, to be read after a
+#: name: "its argtypes are not set". None if the object is not from the adapter's library.
 Found = Optional[list[Union[Entry, str]]]
 
 
@@ -137,8 +137,8 @@ def has_buffers(entry: Entry) -> bool:
 
 
 def falling_back(signature: str) -> str | None:
-    """Returns the signature of an entry with FALLS_BACK that gives Python these results; None if
-    there is none."""
+    """Returns the signature of an entry with FALLS_BACK and these results in Python; None if there
+    is none."""
     arguments, result = parse_signature(signature)
     if result == "v" or codes.pointee(result) != result:
         return None

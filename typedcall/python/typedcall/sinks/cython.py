@@ -45,7 +45,7 @@ _IN_SOURCE = {
     "Zd": "double complex",
     "Zg": "long double complex",
 }
-# Cython code keeps a bare address of what it imported, until the process ends.
+# Cython code keeps only the address of an imported function, until the process ends.
 _exported: list[Entry] = []
 # The kinds whose types Cython can declare. Its bint is an int, C's bool is not.
 _KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}

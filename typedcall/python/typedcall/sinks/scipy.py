@@ -73,10 +73,10 @@ def _unknown_to_scipy(entry: Entry) -> str:
 
 @functools.cache
 def _class() -> Any:
-    """Returns a class of LowLevelCallables that hold what their address depends on, and their
-    flags, behind SciPy's three items: there they cannot be changed, and the garbage collector sees
-    them, unlike in a capsule. `function` is the typed function, not the capsule, which keeps
-    nothing alive."""
+    """Returns a class of LowLevelCallables that have two items more than SciPy's three: the object
+    that their address depends on, and their flags. There they cannot be changed, and the garbage
+    collector sees them, unlike in a capsule. `function` is the typed function, not the capsule,
+    which keeps nothing alive."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]

@@ -44,7 +44,7 @@ def _fault(entry: Entry) -> str:
 
 def _found(obj: Any) -> list[Entry | str]:
     """Returns the result of the first adapter that knows the object. As in foreign.py, an object
-    that raises, or gives invalid answers, has no entries."""
+    that raises, or has invalid attributes, has no entries."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
     for adapter in [*_first, *_adapters()]:

@@ -110,7 +110,8 @@ def _behind(each: Any) -> Iterable[Any]:
 
 
 def _kept_by(pointer: Any) -> list[Any]:
-    """Returns all that `pointer`, and the objects that it shares its memory with, keep alive at present."""
+    """Returns all objects that `pointer`, and those that share its memory, keep alive at
+    present."""
     return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
@@ -123,9 +124,10 @@ def _shares_memory(pointer: Any) -> bool:
 
 
 def address_of(pointer: Any) -> tuple[int, Any]:
-    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid: a
-    pointer with its own memory keeps itself; for one that shares the memory of a struct, an array or
-    another pointer, and changes with it, all that it depends on at present, as far as ctypes knows."""
+    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid.
+    For a pointer with its own memory that is the pointer; for one that shares the memory of a
+    struct, an array or another pointer, and changes with it, all objects that it depends on at
+    present, as far as ctypes knows."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):

@@ -1,12 +1,12 @@
 """Cython's exported functions as typed functions: the capsules of a module's `__pyx_capi__`, and
 the `cpdef` functions that they belong to, fused ones with all their variants.
 
-The text of a capsule says nothing about exceptions: neither that there are none (`noexcept`) nor which
-value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and a caller that
-tests for -1 would miss it. So unless a module has documented its exports, its functions are assumed to
-raise, and those that return no object have DIFFERS, so that only callers that allow it find them.
-Functions with objects always have it: `list xs` and `object xs` are the same text, and only the Python
-function checks its arguments."""
+The text of a capsule does not describe exceptions: neither that there are none (`noexcept`) nor
+which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and a caller
+that tests for -1 would miss it. So unless a module has documented its exports, its functions are
+assumed to raise, and those that return no object have DIFFERS, so that only callers that allow it
+find them. Functions with objects always have it: `list xs` and `object xs` are the same text, and
+only the Python function checks its arguments."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ _OPTIONAL = ("the last two parameters of '{}' are Cython's own: pass 0 and None 
 
 
 def _left_out(reason: str, where: str, flags: str) -> str:
-    """Returns the reason for one capsule, and what to write instead."""
+    """Returns the reason for one capsule, and an alternative."""
     if reason.startswith("its type"):
         return reason + _IF_KNOWN.format(where)
     return reason.replace("flags=", flags)

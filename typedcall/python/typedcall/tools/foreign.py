@@ -199,7 +199,7 @@ def name_of(function: Any) -> str:
     """Returns `module.name` for messages, or the kind of the object."""
     own = text_attribute(function, "__name__")
     name = text_attribute(function, "__qualname__") or own
-    # pybind11's functions are methods of a record that has none by that name.
+    # pybind11's functions are methods of a record that has no method of that name.
     kind = type(attribute(function, "__self__"))
     if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
         name = name if attribute(kind, own) is not None else own

@@ -1,5 +1,5 @@
 """Typed functions as C callbacks for libraries: solvers, integrators, optimisers. The library's C
-type tells what it passes; the data pointer identifies the typed function."""
+type describes the arguments; the data pointer identifies the typed function."""
 
 from __future__ import annotations
 

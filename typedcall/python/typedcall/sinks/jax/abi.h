@@ -22,7 +22,7 @@ struct xla_version {
 };
 /// The minor version that this follows; nothing newer is used.
 constexpr int kXlaMajor = 0, kXlaMinor = 3;
-/// The version of callers that give none when they ask for it, such as JAX 0.6.
+/// The version of callers that do not report one, such as JAX 0.6.
 constexpr int kXlaMinorUnasked = 1;
 
 struct xla_metadata {

@@ -17,11 +17,12 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     database: an SQL function `name`, by default `f.__name__`, for each number of arguments that `f`
     has entries for; in DuckDB, for each list of types that Python distinguishes.
 
-    SQL gets the result of `f`: the entry that `f` would choose is called; if none takes the values as they
-    are, or it falls back, `f` itself. NULL in gives NULL out. In SQLite, INTEGER suits integers, floats and
-    bools, REAL suits `d` and `f`, TEXT `s` and `*s`, BLOB `*kB`. An exception becomes an SQL error with its
-    text. PURE functions are deterministic. Functions that are THREAD_SAFE and need no thread state run without
-    the GIL, as SQLite does; others take it for each row.
+    SQL gets the result of `f`: the entry that `f` would choose is called; if none takes the values
+    as they are, or it falls back, `f` itself. A NULL argument makes the result NULL. In SQLite,
+    INTEGER suits integers, floats and bools, REAL suits `d` and `f`, TEXT `s` and `*s`, BLOB `*kB`.
+    An exception becomes an SQL error with its text. PURE functions are deterministic. Functions
+    that are THREAD_SAFE and need no thread state run without the GIL, as SQLite does; others take
+    it for each row.
 
     In DuckDB results have the C function's type; PURE functions are consistent, others volatile; the GIL
     is taken for each vector.

@@ -1,5 +1,5 @@
-// The part of DuckDB's C interface for extensions that is used here; compiling needs nothing of
-// DuckDB. Source: duckdb_extension.h, API version v1.2.0; later versions only append to it.
+// The part of DuckDB's C interface for extensions that is used here; DuckDB is not needed to
+// compile it. Source: duckdb_extension.h, API version v1.2.0; later versions only append to it.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 

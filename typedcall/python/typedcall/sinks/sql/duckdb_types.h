@@ -151,7 +151,7 @@ inline value_type common(const value_type &one, const value_type &other) {
 }
 
 /// The types of one argument. DuckDB casts other types to these: from each kind of values that
-/// Python tells apart to a type of that kind.
+/// Python distinguishes to a type of that kind.
 class argument_types {
  public:
   static constexpr int kLevels = 5;

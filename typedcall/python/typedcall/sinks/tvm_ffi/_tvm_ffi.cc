@@ -27,7 +27,7 @@ __attribute__((noinline, cold)) int set_error() {
   const error_text said;
   typedcall::internal::clear_exception();
   const char *name = said.type();
-  // Exceptions that tvm-ffi has a name for, which Python gets unchanged.
+  // The exceptions that tvm-ffi names, and that Python therefore gets unchanged.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,
                              PyExc_KeyError,   PyExc_IndexError, PyExc_AssertionError,
                              PyExc_MemoryError};

@@ -1,5 +1,5 @@
 // tvm-ffi's values for C functions, and the way back. Source of the layouts: tvm/ffi/c_api.h of
-// version 0.1, of which only the parts here are used; compiling needs nothing of tvm-ffi.
+// version 0.1, of which only the parts here are used; tvm-ffi is not needed to compile them.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
@@ -166,7 +166,8 @@ inline given look_at(const tvm_any &value, char *scratch) {
   }
 }
 
-/// A number, or None for nothing. Returns false for an int that tvm-ffi has only as an object.
+/// Stores a number, or None for no value. Returns false for an int that tvm-ffi can only represent
+/// as an object.
 inline bool put_number(const given &value, tvm_any *to) {
   switch (value.kind) {
     case PyNativeGiven_BOOL:
