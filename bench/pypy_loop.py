@@ -61,7 +61,7 @@ def main(n):
 
 
 def time_loop(main, calls):
-    gc.collect()  # do not pay for another loop's garbage
+    gc.collect()  # so that no loop pays for another one's garbage
     # Processor time, so that other programs on the machine count less.
     start = time.process_time()
     result = main(calls)

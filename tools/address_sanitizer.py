@@ -128,7 +128,7 @@ def cases_of(interpreter, names=NAMES):
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # Modules that tests compile once and share are different here.
+            # Modules that tests compile once and share are compiled differently here.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

@@ -47,7 +47,7 @@ debian_root() {
 # command that runs another one in it. Call it in separate namespaces.
 prepare_root() {
   local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-  # Network access, including a proxy's certificates, is the machine's.
+  # Programs use the machine's network access, including a proxy's certificates.
   [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   enter=(chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}")

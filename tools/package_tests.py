@@ -41,7 +41,7 @@ SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
 # Started first: otherwise the run would end by waiting ten seconds for one of these alone.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
-# Run again with CPython's JIT if it is compiled in: tests that need few libraries, or make most calls.
+# Tests that need few libraries or make the most calls; they run again with CPython's JIT if it is compiled in.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
 # Seconds. Some files compile modules and Numba functions.
 FILE_LIMIT = 900

@@ -1,5 +1,5 @@
-"""The measuring machine: its description, its versions, and how it runs the project's benchmarks.
-Each benchmark writes its samples to a file; read_* turn these into groups."""
+"""Describes the measuring machine and its versions, and runs the project's benchmarks on it. Each
+benchmark writes its samples to a file; read_* turn these into groups."""
 
 import datetime
 import importlib.metadata

@@ -8,7 +8,7 @@ import tempfile
 C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "float",
            "b": "bool", "": "void"}
 
-# Half are typical of numerical modules, half are everything else that all tools support.
+# Half are typical of numerical modules, the others cover everything else that all tools support.
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 

@@ -38,7 +38,7 @@ REFUSED = {
     "dldl->d": [(1.0, "1", 2.0, 2), (1.0, 1, 2.0), (1.0, 1, 2.0, 2**63)],
 }
 REFUSALS = (TypeError, OverflowError, ctypes.ArgumentError)
-# By their own documentation, these accept an int that is too large, and surplus arguments.
+# As documented, these accept an int that is too large, and surplus arguments.
 LENIENT = {"ctypes": lambda shape, arguments: (2**63 in arguments
                                                or len(arguments) > len(ARGUMENTS[shape]))}
 HOWS = {"python": "from a Python loop", "vectorcall": "by vectorcall from C"}
@@ -103,7 +103,8 @@ def python_loop(function, arguments):
 
 
 def make_timers(shop, modules):
-    """Returns by (how, shape, name) a function of the number of calls that returns nanoseconds per call."""
+    """Returns functions by (how, shape, name); each takes the number of calls, and returns
+    nanoseconds per call."""
     timer = loaders.module("vectorcall_timer", shop.module(
         "vectorcall_timer", peers.source("vectorcall_timer.c"), ["-std=gnu99"]))
     timers = {}

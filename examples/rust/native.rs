@@ -11,7 +11,8 @@ use std::mem::{transmute, zeroed};
 use std::os::raw::{c_char, c_void};
 use std::ptr::{addr_of_mut, null_mut};
 
-/// Handles, attached, every known flag except SETS_ERRNO: Python has no errno to return.
+/// The flags that `call` handles when attached: all but SETS_ERRNO, because Python has no errno to
+/// return.
 pub const HANDLED: usize =
     NEEDS_THREAD | ACQUIRES_GIL | MAY_RAISE | ERROR_IS_NEG_ZERO | RETURNS_STATUS | TAKES_SELF | DIFFERS | FALLS_BACK;
 

@@ -20,7 +20,7 @@ libm = ctypes.CDLL(ctypes.util.find_library("m"))
 
 
 def run(source):
-    """Runs `source` in a new interpreter, and ends that."""
+    """Runs `source` in a new interpreter, and ends it."""
     source = "import sys; sys.path[:] = %r\nimport math, typedcall, area\n" % sys.path + source
     made = interpreters.create()
     try:

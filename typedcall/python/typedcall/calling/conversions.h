@@ -16,7 +16,7 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// Converts `count` elements. Returns how many before the first that does not fit.
+/// Converts `count` elements. Returns how many come before the first that does not fit.
 using converter = std::intptr_t (*)(const char *from, std::intptr_t step, std::intptr_t count,
                                     char *to, std::intptr_t to_step);
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 __all__ = ["open_closed", "report", "report_apart", "say"]
 
 _reports: list[TextIO] = []
-# Those descriptors among them that belong to this command.
+# The descriptors of those that belong to this command.
 _own: list[int] = []
 
 

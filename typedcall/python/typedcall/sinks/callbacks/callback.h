@@ -1,5 +1,5 @@
-// One callback: where the typed function's arguments come from, that function, and its exception,
-// which is kept until the library returns.
+// One callback: the typed function, the origin of its arguments, and its exception, which is kept
+// until the library returns.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 

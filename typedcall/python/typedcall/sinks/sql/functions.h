@@ -48,7 +48,7 @@ struct group {
   }
 };
 
-/// An engine no longer needs the Function; in any thread.
+/// Called when an engine no longer needs the Function, in any thread.
 template <class Function>
 void destroy(void *data) {
   auto *const self = static_cast<Function *>(data);

@@ -1,4 +1,4 @@
-"""Functions of DuckDB, on its Python connections. The database loads a copy of the package's
+"""Typed functions on DuckDB's Python connections. The database loads a copy of the package's
 extension module, with the footer that DuckDB requires, as its extension."""
 from __future__ import annotations
 

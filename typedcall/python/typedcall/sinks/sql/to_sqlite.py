@@ -1,5 +1,5 @@
-"""Functions of SQLite: on connections of `sqlite3`, if Python was built with loadable extensions,
-and of APSW. The package's extension module is the extension that a connection loads."""
+"""Typed functions on SQLite connections: of `sqlite3`, if Python was built with loadable
+extensions, and of APSW. The package's extension module is the extension that a connection loads."""
 from __future__ import annotations
 
 import atexit

@@ -53,7 +53,7 @@ struct bridge_call {
   const tvm_any *args;
   tvm_any *result;
   int status = 0;
-  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for those that are examined
+  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for the arguments that are examined
 
   given look(std::size_t i) { return look_at(args[i], scratches[i]); }
   void give(const value_type &type, const void *at) {
