@@ -3,10 +3,10 @@ the `cpdef` functions that they belong to, fused ones with all their variants.
 
 The text of a capsule does not describe exceptions: neither that there are none (`noexcept`) nor
 which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and a caller
-that tests for -1 would miss it. So unless a module has documented its exports, its functions are
-assumed to raise, and those that return no object have DIFFERS, so that only callers that allow it
-find them. Functions with objects always have it: `list xs` and `object xs` are the same text, and
-only the Python function checks its arguments."""
+that tests for -1 would miss it. So unless a module documents its exports, its functions are assumed
+to raise, and those that return no object have DIFFERS: only callers that allow it find them.
+Functions with objects always have it: `list xs` and `object xs` are the same text, and only the
+Python function checks its arguments."""
 
 from __future__ import annotations
 
