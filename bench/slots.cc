@@ -153,7 +153,8 @@ const PyCustomSlot *find_any(PyObject *object, unsigned position) {
   return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
-/// True if every look-up finds what its name says. Otherwise a different one would be timed.
+/// True if every look-up finds the slot that its name says. Otherwise a different look-up would be
+/// timed.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
   bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&

@@ -126,7 +126,8 @@ bool make_objects() {
   return sep_object != nullptr && derived_object != nullptr && own_object != nullptr;
 }
 
-/// True if every look-up finds what its name says. Otherwise a different one would be timed.
+/// True if every look-up finds the slot that its name says. Otherwise a different look-up would be
+/// timed.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 bool finds(PyObject *object) {
   const PyCustomSlot *table = table_of(reinterpret_cast<sep_type *>(Py_TYPE(object)));

@@ -27,8 +27,8 @@ def _no_result(*args: Any) -> Any:
 
 
 class TypedFunction:
-    """A C function that was found behind a Python callable. A call converts the arguments to its
-    types and calls it. Made by resolve()."""
+    """A C function that was found behind a Python callable. A call converts the arguments to the
+    types of that function and calls it. Made by resolve()."""
 
     __slots__ = (
         "signature",
