@@ -58,7 +58,7 @@ RANDOM = [f"//tests/{test}" for test in (
 # Headers for consumers, which stop with #error there, as a test in tests/gate shows. Modules that need them are not
 # compiled for PyPy.
 NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
-    "call_site", "callback", "fallback", "loop", "narrowing", "resolve",
+    "call_site", "callback", "fallback", "loop", "resolve",
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
 # Targets that need the C++ library, which musl-gcc lacks. The rest is C99, which also compiles as C++.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "

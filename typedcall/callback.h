@@ -279,12 +279,13 @@ class callback<R(P...), Result(A...)> {
       }
       return TYPEDCALL_EXPECT(status == 0, 1) || call_boxed(result, args...);
     } else {
+      const auto &native = function_.plain();
       if constexpr (std::is_void_v<Result>) {
-        function_.plain()(args...);
-        if (!function_.raised()) return true;
+        native(args...);
+        if (!native.raised()) return true;
       } else {
-        *result = function_.plain()(args...);
-        if (!function_.raised(*result)) return true;
+        *result = native(args...);
+        if (!native.raised(*result)) return true;
       }
       waiting_.keep(function_.callee().get());
       return false;

@@ -1,5 +1,5 @@
-// typedcall::fallback_function<double(double)>: calls a native function, and, if that has no
-// result, the Python callable behind it. Only then is the GIL needed.
+// typedcall::fallback_function<double(double)>: calls a native function, and the Python callable
+// behind it if that has no result or an int is out of range. The GIL is needed only then.
 #ifndef TYPEDCALL_FALLBACK_H_
 #define TYPEDCALL_FALLBACK_H_
 
@@ -11,6 +11,7 @@
 
 #include "typedcall/attach.h"
 #include "typedcall/boxed_call.h"
+#include "typedcall/convert/int_range.h"
 #include "typedcall/error_value.h"
 #include "typedcall/namespace.h"
 
@@ -71,6 +72,12 @@ constexpr bool ends_with_pointer<Last> =
 template <class First, class Second, class... Rest>
 constexpr bool ends_with_pointer<First, Second, Rest...> = ends_with_pointer<Second, Rest...>;
 
+/// True for a number whose type is not the function's.
+template <class Given, class Own>
+constexpr bool is_other_number =
+    std::conjunction_v<std::is_arithmetic<Given>, std::is_arithmetic<Own>> &&
+    !std::is_same_v<Given, Own>;
+
 }  // namespace internal
 
 template <class Signature>
@@ -81,10 +88,11 @@ class fallback_function;
 /// resolve<double(double)>(interface, callable, with_fallback()).
 ///
 /// A call runs the native function. If that falls back, the call takes the GIL, calls the callable
-/// with boxed arguments, converts its result and releases the GIL. On failure (the callable's
-/// exception, or an OverflowError for an int that is too large for R) the call returns the error
-/// value and raised() is true. While an exception is pending, such as one of an earlier call, the
-/// callable is not called, and the error value is returned at once.
+/// with boxed arguments, converts its result and releases the GIL. It does the same, without the
+/// native function, if an int of another type is out of the parameter's range. On failure (the
+/// callable's exception, or an OverflowError for an int that is too large for R) the call returns
+/// the error value and raised() is true. While an exception is pending, such as one of an earlier
+/// call, the callable is not called, and the error value is returned at once.
 ///
 /// The exception is kept in the thread state. A thread without one cannot keep an exception;
 /// sys.unraisablehook gets it. Before 3.15, in interpreters other than the main one, a thread that
@@ -131,7 +139,7 @@ class fallback_function<R(A...)> {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());
   }
-  /// The Python callable, for callers that pass it other values.
+  /// The Python callable.
   const internal::callable_at_home &callee() const { return callee_; }
   /// As function::keep_alive().
   PyObject *keep_alive() const {
@@ -150,15 +158,30 @@ class fallback_function<R(A...)> {
     }
   }
 
+  /// The same with numbers of other types: any ints for its ints, and any ints, floats and doubles
+  /// for its floats and doubles. Checks that each int is in range (one comparison; none if its type
+  /// always is), and rounds doubles to floats as the Python callable does. For an int out of range
+  /// the callable gets the same values: it raises its own OverflowError, or returns a result.
+  template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
+  R operator()(Given... args) const {
+    static_assert((internal::is_taken_for<Given, A>() && ...),
+                  "typedcall: an int is taken for an int or a float, and a float or double for a "
+                  "float or double. Everything else is passed as the very type");
+    if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
+      return (*this)(internal::narrowed<A>(args)...);
+    }
+    return internal::call_boxed_from_anywhere<R>(callee_, internal::widened(args)...);
+  }
+
   /// True if an exception is set; for use after a call. GIL: held.
-  bool raised() const { return may_fall_back() ? PyErr_Occurred() != nullptr : plain_.raised(); }
+  bool raised() const { return PyErr_Occurred() != nullptr; }
   /// The same, but queries CPython only if `result` is the error value. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
-    if (!may_fall_back()) return plain_.raised(result);
     if constexpr (has_error_value<R>) {
-      if (!is_error_value(result)) return false;
+      // The native function may have another error value.
+      if (!is_error_value(result) && !plain_.raised(result)) return false;
     }
     return raised();
   }

@@ -14,7 +14,6 @@
 #include "typedcall/casting.h"
 #include "typedcall/fallback.h"
 #include "typedcall/loop.h"
-#include "typedcall/narrowing.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
@@ -376,10 +375,8 @@ TEST_F(Consumers, FallingBack) {
            return g.check() && result == -1e11;
          }});
   Ref narrow = scope_.Eval("m.narrow");
-  Sweep({"narrowing", [&] {
-           return static_cast<bool>(typedcall::narrowing<int(int)>(interface_, narrow.get()));
-         }});
-  const auto wider = typedcall::narrowing<int(int)>(interface_, narrow.get());
+  const auto wider =
+      typedcall::resolve<int(int)>(interface_, narrow.get(), typedcall::with_fallback());
   ASSERT_TRUE(wider) << TakeError();
   Sweep({"the call of one with a long that does not fit", [&] {
            EXPECT_EQ(wider(1L << 40), -1);

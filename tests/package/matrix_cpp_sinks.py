@@ -79,7 +79,7 @@ class CppCallback(CppFallback):
 
 
 class CppNarrowing(Sink):
-    """typedcall/narrowing.h: C++ has bools, 64-bit ints and doubles, and calls functions of narrower numbers."""
+    """Calls of a fallback_function: C++ has bools, 64-bit ints and doubles, and calls functions of narrower numbers."""
 
     name, has_typed_results = "narrowing", True
 

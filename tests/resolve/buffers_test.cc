@@ -16,7 +16,6 @@
 #include "typedcall/boxed_call.h"
 #include "typedcall/call_site.h"
 #include "typedcall/fallback.h"
-#include "typedcall/narrowing.h"
 #include "typedcall/provider.h"
 
 namespace {
@@ -201,8 +200,8 @@ TEST(Fallback, TheNativeValueAndThePythonCallables) {
 }
 
 TEST(Narrowing, OtherArgumentsOfABuffersFunction) {
-  const auto f =
-      typedcall::narrowing<long(span<const int>, int)>(Interface(), Function("index_of").get());
+  const auto f = typedcall::resolve<long(span<const int>, int)>(
+      Interface(), Function("index_of").get(), typedcall::with_fallback());
   ASSERT_TRUE(f) << TakeError();
   const int numbers[] = {5, 6};
   const span<const int> all = numbers;

@@ -1,5 +1,5 @@
-// typedcall::narrowing_function: wider arguments than the native function's, in range and out of
-// it, with the GIL and without; and which arguments it does not compile with.
+// Calls of a typedcall::fallback_function with wider arguments than the native function's, in range
+// and out of it, with the GIL and without; and which arguments it does not compile with.
 
 #include <cmath>
 #include <cstdint>
@@ -11,15 +11,16 @@
 #include <type_traits>
 
 #include "tests/resolve/callables.h"
-#include "typedcall/narrowing.h"
+#include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
 namespace {
 
 using namespace resolve_test;
 using typedcall::def;
-using typedcall::narrowing;
-using typedcall::narrowing_function;
+using typedcall::fallback_function;
+using typedcall::resolve;
+using typedcall::with_fallback;
 
 long calls = 0;
 
@@ -71,8 +72,8 @@ typedcall::method_table methods{
 Ref Function(const char *name) { return FunctionOf(methods, name); }
 
 template <class Signature>
-narrowing_function<Signature> Narrowing(const char *name) {
-  auto found = narrowing<Signature>(Interface(), Function(name).get());
+fallback_function<Signature> Narrowing(const char *name) {
+  auto found = resolve<Signature>(Interface(), Function(name).get(), with_fallback());
   EXPECT_TRUE(found) << TakeError();
   return found;
 }
@@ -163,8 +164,8 @@ TEST(Narrowing, DoublesAreRounded) {
 // The wrapper makes a double of every number.
 TEST(Narrowing, IntsBecomeLongDoublesByWayOfDoubles) {
   const Ref same_g = Function("same_g");  // differs if no double is equal
-  const auto f = narrowing<long double(long double)>(Interface(), same_g.get(),
-                                                     typedcall::accepts_differences);
+  const auto f = resolve<long double(long double)>(Interface(), same_g.get(), with_fallback(),
+                                                   typedcall::accepts_differences);
   ASSERT_TRUE(f) << TakeError();
   EXPECT_EQ(f(9007199254740993L), 9007199254740992.0L);
   EXPECT_EQ(f(1.0L / 3), 1.0L / 3);
@@ -199,7 +200,7 @@ TEST(Narrowing, WithoutAResultOrAnErrorValue) {
 
 TEST(Narrowing, WhatFallsBack) {
   const auto f = Narrowing<int(int)>("root");
-  EXPECT_TRUE(f.native().may_fall_back());
+  EXPECT_TRUE(f.may_fall_back());
   EXPECT_EQ(f(81L), 9);
   EXPECT_EQ(f(-20L), -10);
   EXPECT_EQ(f(-2L), -1);
@@ -216,8 +217,8 @@ TEST(Narrowing, TheCallableMayKnowMore) {
 }
 
 TEST(Narrowing, WhatRaises) {
-  const auto f =
-      narrowing<int(int)>(Interface(), Function("checked").get(), typedcall::checks_errors);
+  const auto f = resolve<int(int)>(Interface(), Function("checked").get(), with_fallback(),
+                                   typedcall::checks_errors);
   ASSERT_TRUE(f) << TakeError();
   EXPECT_EQ(f(5L), 5);
   EXPECT_EQ(f(13L), -1);
@@ -226,11 +227,11 @@ TEST(Narrowing, WhatRaises) {
 }
 
 TEST(Narrowing, ThereIsNone) {
-  EXPECT_FALSE(narrowing<long(long)>(Interface(), Function("same_i").get()));
+  EXPECT_FALSE(resolve<long(long)>(Interface(), Function("same_i").get(), with_fallback()));
   EXPECT_NE(TakeError().find("'i->i'"), std::string::npos);
-  EXPECT_FALSE(narrowing<int(int)>(Interface(), Function("checked").get()));
+  EXPECT_FALSE(resolve<int(int)>(Interface(), Function("checked").get(), with_fallback()));
   EXPECT_NE(TakeError().find("may raise"), std::string::npos);
-  const narrowing_function<int(int)> empty;
+  const fallback_function<int(int)> empty;
   EXPECT_FALSE(empty);
 }
 

@@ -52,6 +52,38 @@ constexpr Own narrowed(Given value) {
   }
 }
 
+template <class T>
+constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
+
+/// True if a Given may be passed for the native function's Own. The rules are the wrapper's: no int
+/// from a float, no bool from an int, and no Python float holds a long double.
+template <class Given, class Own>
+constexpr bool is_taken_for() {
+  if constexpr (std::is_same_v<Given, Own>) {
+    return true;
+  } else if constexpr (is_integer_type<Own>) {
+    return is_int_or_bool<Given>;
+  } else if constexpr (std::is_floating_point_v<Own>) {
+    return is_int_or_bool<Given> ||
+           (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
+  } else {
+    return false;
+  }
+}
+
+/// The type that Python gets: ints and floats of any width.
+template <class Given>
+constexpr auto widened(Given value) {
+  if constexpr (is_integer_type<Given>) {
+    using wide = std::conditional_t<std::is_signed_v<Given>, long long, unsigned long long>;
+    return static_cast<wide>(value);
+  } else if constexpr (std::is_floating_point_v<Given> && sizeof(Given) < sizeof(double)) {
+    return static_cast<double>(value);
+  } else {
+    return value;
+  }
+}
+
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall

@@ -71,7 +71,7 @@ inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> r
 /// `dd->d` beside `ff->f`, for consumers that need a bare pointer (SciPy, or a ufunc whose results
 /// should not be float32). Not for integers: a `long` version of an `int` function would have to
 /// report values out of range, and could not be a bare function; consumers check the range
-/// themselves (narrowing.h).
+/// themselves (fallback.h).
 inline constexpr effects<internal::for_double> widened{};
 
 /// Makes a type's def a class method, `Type.f(...)`; with takes_self the class comes first.

@@ -1,5 +1,5 @@
 // C++ callers for the matrix that have bools, ints and doubles, whatever numbers a function takes:
-// narrowing() calls it with those, and an int without room raises Python's exception.
+// a fallback_function is called with those, and an int without room raises Python's exception.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <array>
@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "typedcall/narrowing.h"
+#include "typedcall/fallback.h"
 
 namespace {
 
@@ -39,7 +39,7 @@ PyObject *box(T value) {
   if constexpr (std::is_integral_v<T>) return PyLong_FromUnsignedLong(value);
 }
 
-/// True if narrowing() compiles: no float for an int, and for a bool nothing else.
+/// True if the call compiles: no float for an int, and for a bool nothing else.
 template <class Given, class Own>
 constexpr bool is_taken = std::is_same_v<Given, Own> ||
                           (!std::is_same_v<Own, bool> &&
@@ -52,8 +52,8 @@ struct consumer<R(A...)> {
   template <class... Given>
   static PyObject *with(PyObject *callable, Given... given) {
     if constexpr ((is_taken<Given, A> && ...)) {
-      const auto found =
-          typedcall::narrowing<R(A...)>(PyTypedcall_Import(), callable, typedcall::checks_errors);
+      const auto found = typedcall::resolve<R(A...)>(
+          PyTypedcall_Import(), callable, typedcall::with_fallback(), typedcall::checks_errors);
       if (!found) return nullptr;
       const R result = found(given...);
       return found.raised(result) ? nullptr : box(result);
