@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_BENCH_CALLEES_H_
 #define TYPEDCALL_BENCH_CALLEES_H_
 
+#include "typedcall/resolve.h"
+// resolve.h comes first, because of Python.h.
 #include <cstdint>
-
-#include "typedcall/span.h"
 
 namespace bench {
 

@@ -10,7 +10,6 @@
 #include "bench/embedded_main.h"
 #include "bench/opaque.h"
 #include "typedcall/invoker.h"
-#include "typedcall/signature_of.h"
 
 namespace {
 

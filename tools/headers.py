@@ -15,7 +15,7 @@ def is_c(path):
     """Headers of the C99 layer have no C++ namespace."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    return "inline namespace" not in text and '"typedcall/namespace.h"' not in text
+    return "inline namespace" not in text and '"typedcall/base/namespace.h"' not in text
 
 
 def write_sources(folder):

@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/stats.h"
 #include "typedcall/convert/boxed_buffer.h"
 #include "typedcall/convert/by_name.h"
 #include "typedcall/convert/convert.h"
-#include "typedcall/namespace.h"
-#include "typedcall/stats.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/resolve/inline_cache.h"
 
 namespace typedcall {

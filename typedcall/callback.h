@@ -12,11 +12,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/attach.h"
+#include "typedcall/base/attach.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/span.h"
 #include "typedcall/boxed_call.h"
 #include "typedcall/callback/waiting_exception.h"
-#include "typedcall/namespace.h"
-#include "typedcall/span.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -4,8 +4,8 @@
 #ifndef TYPEDCALL_CALLING_H_
 #define TYPEDCALL_CALLING_H_
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/calling/call.h"
-#include "typedcall/namespace.h"
 
 // A sink has the values and takes the result of one call:
 //

@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/attach.h"
+#include "typedcall/base/attach.h"
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/boxed_call.h"
 #include "typedcall/convert/int_range.h"
-#include "typedcall/error_value.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
 
-#include "typedcall/with_exceptions.h"
+#include "typedcall/base/with_exceptions.h"
 
 #include <array>
 #include <cstddef>
@@ -16,14 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/stats.h"
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
-#include "typedcall/gil.h"
 #include "typedcall/loop/elements.h"
 #include "typedcall/loop/kernels.h"
-#include "typedcall/namespace.h"
 #include "typedcall/resolve.h"
-#include "typedcall/stats.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -3,13 +3,13 @@
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
 
-#include "typedcall/with_exceptions.h"
+#include "typedcall/base/with_exceptions.h"
 
 #include <nanobind/nanobind.h>
 
 // After Python.h.
+#include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

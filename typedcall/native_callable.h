@@ -7,7 +7,7 @@
 #define TYPEDCALL_NATIVE_CALLABLE_H_
 
 #include "core/slot_id.h"
-#include "typedcall/native_type.h"
+#include "typedcall/signature/native_type.h"
 
 #ifndef PYPY_VERSION  // PyPy has only the record, no slots on types
 #include "core/custom_slots.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "typedcall/native_type.h"
+#include "typedcall/signature/native_type.h"
 
 /// How well a value suits a parameter, best first. An overload is as good as its worst argument.
 /// Source: docs/ABI.md, 8.7 and 8.8.

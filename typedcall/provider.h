@@ -14,9 +14,9 @@
     "typedcall/provider.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
-#include "typedcall/with_exceptions.h"
+#include "typedcall/base/with_exceptions.h"
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/def.h"
 #include "typedcall/provider/module.h"
 #include "typedcall/tag.h"

@@ -9,7 +9,7 @@
     "typedcall/resolve.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
-#include "typedcall/with_exceptions.h"
+#include "typedcall/base/with_exceptions.h"
 
 #include "core/await.h"
 #include "typedcall/resolve/places.h"
@@ -22,11 +22,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/stats.h"
 #include "typedcall/resolve/diagnostics.h"
 #include "typedcall/resolve/function.h"
 #include "typedcall/resolve/request.h"
-#include "typedcall/stats.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -45,7 +45,7 @@ struct resolution {
   object_ref keep_alive;
   /// The resolved callable. Borrowed from `keep_alive`.
   PyObject *callable = nullptr;
-  /// safe: the consumer converts to and from the requested signature (typedcall/casting.h).
+  /// safe: the consumer converts to and from the requested signature (safe_cast).
   casting how = casting::exact;
   /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
   /// consumer checks its own self with check_self(). Borrowed from `keep_alive`.

@@ -9,7 +9,7 @@
 //     type      = code | "&" , [ "k" ] , code ;
 //     buffer    = "*" , [ "k" ] , element | "*s" ; two arguments in C, one in Python
 //     element   = code, but none of "P", "s", "O" ;
-//     code      = letters of PyNativeType_VALUE_LIST in typedcall/type_codes.h ;
+//     code      = letters of PyNativeType_VALUE_LIST in typedcall/signature/type_codes.h ;
 //
 // "&d" is `double *`, which the function may write through; "&kd" is `const double *`. "&" cannot
 // make a pointer to a pointer; write "P".
@@ -28,7 +28,7 @@
 
 #include <stddef.h>
 
-#include "typedcall/native_type.h"
+#include "typedcall/signature/native_type.h"
 
 /// The largest number of arguments in C, where a buffer is two; C guarantees 127 parameters (C99,
 /// 5.2.4.1).

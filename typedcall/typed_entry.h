@@ -12,7 +12,8 @@
 //
 //   PyTypedMethod_DEFINE(f_typed, "f", PyTypedMethod_ENTRY(0, f_impl, DOUBLE, DOUBLE, LONG));
 //
-// The names are those of PyNativeType_LIST in typedcall/type_codes.h, result first, as in C.
+// The names are those of PyNativeType_LIST in typedcall/signature/type_codes.h, result first, as in
+// C.
 //
 // TO(DOUBLE) is `double *`, "&d" in the text, and TO_CONST(DOUBLE) `const double *`, "&kd". OBJECT
 // is `PyObject *`, POINTER `void *`, STRING `const char *`, SSIZE `Py_ssize_t`.

@@ -10,8 +10,7 @@ import processes
 
 FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", "-isystem", sysconfig.get_paths()["include"], "-"]
 # These neither throw nor catch.
-WITHOUT_EXCEPTIONS = {"typedcall/%s.h" % name for name in (
-    "attach", "boxed_call", "calling", "casting", "gil", "invoker", "namespace", "object_ref", "signature_of", "span", "stats")}
+WITHOUT_EXCEPTIONS = {"typedcall/boxed_call.h", "typedcall/calling.h", "typedcall/invoker.h"}
 
 
 def headers_of_cxx():
@@ -19,7 +18,7 @@ def headers_of_cxx():
     found = []
     for path in sorted(glob.glob("typedcall/*.h")):
         with open(path, encoding="utf-8") as file:
-            if '#include "typedcall/namespace.h"' in file.read():
+            if '#include "typedcall/base/namespace.h"' in file.read():
                 found.append(path)
     return found
 
@@ -27,7 +26,7 @@ def headers_of_cxx():
 class RefusedOptions(unittest.TestCase):
     def check(self, options, words, compile_all_the_same=()):
         headers = headers_of_cxx()
-        self.assertGreater(len(headers), 15)
+        self.assertGreater(len(headers), 10)
         for compiler in [compilers.of_this_build(), *compilers.installed("clang++")]:
             for header in headers:
                 with self.subTest(compiler=compiler, options=options, header=header):

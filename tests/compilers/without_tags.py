@@ -25,7 +25,7 @@ INC = "examples/quickstart/inc_in_c.c"
 def is_cxx(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    return path.endswith(".cc") or '"typedcall/namespace.h"' in text or "inline namespace TYPEDCALL_LAYOUT" in text
+    return path.endswith(".cc") or '"typedcall/base/namespace.h"' in text or "inline namespace TYPEDCALL_LAYOUT" in text
 
 
 class WithoutTags(unittest.TestCase):

@@ -9,7 +9,7 @@ import conformance
 import records
 
 READERS = ("reader_c_headers", "reader_cpp_resolve")
-CALLABLE, TYPE, METHOD = "typedcall/native_callable.h", "typedcall/native_type.h", "typedcall/typed_method.h"
+CALLABLE, TYPE, METHOD = "typedcall/native_callable.h", "typedcall/signature/native_type.h", "typedcall/typed_method.h"
 SIGNATURE, SIBLING, REQUEST = "typedcall/signature.h", "typedcall/sibling_symbol.h", "typedcall/resolve/request.h"
 #: (the rule, the file, the text there, its replacement)
 MUTATIONS = [

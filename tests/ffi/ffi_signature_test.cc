@@ -15,8 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "typedcall/signature_of.h"
-
 namespace {
 
 using typedcall::ffi_signature;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "tests/support/seed.h"
-#include "typedcall/signature_of.h"
 
 namespace {
 

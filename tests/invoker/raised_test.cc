@@ -6,7 +6,6 @@
 #include "gtest/gtest.h"
 #include "tests/support/embedded.h"
 #include "typedcall/invoker.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall_test {
 namespace {

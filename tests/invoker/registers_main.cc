@@ -9,8 +9,8 @@
 #include <type_traits>
 
 #include "tests/support/seed.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/invoke/register_image.h"
-#include "typedcall/signature_of.h"
 
 namespace {
 

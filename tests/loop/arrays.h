@@ -14,7 +14,6 @@
 
 #include "tests/support/embedded.h"
 #include "typedcall/loop.h"
-#include "typedcall/signature_of.h"
 
 namespace loop_test {
 

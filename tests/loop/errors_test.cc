@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "tests/loop/arrays.h"
-#include "typedcall/error_value.h"
 
 namespace loop_test {
 namespace {

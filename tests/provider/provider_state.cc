@@ -2,7 +2,6 @@
 // destroyed; its execution fails on request.
 #include <stdexcept>
 
-#include "typedcall/object_ref.h"
 #include "typedcall/provider.h"
 
 namespace {

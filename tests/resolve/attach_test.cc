@@ -1,5 +1,5 @@
 // Functions that fall back in threads without the GIL, while their interpreter ends, after that,
-// and beside another one: the states that CPython 3.15 shows typedcall/attach.h (PEP 788).
+// and beside another one: the states that CPython 3.15 shows typedcall/base/attach.h (PEP 788).
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // Safe casting: which conversions lose nothing, which entry is chosen, and the conversions
 // themselves; and that comparing widths without parsing gives the same answer as parsing.
 
-#include "typedcall/casting.h"
+#include "typedcall/invoker.h"
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 #include "tests/resolve/callables.h"
 #include "tests/support/seed.h"
-#include "typedcall/invoker.h"
 
 namespace {
 

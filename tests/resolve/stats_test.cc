@@ -1,7 +1,7 @@
 // Counters: that they are off by default and cost nothing then, and what is counted when they are
 // on. Compiled twice.
 
-#include "typedcall/stats.h"
+#include "typedcall/resolve.h"
 
 #include "tests/resolve/callables.h"
 #include "typedcall/boxed_call.h"

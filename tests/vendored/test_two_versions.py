@@ -59,7 +59,7 @@ class TwoVersions(unittest.TestCase):
             self.check(header, OTHERS)
 
     def test_a_copy_from_before_there_was_a_version(self):
-        for second in (OURS, "typedcall/tag_array.h", "core/custom_slots.h", "typedcall/type_codes.h"):
+        for second in (OURS, "typedcall/tag_array.h", "core/custom_slots.h", "typedcall/signature/type_codes.h"):
             self.check(BEFORE, second)
 
     def test_of_one_version(self):

@@ -151,7 +151,7 @@ class Vendored(InAFolder):
             self.check_together(header, single)
         self.check_together("typedcall/tag_array.h", "typedcall/sibling_symbol.h",
                             "typedcall/typed_entry.h")
-        self.check_together("typedcall/type_codes.h", single, "typedcall/typed_entry.h", single)
+        self.check_together("typedcall/signature/type_codes.h", single, "typedcall/typed_entry.h", single)
 
     def test_a_second_copy(self):
         shutil.copy(SINGLE, self.path("other_copy.h"))

@@ -3,14 +3,14 @@
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 
-#include "typedcall/signature_of.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/tag.h"
 // tag.h comes first, because of Python.h.
 #include <cstdint>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/exceptions.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -3,12 +3,12 @@
 #ifndef TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 #define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 
-#include "typedcall/attach.h"
+#include "typedcall/base/attach.h"
 // attach.h comes first, because of Python.h.
 #include <atomic>
 
-#include "typedcall/error_value.h"
-#include "typedcall/namespace.h"
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -7,12 +7,12 @@
 // boxed_call.h comes first, because of Python.h.
 #include <cstddef>
 
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
 #include "typedcall/calling/choose.h"
 #include "typedcall/calling/entry.h"
 #include "typedcall/calling/given.h"
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
-#include "typedcall/object_ref.h"
 #include "typedcall/signature.h"
 
 namespace typedcall {

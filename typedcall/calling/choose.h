@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/calling/entry.h"
 #include "typedcall/calling/given.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

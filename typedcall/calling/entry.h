@@ -7,12 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/calling/value_type.h"
 #include "typedcall/convert/bools.h"
 #include "typedcall/entry_view.h"
-#include "typedcall/error_value.h"
 #include "typedcall/invoker.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/calling/value_type.h"
 #include "typedcall/convert/bools.h"
 #include "typedcall/invoke/native_value.h"
-#include "typedcall/namespace.h"
 #include "typedcall/overload_choice.h"
 
 namespace typedcall {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/int_range.h"
 #include "typedcall/invoke/native_value.h"
-#include "typedcall/namespace.h"
 #include "typedcall/overload_choice.h"
 
 namespace typedcall {

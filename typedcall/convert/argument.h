@@ -3,10 +3,10 @@
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/buffer.h"
 #include "typedcall/convert/convert.h"
 #include "typedcall/convert/kind_of.h"
-#include "typedcall/namespace.h"
 #include "typedcall/overload_choice.h"
 
 namespace typedcall {

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -3,15 +3,15 @@
 #ifndef TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 #define TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // Python.h, which object_ref.h includes, comes before all standard headers.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/convert/bools.h"
-#include "typedcall/namespace.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -7,8 +7,8 @@
 // pointer.h comes first, because of Python.h.
 #include <cstddef>
 
-#include "typedcall/namespace.h"
-#include "typedcall/span.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/span.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -3,13 +3,13 @@
 #ifndef TYPEDCALL_CONVERT_BY_NAME_H_
 #define TYPEDCALL_CONVERT_BY_NAME_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // Python.h, which object_ref.h includes, comes before all standard headers.
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

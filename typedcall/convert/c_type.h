@@ -8,8 +8,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/argument.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_CONVERT_CONVERT_H_
 #define TYPEDCALL_CONVERT_CONVERT_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // Python 3.9 and 3.10 do not include it themselves.
 #if PY_VERSION_HEX < 0x030B0000 && !defined(PYPY_VERSION)
 #include <longintrepr.h>
@@ -13,10 +13,10 @@
 #include <limits>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/int_range.h"
 #include "typedcall/convert/kind_of.h"
 #include "typedcall/convert/pointer.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

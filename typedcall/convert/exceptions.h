@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
-#include "typedcall/with_exceptions.h"
+#include "typedcall/base/with_exceptions.h"
 
 #include <Python.h>
 
@@ -20,8 +20,8 @@
 #include <stdexcept>
 #endif
 
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "typedcall/namespace.h"
-#include "typedcall/signature_of.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

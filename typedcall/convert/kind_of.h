@@ -2,12 +2,12 @@
 #ifndef TYPEDCALL_CONVERT_KIND_OF_H_
 #define TYPEDCALL_CONVERT_KIND_OF_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // Python.h, which object_ref.h includes, comes before all standard headers.
 
 #include <cstring>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/overload_choice.h"
 
 namespace typedcall {

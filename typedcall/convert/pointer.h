@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // Python.h, which object_ref.h includes, comes before all standard headers.
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 #include <cstring>
 #include <type_traits>
 
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/convert/bools.h"
-#include "typedcall/namespace.h"
 #include "typedcall/signature.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

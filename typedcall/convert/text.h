@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 #if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "typedcall/invoke/ffi_signature.h"
 #else
 #define TYPEDCALL_INTERNAL_HAS_FFI 0
-#include "typedcall/signature_of.h"
+#include "typedcall/base/signature_of.h"
 #endif
 
 #include <atomic>

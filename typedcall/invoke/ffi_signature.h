@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/signature.h"
 
 namespace typedcall {

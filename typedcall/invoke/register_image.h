@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/invoke/native_value.h"
-#include "typedcall/namespace.h"
 #include "typedcall/signature.h"
 
 // Register images need one of these calling conventions. They cannot be used where indirect calls

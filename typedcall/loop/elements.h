@@ -11,12 +11,12 @@
 #include <cstring>
 #include <vector>
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/calling.h"
 #include "typedcall/fallback.h"
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/invoker.h"
 #include "typedcall/loop/kernels.h"
-#include "typedcall/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/error_value.h"
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/invoke/register_image.h"
-#include "typedcall/namespace.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

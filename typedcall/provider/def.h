@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/derived_entries.h"
 #include "typedcall/provider/documentation.h"
 #include "typedcall/provider/falls_back.h"

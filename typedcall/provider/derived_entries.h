@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/overloads.h"
 
 namespace typedcall {

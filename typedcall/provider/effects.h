@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/native_callable.h"
 
 namespace typedcall {

@@ -4,7 +4,7 @@
 #ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
 #define TYPEDCALL_PROVIDER_FALLS_BACK_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/native.h"
 
 namespace typedcall {

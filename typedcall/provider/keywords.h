@@ -3,8 +3,8 @@
 #ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
 #define TYPEDCALL_PROVIDER_KEYWORDS_H_
 
+#include "typedcall/base/namespace.h"
 #include "typedcall/convert/text.h"
-#include "typedcall/namespace.h"
 #include "typedcall/provider/parameter.h"
 
 // After Python.h.

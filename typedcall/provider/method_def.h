@@ -3,9 +3,9 @@
 #ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
 #define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/provider/native.h"
-#include "typedcall/signature_of.h"
 #include "typedcall/typed_method.h"
 
 // After Python.h.

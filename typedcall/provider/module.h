@@ -13,9 +13,9 @@
 #ifndef PYPY_VERSION
 #include "core/type_access.h"
 #endif
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
 #include "typedcall/convert/exceptions.h"
-#include "typedcall/namespace.h"
-#include "typedcall/object_ref.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

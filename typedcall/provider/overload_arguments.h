@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 #define TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/wrapper.h"
 
 namespace typedcall {

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PROVIDER_OVERLOADS_H_
 #define TYPEDCALL_PROVIDER_OVERLOADS_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/overload_arguments.h"
 #include "typedcall/provider/wrapper.h"
 

@@ -3,8 +3,8 @@
 #ifndef TYPEDCALL_PROVIDER_WRAPPER_H_
 #define TYPEDCALL_PROVIDER_WRAPPER_H_
 
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/provider/keywords.h"
 #include "typedcall/provider/method_def.h"
 

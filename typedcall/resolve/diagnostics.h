@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
 #include "typedcall/convert/text.h"
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
-#include "typedcall/object_ref.h"
 #include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"
 

@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/error_value.h"
-#include "typedcall/namespace.h"
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
+#include "typedcall/base/signature_of.h"
+#include "typedcall/base/stats.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/object_ref.h"
-#include "typedcall/signature_of.h"
-#include "typedcall/stats.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 #include "typedcall/resolve/request.h"
 
 namespace typedcall {

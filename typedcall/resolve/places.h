@@ -15,8 +15,8 @@
 #include <iterator>
 #include <utility>
 
-#include "typedcall/namespace.h"
-#include "typedcall/object_ref.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {

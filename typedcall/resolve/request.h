@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/signature_of.h"
 #include "typedcall/native_callable.h"
-#include "typedcall/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -36,7 +36,7 @@ enum class casting : unsigned char {
   exact,       ///< the same text
   equivalent,  ///< the same widths, signedness and classes: the same machine code calls it; an
                ///< argument may be const where the request's is not
-  safe         ///< a lossless one, if the consumer converts (typedcall/casting.h)
+  safe         ///< a lossless one, if the consumer converts (safe_cast)
 };
 
 /// A consumer's request.

@@ -5,7 +5,6 @@
 
 #include "reader_module.h"
 #include "typedcall/fallback.h"
-#include "typedcall/span.h"
 
 // A process of the runner has one interpreter.
 static const PyTypedcall_Interface *interface;

@@ -2,8 +2,8 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 #define TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 
-#include "typedcall/error_value.h"
-#include "typedcall/object_ref.h"
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/object_ref.h"
 // These come first because they include Python.h.
 #include <cstring>
 #include <string_view>

@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_CALLING_HOME_H_
 #define TYPEDCALL_PYTHON_CALLING_HOME_H_
 
-#include "typedcall/attach.h"
+#include "typedcall/base/attach.h"
 #include "typedcall/provider.h"
 // These come first because they include Python.h.
 #include <atomic>

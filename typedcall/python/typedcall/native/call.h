@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "typedcall/base/error_value.h"
+#include "typedcall/base/gil.h"
 #include "typedcall/calling/entry.h"
-#include "typedcall/error_value.h"
-#include "typedcall/gil.h"
 #include "typedcall/provider/keywords.h"
 #include "typedcall/resolve/request.h"
 #include "typedcall/signature.h"

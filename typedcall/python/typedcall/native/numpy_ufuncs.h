@@ -3,7 +3,7 @@
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 // After Python.h.
 #include <cstdint>
 

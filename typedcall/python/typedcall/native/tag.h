@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "typedcall/object_ref.h"
+#include "typedcall/base/object_ref.h"
 
 namespace typedcall::python {
 

@@ -7,8 +7,8 @@
 // argument.h comes first because it includes Python.h.
 #include <cstring>
 
-#include "typedcall/casting.h"
 #include "typedcall/convert/buffer.h"
+#include "typedcall/invoker.h"
 
 namespace typedcall::python {
 

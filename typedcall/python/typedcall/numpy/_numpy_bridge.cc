@@ -4,10 +4,10 @@
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"
 #include "gufunc.h"
+#include "typedcall/base/object_ref.h"
 #include "typedcall/calling.h"
 #include "typedcall/entry_view.h"
 #include "typedcall/loop.h"
-#include "typedcall/object_ref.h"
 #include "typedcall/provider.h"
 
 // After Python.h.

@@ -1,4 +1,4 @@
-"""The type codes of signatures, and the list of flags. typedcall/type_codes.h and
+"""The type codes of signatures, and the list of flags. typedcall/signature/type_codes.h and
 typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: this module reads them
 from the extension module that was compiled with them, or else from no_native.py."""
 from __future__ import annotations

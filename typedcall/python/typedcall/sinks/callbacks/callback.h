@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "typedcall/callback/waiting_exception.h"
-#include "typedcall/casting.h"
+#include "typedcall/invoker.h"
 #include "typedcall/loop.h"
 
 namespace typedcall::python {

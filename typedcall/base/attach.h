@@ -1,12 +1,12 @@
 // Runs code that needs Python in any thread: directly if the thread is attached, else with a
 // temporary thread state. From CPython 3.15 on it detects the end of the interpreter.
-#ifndef TYPEDCALL_ATTACH_H_
-#define TYPEDCALL_ATTACH_H_
+#ifndef TYPEDCALL_BASE_ATTACH_H_
+#define TYPEDCALL_BASE_ATTACH_H_
 
 #include "core/platform.h"
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
-#include "typedcall/object_ref.h"
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/object_ref.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -118,4 +118,4 @@ TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *call
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_ATTACH_H_
+#endif  // TYPEDCALL_BASE_ATTACH_H_

@@ -1,14 +1,14 @@
 // typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd").
 // std::span and std::string_view ("*s") work, too, without including their headers here.
-#ifndef TYPEDCALL_SPAN_H_
-#define TYPEDCALL_SPAN_H_
+#ifndef TYPEDCALL_BASE_SPAN_H_
+#define TYPEDCALL_BASE_SPAN_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 #if !TYPEDCALL_IS_SUPPORTED
 #include <complex>
@@ -246,4 +246,4 @@ TYPEDCALL_IN_LINE constexpr decltype(auto) call_in_c(const Function &function, A
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_SPAN_H_
+#endif  // TYPEDCALL_BASE_SPAN_H_

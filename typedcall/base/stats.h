@@ -1,14 +1,14 @@
 // Counters that prove which path a call took: the C function itself, a trampoline, a register
 // image, libffi, or boxes; and where its entry was found. Off, and free of cost, unless
 // TYPEDCALL_STATS is 1.
-#ifndef TYPEDCALL_STATS_H_
-#define TYPEDCALL_STATS_H_
+#ifndef TYPEDCALL_BASE_STATS_H_
+#define TYPEDCALL_BASE_STATS_H_
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 /// 1 to count. As with NDEBUG, use the same value in all files of a program or shared object: the
 /// counters belong to that object alone, whatever else the process has loaded.
@@ -72,4 +72,4 @@ class TYPEDCALL_HIDDEN stats {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_STATS_H_
+#endif  // TYPEDCALL_BASE_STATS_H_

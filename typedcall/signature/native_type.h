@@ -5,12 +5,12 @@
 
 #include "core/version.h"
 
-#ifndef TYPEDCALL_NATIVE_TYPE_H_
-#define TYPEDCALL_NATIVE_TYPE_H_
+#ifndef TYPEDCALL_SIGNATURE_NATIVE_TYPE_H_
+#define TYPEDCALL_SIGNATURE_NATIVE_TYPE_H_
 
 #include <stddef.h>
 
-#include "typedcall/type_codes.h"
+#include "typedcall/signature/type_codes.h"
 
 /// One argument or result: an `enum PyNativeType_Code`, and whether it is a pointer to that: 0, or
 /// nonzero for "&" and "*", with two bits for the kind of pointer. Source: the grammar in
@@ -105,4 +105,4 @@ PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
   return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
 }
 
-#endif  // TYPEDCALL_NATIVE_TYPE_H_
+#endif  // TYPEDCALL_SIGNATURE_NATIVE_TYPE_H_

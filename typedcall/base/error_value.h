@@ -1,14 +1,14 @@
 // The results by which a native function reports that an exception is set: one error value per
 // class of types. Source: docs/ABI.md, section 3, MAY_RAISE.
-#ifndef TYPEDCALL_ERROR_VALUE_H_
-#define TYPEDCALL_ERROR_VALUE_H_
+#ifndef TYPEDCALL_BASE_ERROR_VALUE_H_
+#define TYPEDCALL_BASE_ERROR_VALUE_H_
 
 #include <Python.h>
 
 #include <cmath>
 #include <type_traits>
 
-#include "typedcall/signature_of.h"
+#include "typedcall/base/signature_of.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -75,4 +75,4 @@ TYPEDCALL_RARE inline bool clear_exception() {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_ERROR_VALUE_H_
+#endif  // TYPEDCALL_BASE_ERROR_VALUE_H_

@@ -1,13 +1,13 @@
 // Included first by headers that throw or catch: gives one clear error if the compiler's options
 // forbid exceptions.
-#ifndef TYPEDCALL_WITH_EXCEPTIONS_H_
-#define TYPEDCALL_WITH_EXCEPTIONS_H_
+#ifndef TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
+#define TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 #if !defined(__cpp_exceptions) && !defined(__EXCEPTIONS)
 #error "typedcall: this header needs C++ exceptions: compile without -fno-exceptions"
 #include TYPEDCALL_INTERNAL_STOP
 #endif
 
-#endif  // TYPEDCALL_WITH_EXCEPTIONS_H_
+#endif  // TYPEDCALL_BASE_WITH_EXCEPTIONS_H_

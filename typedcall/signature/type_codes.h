@@ -3,8 +3,8 @@
 
 #include "core/version.h"
 
-#ifndef TYPEDCALL_TYPE_CODES_H_
-#define TYPEDCALL_TYPE_CODES_H_
+#ifndef TYPEDCALL_SIGNATURE_TYPE_CODES_H_
+#define TYPEDCALL_SIGNATURE_TYPE_CODES_H_
 
 #include "core/compiler.h"
 
@@ -264,4 +264,4 @@ PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
       return -1;
 }
 
-#endif  // TYPEDCALL_TYPE_CODES_H_
+#endif  // TYPEDCALL_SIGNATURE_TYPE_CODES_H_

@@ -1,16 +1,16 @@
 // From C++ types to signatures, at compile time: native_type<long>() and
 // signature_of<double(double, long)>, whose text is "dl->d".
-#ifndef TYPEDCALL_SIGNATURE_OF_H_
-#define TYPEDCALL_SIGNATURE_OF_H_
+#ifndef TYPEDCALL_BASE_SIGNATURE_OF_H_
+#define TYPEDCALL_BASE_SIGNATURE_OF_H_
 
 #include <cfloat>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
+#include "typedcall/base/span.h"
 #include "typedcall/signature.h"
-#include "typedcall/span.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -122,11 +122,10 @@ constexpr PyNativeType native_type() {
   } else if constexpr (internal::has_buffer_code<value>) {
     return internal::buffer_type<typename internal::buffer_of<value>::element>();
   } else {
-    static_assert(
-        internal::has_code<value>,
-        "typedcall: this type has no signature code. There are codes for the types in "
-        "PyNativeType_LIST of typedcall/type_codes.h (not for plain char), for pointers to these "
-        "and spans of these, and for std::string_view");
+    static_assert(internal::has_code<value>,
+                  "typedcall: this type has no signature code. There are codes for the types in "
+                  "PyNativeType_LIST of signature/type_codes.h (not for plain char), for pointers "
+                  "to these and spans of these, and for std::string_view");
     return {PyNativeType_VOID, 0};
   }
 }
@@ -175,4 +174,4 @@ struct signature_of<R(A...) noexcept> : signature_of<R(A...)> {};
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_SIGNATURE_OF_H_
+#endif  // TYPEDCALL_BASE_SIGNATURE_OF_H_

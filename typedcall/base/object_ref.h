@@ -1,14 +1,14 @@
 // An owned reference to a Python object, released automatically. Made only by steal() and borrow(),
 // whose names tell where the reference comes from.
-#ifndef TYPEDCALL_OBJECT_REF_H_
-#define TYPEDCALL_OBJECT_REF_H_
+#ifndef TYPEDCALL_BASE_OBJECT_REF_H_
+#define TYPEDCALL_BASE_OBJECT_REF_H_
 
 #include <Python.h>
 
 #include <utility>
 
-#include "typedcall/gil.h"
-#include "typedcall/namespace.h"
+#include "typedcall/base/gil.h"
+#include "typedcall/base/namespace.h"
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
@@ -51,4 +51,4 @@ class object_ref {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_OBJECT_REF_H_
+#endif  // TYPEDCALL_BASE_OBJECT_REF_H_

@@ -1,8 +1,8 @@
 // Handles the end of the interpreter in other threads: CPython before 3.14 ends a thread that
 // requests the GIL by unwinding its stack, through all frames, without the GIL. (musl ends it
 // without unwinding: nothing on its stack is destroyed, and none of this is needed.)
-#ifndef TYPEDCALL_GIL_H_
-#define TYPEDCALL_GIL_H_
+#ifndef TYPEDCALL_BASE_GIL_H_
+#define TYPEDCALL_BASE_GIL_H_
 
 #include <Python.h>
 
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "typedcall/namespace.h"
+#include "typedcall/base/namespace.h"
 
 #if TYPEDCALL_IS_SUPPORTED
 #include <unistd.h>
@@ -185,4 +185,4 @@ TYPEDCALL_OUT_OF_LINE inline void give_back_buffer(Py_buffer *view) {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_GIL_H_
+#endif  // TYPEDCALL_BASE_GIL_H_

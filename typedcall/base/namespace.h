@@ -2,8 +2,8 @@
 // own, so that modules of different versions share no symbols, however they are loaded.
 #include "core/version.h"
 
-#ifndef TYPEDCALL_NAMESPACE_H_
-#define TYPEDCALL_NAMESPACE_H_
+#ifndef TYPEDCALL_BASE_NAMESPACE_H_
+#define TYPEDCALL_BASE_NAMESPACE_H_
 
 #ifndef __cplusplus
 #error "typedcall: this header is for C++17, and C has typed_method.h, tag.h and what is in core/"
@@ -64,4 +64,4 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {}
 }  // namespace typedcall
 
-#endif  // TYPEDCALL_NAMESPACE_H_
+#endif  // TYPEDCALL_BASE_NAMESPACE_H_
