@@ -47,7 +47,7 @@ def test_module(name, *deps, src = None, srcs = [], **kwargs):
         name = name,
         srcs = ([src] if src else native.glob([name + ".c", name + ".cc"], allow_empty = True)) + srcs,
         testonly = True,
-        deps = list(deps),
+        deps = list(deps) + ["//tests/support:c_module"],
         **kwargs
     )
 

@@ -1,5 +1,6 @@
 // A consumer in plain C that knows nothing about the providers: finds a callable's tables in each
 // place, lists their entries, and calls some signatures.
+#include "tests/support/c_module.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag.h"
 
@@ -107,10 +108,4 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "look", NULL, 0, methods, slots, NULL, NULL, NULL,
-};
-
-PyMODINIT_FUNC PyInit_look(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE(look, methods)

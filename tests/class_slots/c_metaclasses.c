@@ -1,6 +1,7 @@
 // Metaclasses written in C, for test_c_metaclasses.py: with a tp_new that forbids names, with a
 // tp_dealloc that counts (static and heap types), with fields.
 #include "core/platform.h"
+#include "tests/support/c_module.h"
 
 static int freed, freed_by_other;
 
@@ -88,8 +89,5 @@ static int Exec(PyObject *module) {
 }
 
 static PyMethodDef methods[] = {{"freed", Freed, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "c_metaclasses", NULL, 0, methods, module_slots, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit_c_metaclasses(void) { return PyModuleDef_Init(&module); }
+TEST_MODULE_EXEC(c_metaclasses, methods, Exec)

@@ -2,6 +2,7 @@
 // Python numbers; slots of foreign types; capsules that record when they die.
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"
+#include "tests/support/c_module.h"
 
 static int live_capsules;
 
@@ -199,9 +200,4 @@ static int Exec(PyObject *module) {
   return result;
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
-
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "slot_tools", NULL, 0,   methods,
-                                    module_slots,          NULL,         NULL, NULL};
-
-PyMODINIT_FUNC PyInit_slot_tools(void) { return PyModuleDef_Init(&module); }
+TEST_MODULE_EXEC(slot_tools, methods, Exec)

@@ -2,6 +2,8 @@
  * It is written against Python.h alone and knows nothing about this project. */
 #include <Python.h>
 
+#include "tests/support/c_module.h"
+
 /* by_type_call(bases, namespace): through `type` itself, as Cython and most C code do. */
 static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
@@ -79,10 +81,4 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot module_slots[] = {{0, NULL}};
-
-static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "foreign_classes", NULL, 0, methods, module_slots, NULL, NULL, NULL,
-};
-
-PyMODINIT_FUNC PyInit_foreign_classes(void) { return PyModuleDef_Init(&module_def); }
+TEST_MODULE(foreign_classes, methods)

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "core/extensible_type.h"
+#include "tests/support/c_module.h"
 #include "typedcall/native_callable_slot.h"
 
 // GCC 12 accepts casts from functions to void *; only -Wpedantic does not.
@@ -144,9 +145,4 @@ static int polynomial_exec(PyObject *module) {
   return result;
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, FUNCTION(polynomial_exec)}, {0, NULL}};
-
-static PyModuleDef module = {PyModuleDef_HEAD_INIT, "polynomial", NULL, 0,   NULL,
-                             module_slots,          NULL,         NULL, NULL};
-
-PyMODINIT_FUNC PyInit_polynomial(void) { return PyModuleDef_Init(&module); }
+TEST_MODULE_EXEC(polynomial, NULL, polynomial_exec)

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tests/support/c_module.h"
 #include "typedcall/call_site.h"
 #include "typedcall/invoker.h"
 
@@ -87,16 +88,7 @@ PyMethodDef methods[] = {
     {"call_with_register", call_with_register, METH_VARARGS,
      PyDoc_STR("call_with_register(address, value)")},
     {nullptr, nullptr, 0, nullptr}};
-PyModuleDef module = {PyModuleDef_HEAD_INIT,
-                      "narrow_caller",
-                      nullptr,
-                      0,
-                      methods,
-                      nullptr,
-                      nullptr,
-                      nullptr,
-                      nullptr};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit_narrow_caller() { return PyModule_Create(&module); }
+TEST_MODULE(narrow_caller, methods)

@@ -97,7 +97,7 @@ def _state(source, flags):
     digest = hashlib.sha256(repr((sys.version, sys.executable, flags,
                                   sysconfig.get_config_var("SOABI"))).encode())
     headers = sorted(MODULES.glob("*.h")) + sorted(pathlib.Path(typedcall.get_include()).rglob("*.h"))
-    for path in [source, *headers]:
+    for path in [source, MODULES / "../../support/c_module.h", *headers]:
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

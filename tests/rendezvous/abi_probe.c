@@ -1,5 +1,6 @@
 /* Reports which interface this interpreter has. A consumer for the tests of the rendezvous. */
 #include "core/rendezvous.h"
+#include "tests/support/c_module.h"
 
 /* abi(): (major, minor, size, address) of PyTypedcall_Import's result. */
 static PyObject *Abi(PyObject *module, PyObject *unused) {
@@ -40,16 +41,4 @@ static int Exec(PyObject *module) {
          PyModule_AddIntConstant(module, "MINOR", PyTypedcall_ABI_MINOR);
 }
 
-static PyModuleDef_Slot module_slots[] = {
-    {Py_mod_exec, (void *)Exec},
-#if PY_VERSION_HEX >= 0x030C0000
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-    {0, NULL},
-};
-
-static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "abi_probe", NULL, 0, methods, module_slots, NULL, NULL, NULL,
-};
-
-PyMODINIT_FUNC PyInit_abi_probe(void) { return PyModuleDef_Init(&module_def); }
+TEST_MODULE_SLOTS(abi_probe, methods, {Py_mod_exec, (void *)Exec}, TEST_MODULE_OWN_GIL)

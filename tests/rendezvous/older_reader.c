@@ -4,6 +4,8 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "tests/support/c_module.h"
+
 typedef struct {
   uint16_t major, minor;
   uint32_t size;
@@ -54,9 +56,4 @@ static int Exec(PyObject *module) {
   return PyModule_AddIntConstant(module, "at_import", is_there);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
-static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "older_reader", NULL, 0, methods, slots, NULL, NULL, NULL,
-};
-
-PyMODINIT_FUNC PyInit_older_reader(void) { return PyModuleDef_Init(&module_def); }
+TEST_MODULE_EXEC(older_reader, methods, Exec)

@@ -2,6 +2,7 @@
 // which the array of one that PyNativeCallableTable declares has one element; see test_bounds.py.
 #include <string>
 
+#include "tests/support/c_module.h"
 #include "typedcall/call_site.h"
 #include "typedcall/native_callable_slot.h"
 #include "typedcall/provider.h"
@@ -56,22 +57,11 @@ PyObject *run(PyObject *, PyObject *callable) {
 }
 
 PyMethodDef plain[] = {{"run", run, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
-PyModuleDef module = {PyModuleDef_HEAD_INIT,
-                      "bounds",
-                      nullptr,
-                      -1,
-                      methods.defs(),
-                      nullptr,
-                      nullptr,
-                      nullptr,
-                      nullptr};
+
+int exec(PyObject *module) {
+  return PyModule_AddFunctions(module, plain) < 0 ? -1 : methods.tag(module);
+}
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit_bounds() {
-  PyObject *made = PyModule_Create(&module);
-  if (made != nullptr && (PyModule_AddFunctions(made, plain) < 0 || methods.tag(made) < 0)) {
-    Py_CLEAR(made);
-  }
-  return made;
-}
+TEST_MODULE_EXEC(bounds, methods.defs(), exec)

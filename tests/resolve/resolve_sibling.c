@@ -1,4 +1,5 @@
 /* A provider whose defs are found by sibling symbols alone: no flag bits, no code is executed. */
+#include "tests/support/c_module.h"
 #include "typedcall/typed_method.h"
 
 static long add_one(long x) { return x + 1; }
@@ -33,8 +34,4 @@ static int exec(PyObject *module) {
   return -1;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec}, {0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "resolve_sibling", NULL, 0, methods, slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_resolve_sibling(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE_EXEC(resolve_sibling, methods, exec)

@@ -3,6 +3,7 @@
 // SEP, from a folder of their own.
 #include "customslots.h"
 #include "extensibletype.h"
+#include "tests/support/c_module.h"
 
 #define SOME_FUNCTIONALITY_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100, 0)
 #define OTHER_FUNCTIONALITY_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x101, 0)
@@ -149,9 +150,4 @@ static int Exec(PyObject *module) {
   return PyObject_SetAttrString(module, "Subtype", (PyObject *)&MySubtype_Type);
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
-
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "sep200_example", NULL, 0, methods, module_slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_sep200_example(void) { return PyModuleDef_Init(&module_def); }
+TEST_MODULE_EXEC(sep200_example, methods, Exec)

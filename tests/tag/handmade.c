@@ -1,5 +1,6 @@
 // A module in plain C whose defs are written with the macros of typedcall/typed_method.h; built
 // twice, once as an author would and once, as `handmade_flagged`, with the flag bits forced.
+#include "tests/support/c_module.h"
 #include "typedcall/tag.h"
 
 static long inc_impl(long x) { return (long)((unsigned long)x + 1); }
@@ -80,15 +81,4 @@ static int exec(PyObject *module) {
   return PyTypedMethod_AddTags(module, methods, typed);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec}, {0, NULL}};
-
-#define NAME_TEXT_(name) #name
-#define NAME_TEXT(name) NAME_TEXT_(name)
-#define INIT_(name) PyInit_##name
-#define INIT(name) INIT_(name)
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, NAME_TEXT(HANDMADE_NAME), NULL, 0, methods, slots, NULL, NULL, NULL,
-};
-
-PyMODINIT_FUNC INIT(HANDMADE_NAME)(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE_EXEC(HANDMADE_NAME, methods, exec)

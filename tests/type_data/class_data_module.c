@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#include "tests/support/c_module.h"
+
 #define POINTER(function) ((void *)(uintptr_t)(function))
 
 typedef struct {
@@ -95,21 +97,13 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "class_data_module", NULL, -1, module_methods, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_class_data_module(void) {
+static int exec(PyObject *module) {
   PyTypeObject *base = PyExtensibleType_Import();
-  if (base == NULL) return NULL;
+  if (base == NULL) return -1;
   metaclass = (PyTypeObject *)PyTypeData_FromSpec(NULL, NULL, &meta_spec, (PyObject *)base);
   Py_DECREF(base);
-  if (metaclass == NULL) return NULL;
-  PyObject *module = PyModule_Create(&module_def);
-  if (module == NULL) return NULL;
-  Py_INCREF(metaclass);
-  if (PyModule_AddObject(module, "Wrapped", (PyObject *)metaclass) < 0) {
-    Py_DECREF(metaclass);
-    Py_CLEAR(module);
-  }
-  return module;
+  if (metaclass == NULL) return -1;
+  return PyObject_SetAttrString(module, "Wrapped", (PyObject *)metaclass);
 }
+
+TEST_MODULE_EXEC(class_data_module, module_methods, exec)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tests/support/c_module.h"
+
 #define POINTER(function) ((void *)(uintptr_t)(function))
 
 // 25 bytes: data that follow directly are not aligned.
@@ -104,17 +106,10 @@ static PyTypeObject Static_Type = {
     .tp_methods = static_methods,
 };
 
-static PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "foreign_module", NULL, -1, NULL, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_foreign_module(void) {
-  PyObject *module = PyModule_Create(&module_def);
-  if (module == NULL) return NULL;
-  if (PyModule_AddType(module, &Static_Type) < 0 ||
-      PyModule_AddObject(module, "Odd", PyType_FromSpec(&odd_spec)) < 0 ||
-      PyModule_AddObject(module, "Packet", PyType_FromSpec(&packet_spec)) < 0) {
-    Py_DECREF(module);
-    return NULL;
-  }
-  return module;
+static int exec(PyObject *module) {
+  if (PyModule_AddType(module, &Static_Type) < 0) return -1;
+  if (PyModule_AddObject(module, "Odd", PyType_FromSpec(&odd_spec)) < 0) return -1;
+  return PyModule_AddObject(module, "Packet", PyType_FromSpec(&packet_spec));
 }
+
+TEST_MODULE_EXEC(foreign_module, NULL, exec)

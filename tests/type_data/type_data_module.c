@@ -7,6 +7,8 @@
 #include <string.h>
 #include <structmember.h>
 
+#include "tests/support/c_module.h"
+
 #define POINTER(function) ((void *)(uintptr_t)(function))
 #define BASETYPE (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 
@@ -242,16 +244,13 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "type_data_module", NULL, -1, module_methods, NULL, NULL, NULL, NULL};
-
 #ifdef Py_REF_DEBUG
 #define COUNTS_REFERENCES 1
 #else
 #define COUNTS_REFERENCES 0
 #endif
 
-PyMODINIT_FUNC PyInit_type_data_module(void) {
+static int exec(PyObject *module) {
   static const struct {
     const char *name;
     long value;
@@ -269,11 +268,10 @@ PyMODINIT_FUNC PyInit_type_data_module(void) {
       {"T_PYSSIZET", T_PYSSIZET},
       {"T_STRING_INPLACE", T_STRING_INPLACE},
   };
-  PyObject *module = PyModule_Create(&module_def);
-  for (size_t i = 0; module != NULL && i < sizeof(constants) / sizeof(constants[0]); ++i) {
-    if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0) {
-      Py_CLEAR(module);
-    }
+  for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); ++i) {
+    if (PyModule_AddIntConstant(module, constants[i].name, constants[i].value) < 0) return -1;
   }
-  return module;
+  return 0;
 }
+
+TEST_MODULE_EXEC(type_data_module, module_methods, exec)

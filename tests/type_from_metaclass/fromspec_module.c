@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#include "tests/support/c_module.h"
+
 #define EXTRA_BYTES 48
 #define POINTER(function) ((void *)(uintptr_t)(function))
 
@@ -352,11 +354,7 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef module_def = {
-    PyModuleDef_HEAD_INIT, "fromspec_module", NULL, -1, module_methods, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_fromspec_module(void) {
-  PyObject *module = PyModule_Create(&module_def);
+static int exec(PyObject *module) {
   PyType_Slot no_slots[] = {{0, NULL}};
   PyType_Spec spec = {"fromspec_module.Metaclass", 0, 0, DEFAULT, no_slots};
   spec.basicsize = (int)PyType_Type.tp_basicsize + EXTRA_BYTES;
@@ -373,13 +371,13 @@ PyMODINIT_FUNC PyInit_fromspec_module(void) {
 #else
   const long counts_references = 0;
 #endif
-  if (module == NULL || metaclass == NULL || no_new == NULL || bases_slots[0].pfunc == NULL ||
+  if (metaclass == NULL || no_new == NULL || bases_slots[0].pfunc == NULL ||
       no_bases_slots[0].pfunc == NULL ||
       PyModule_AddIntConstant(module, "COUNTS_REFERENCES", counts_references) < 0 ||
-      PyModule_AddObject(module, "Metaclass", metaclass) < 0 ||
-      PyModule_AddObject(module, "NoNew", no_new) < 0) {
-    Py_XDECREF(module);
-    return NULL;
+      PyModule_AddObject(module, "Metaclass", metaclass) < 0) {
+    return -1;
   }
-  return module;
+  return PyModule_AddObject(module, "NoNew", no_new);
 }
+
+TEST_MODULE_EXEC(fromspec_module, module_methods, exec)

@@ -1,4 +1,5 @@
 // A consumer with the resolver, which knows nothing about the providers.
+#include "tests/support/c_module.h"
 #include "typedcall/resolve.h"
 
 namespace {
@@ -40,17 +41,6 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef_Slot slots[] = {{0, nullptr}};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT,
-                          "vendored_consumer",
-                          nullptr,
-                          0,
-                          methods,
-                          slots,
-                          nullptr,
-                          nullptr,
-                          nullptr};
-
 }  // namespace
 
-PyMODINIT_FUNC PyInit_vendored_consumer() { return PyModuleDef_Init(&definition); }
+TEST_MODULE(vendored_consumer, methods)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "../../support/c_module.h"
 #include "addresses.h"
 
 static double norm(const double *x, Py_ssize_t n) {
@@ -230,7 +231,4 @@ static int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)exec}, {0, NULL}};
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "buffer_functions",
-                                    .m_methods = methods, .m_slots = slots};
-PyMODINIT_FUNC PyInit_buffer_functions(void) { return PyModuleDef_Init(&module); }
+TEST_MODULE_EXEC(buffer_functions, methods, exec)

@@ -2,6 +2,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "../../support/c_module.h"
+
 #define EXPORTED __attribute__((visibility("default")))
 EXPORTED int ef_gcd(int a, int b);
 EXPORTED double ef_norm(double a, double b);
@@ -39,7 +41,5 @@ static PyMethodDef methods[] = {{"gcd", gcd, METH_VARARGS, NULL},
                                 {"norm", norm, METH_VARARGS, NULL},
                                 {"sum", sum, METH_VARARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "exported_functions", NULL, 0, methods, NULL, NULL, NULL, NULL};
 
-PyMODINIT_FUNC PyInit_exported_functions(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE(exported_functions, methods)

@@ -3,6 +3,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "../../support/c_module.h"
 #include "addresses.h"
 
 static long inc_c(long x) { return (long)((unsigned long)x + 1); }
@@ -57,13 +58,4 @@ static int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-static PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, (void *)exec},
-#if PY_VERSION_HEX >= 0x030C0000 && !defined(PYPY_VERSION)
-    {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
-    {0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "plain_functions", "Untagged.", 0, methods, slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_plain_functions(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE_SLOTS(plain_functions, methods, {Py_mod_exec, (void *)exec}, TEST_MODULE_OWN_GIL)

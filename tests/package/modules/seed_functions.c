@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../support/c_module.h"
+
 #define METH_TYPED 0x1000
 #define T_C_LONG 1
 #define T_C_DOUBLE 2
@@ -106,9 +108,4 @@ static int Exec(PyObject *module) {
   return PyModule_AddFunctions(module, on_heap);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)Exec}, {0, NULL}};
-
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "seed_functions", NULL, 0, methods, slots, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit_seed_functions(void) { return PyModuleDef_Init(&definition); }
+TEST_MODULE_EXEC(seed_functions, methods, Exec)

@@ -1,0 +1,30 @@
+// The end of a test module in C or C++: its definition and PyInit_<name>.
+#ifndef TYPEDCALL_TESTS_SUPPORT_C_MODULE_H_
+#define TYPEDCALL_TESTS_SUPPORT_C_MODULE_H_
+
+#include <Python.h>
+
+/// A module slot for modules that also work in interpreters with a GIL of their own.
+#if PY_VERSION_HEX >= 0x030C0000 && !defined(PYPY_VERSION)
+#define TEST_MODULE_OWN_GIL \
+  { Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED }
+#else
+#define TEST_MODULE_OWN_GIL \
+  { 0, NULL }
+#endif
+
+/// The module NAME, which may be a macro, with the functions METHODS (or NULL).
+#define TEST_MODULE(NAME, METHODS) TEST_MODULE_SLOTS(NAME, METHODS, {0, NULL})
+
+/// The same, filled by `int EXEC(PyObject *module)`.
+#define TEST_MODULE_EXEC(NAME, METHODS, EXEC) \
+  TEST_MODULE_SLOTS(NAME, METHODS, {Py_mod_exec, (void *)(EXEC)})
+
+/// The same with these module slots.
+#define TEST_MODULE_SLOTS(NAME, METHODS, ...)                                           \
+  static PyModuleDef_Slot NAME##_slots[] = {__VA_ARGS__, {0, NULL}};                    \
+  static PyModuleDef NAME##_module = {PyModuleDef_HEAD_INIT, #NAME, NULL, 0,   METHODS, \
+                                      NAME##_slots,          NULL,  NULL, NULL};        \
+  PyMODINIT_FUNC PyInit_##NAME(void) { return PyModuleDef_Init(&NAME##_module); }
+
+#endif  // TYPEDCALL_TESTS_SUPPORT_C_MODULE_H_
