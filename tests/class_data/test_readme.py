@@ -8,6 +8,7 @@ import sysconfig
 import tempfile
 import unittest
 
+import folders
 import processes
 
 FOLDER = "examples/class_data"
@@ -35,8 +36,7 @@ class Readme(unittest.TestCase):
 
     def setUp(self):
         # `build` is created here, in a folder with nothing else but an adopter's files.
-        self.root = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.root)
+        self.root = folders.temporary(self.addCleanup)
         for folder in ("core", FOLDER):
             shutil.copytree(folder, os.path.join(self.root, folder))
 

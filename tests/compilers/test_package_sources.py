@@ -3,7 +3,6 @@ the user's compiler and hides its warnings. test_package_standards.py covers eac
 import glob
 import os
 import sysconfig
-import tempfile
 import unittest
 
 import compilers
@@ -15,7 +14,7 @@ SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
 # PyPy's needs the headers from Debian's pypy3-dev.
 PYPY = "typedcall/python/typedcall/native/_native_pypy.cc"
 PYPY_HEADERS = glob.glob("/usr/include/pypy3*")
-FLAGS = ["-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-I.", "-isystem"]
+FLAGS = ["-fsyntax-only", *compilers.WARNINGS, "-I.", "-isystem"]
 HEADERS = sysconfig.get_paths()["include"]
 
 
@@ -38,7 +37,7 @@ def check(case, found, standard):
                 processes.run([compiler, "-x", "c++", "-std=" + standard, *FLAGS, headers, source])
 
 
-class PackageSources(unittest.TestCase):
+class PackageSources(compilers.Compiling):
     def test_compiler_of_this_build(self):
         check(self, [compilers.of_this_build()], "c++20")
 
@@ -52,10 +51,6 @@ class PackageSources(unittest.TestCase):
             int twice(int x) noexcept { return 2 * x; }
             static typedcall::method_table methods{typedcall::def<twice>("twice")};
             TYPEDCALL_MODULE(twice, "A module.", methods);"""
-        with tempfile.NamedTemporaryFile("w", suffix=".cc") as source:
-            source.write(module)
-            source.flush()
-            made = processes.run([compilers.of_this_build(), "-x", "c++", "-std=c++17", "-Og",
-                                  "-Wall", "-Wextra", "-Werror", "-S", "-o", os.devnull, *FLAGS[5:],
-                                  HEADERS, source.name])
-        self.assertEqual(made.status, 0)
+        self.check_compiles(compilers.run(
+            compilers.of_this_build(), "-x", "c++", "-std=c++17", "-Og", "-Wall", "-Wextra", "-Werror", "-S", "-o",
+            os.devnull, "-I.", *compilers.PYTHON_HEADERS, "-", text=module))

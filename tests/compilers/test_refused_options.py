@@ -2,13 +2,11 @@
 to use, and no other errors."""
 import glob
 import re
-import sysconfig
 import unittest
 
 import compilers
-import processes
 
-FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", "-isystem", sysconfig.get_paths()["include"], "-"]
+FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", *compilers.PYTHON_HEADERS, "-"]
 # These neither throw nor catch.
 WITHOUT_EXCEPTIONS = {"typedcall/boxed_call.h", "typedcall/calling.h", "typedcall/invoker.h"}
 
@@ -30,8 +28,7 @@ class RefusedOptions(unittest.TestCase):
         for compiler in [compilers.of_this_build(), *compilers.installed("clang++")]:
             for header in headers:
                 with self.subTest(compiler=compiler, options=options, header=header):
-                    ended = processes.run([compiler, *options, *FLAGS], environment=processes.UNSANITIZED,
-                                          input='#include "%s"\n' % header, check=False)
+                    ended = compilers.run(compiler, *options, *FLAGS, text='#include "%s"\n' % header)
                     errors = re.findall(r"error: (.*)", ended.err)
                     if header in compile_all_the_same:
                         self.assertEqual((ended.status, errors), (0, []))

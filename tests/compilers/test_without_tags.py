@@ -56,13 +56,11 @@ class Modules(without_tags.WithoutTags):
         shared = ["-shared", "-O1", "-o"]
         with open(without_tags.INC, encoding="utf-8") as file:
             source = re.sub(r"\bquickstart_c\b", "inc", file.read())
-        with open(self.path("inc.c"), "w", encoding="utf-8") as file:
-            file.write(source.replace("PyInit_quickstart_c", "PyInit_inc"))
-        self.compile(self.path("inc.c"), *shared, self.path("inc.so"))
+        self.compile(self.write("inc.c", source.replace("PyInit_quickstart_c", "PyInit_inc")), *shared,
+                     self.path("inc.so"))
         self.compile(self.readme(), *shared, self.path("hello.so"))
         if without_tags.HAS_TAGS:
             self.compile(self.readme("tagged"), *shared, self.path("tagged.so"), without_tags=False)
-        with open(self.path("consumer.cc"), "w", encoding="utf-8") as file:
-            file.write(CONSUMER)
-        self.compile(self.path("consumer.cc"), *shared, self.path("consumer.so"), "-Wno-missing-field-initializers")
+        self.compile(self.write("consumer.cc", CONSUMER), *shared, self.path("consumer.so"),
+                     "-Wno-missing-field-initializers")
         processes.run([sys.executable, "-c", USE, *(["tags"] if without_tags.HAS_TAGS else [])], paths=[self.folder])

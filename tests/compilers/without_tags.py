@@ -1,14 +1,8 @@
 """A compiler without tags (core/compiler.h), and the sources that it compiles: on 64-bit Linux, Clang that does not
 claim to be GCC; on 32 bits, the usual compiler. tools/check_platforms compiles for the other platforms."""
-import os
-import re
 import sys
-import sysconfig
-import tempfile
-import unittest
 
 import compilers
-import processes
 
 HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
 # libstdc++ needs these, which Clang then leaves out, too; and glibc has inline functions for GCC only.
@@ -18,7 +12,7 @@ LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
                "POINTER"))]
 # And CPython 3.15 requires a thread-local storage class of C11, GNU or Microsoft.
 THREAD_LOCAL = {True: "-Dthread_local=thread_local", False: "-Dthread_local=_Thread_local"}
-OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", "-isystem", sysconfig.get_paths()["include"]]
+OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", *compilers.PYTHON_HEADERS]
 INC = "examples/quickstart/inc_in_c.c"
 
 
@@ -28,31 +22,17 @@ def is_cxx(path):
     return path.endswith(".cc") or '"typedcall/base/namespace.h"' in text or "inline namespace TYPEDCALL_LAYOUT" in text
 
 
-class WithoutTags(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class WithoutTags(compilers.Compiling):
     def readme(self, name="hello"):
-        with open("README.md", encoding="utf-8") as file:
-            module = re.search(r"<!-- test: file hello.cc -->\n```cpp\n(.*?)```", file.read(), re.DOTALL).group(1)
-        with open(self.path(name + ".cc"), "w", encoding="utf-8") as file:
-            file.write(module.replace("TYPEDCALL_MODULE(hello,", "TYPEDCALL_MODULE(%s," % name))
-        return file.name
+        return self.write(name + ".cc", compilers.hello(name))
 
-    def run_compiler(self, options, source, without_tags=True, **more):
+    def run_compiler(self, options, source, without_tags=True):
         cxx = is_cxx(source)
         names = ("clang", "clang++") if HAS_TAGS else ("gcc", "g++")
         found = compilers.installed(names[cxx]) or self.skipTest("no %s here" % names[cxx])
         language = ["-std=c++17", "-x", "c++"] if cxx else ["-std=c99", "-x", "c"]
         kind = ["-fgnuc-version=0", *LIBRARY, THREAD_LOCAL[cxx]] if without_tags and HAS_TAGS else []
-        return processes.run([found[0], *kind, *language, *OPTIONS, *options, source],
-                             environment=processes.UNSANITIZED, check=False, **more)
+        return compilers.run(found[0], *kind, *language, *OPTIONS, *options, source)
 
     def compile(self, source, *options, **more):
-        ended = self.run_compiler([*options], source, **more)
-        self.assertEqual((ended.status, ended.err), (0, ""), source)
+        self.check_compiles(self.run_compiler(options, source, **more))

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 from collected import only_if
+import folders
 import narrow_caller
 import processes
 
@@ -24,12 +25,10 @@ TYPES = [("?", "bool", 0, 1), ("b", "schar", -2**7, 2**7 - 1), ("B", "uchar", 0,
 class ClangCallees(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.mkdtemp()
-        cls.addClassCleanup(shutil.rmtree, folder)
-        library = os.path.join(folder, "clang_callees.so")
+        library = folders.temporary(cls.addClassCleanup) / "clang_callees.so"
         processes.run([CLANG, "-std=c99", "-O2", "-shared", "-fPIC", SOURCE, "-o", library],
                       environment=processes.UNSANITIZED)
-        cls.library = ctypes.CDLL(library)
+        cls.library = ctypes.CDLL(str(library))
 
     def address(self, name):
         return ctypes.cast(getattr(self.library, name), ctypes.c_void_p).value

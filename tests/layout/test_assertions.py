@@ -6,6 +6,7 @@ import textwrap
 import unittest
 
 import cc_assertions
+import folders
 import python_assertions
 
 # Bazel's links to the sources lead back to the repository, which the test reads as a whole.
@@ -87,19 +88,7 @@ class Case(support.Case):
 """
 
 
-class Samples(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(textwrap.dedent(text), encoding="utf-8")
-
-
-class Python(Samples):
+class Python(folders.InAFolder):
     def found(self, body):
         self.write("package/support.py", SUPPORT)
         self.write("package/test_it.py", FILE % textwrap.indent(body, " " * 8))
@@ -129,7 +118,7 @@ class Python(Samples):
                          ["package/support.py:14: Case.test_of_all asserts nothing"])
 
 
-class GoogleTest(Samples):
+class GoogleTest(folders.InAFolder):
     def found(self, code):
         self.write("core/help.h", """
             #define NEED(x) \\

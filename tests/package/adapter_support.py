@@ -110,15 +110,7 @@ class NumbaCalls(unittest.TestCase):
                     self.assertEqual(future.result(), expected)
 
 
-class Folder(unittest.TestCase):
-    """A test with a temporary folder, `self.folder`."""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="typedcall-")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-
-class Example(Folder):
+class Example(support.InAFolder):
     """A test that compiles an example's C++ files and runs its program."""
 
     def run_example(self, name, flags=(), build=None, program="demo.py"):

@@ -20,13 +20,8 @@ except Exception as error:
 """
 
 
-class Processes(adapter_support.Folder):
+class Processes(support.InAFolder):
     """A test that pickles here and reads in separate processes."""
-
-    def write(self, name, text):
-        path = pathlib.Path(self.folder, name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text))
 
     def read(self, obj, expression, paths=None):
         """Evaluates `expression` in a process that has unpickled the object as `found`; returns the value or
@@ -39,5 +34,4 @@ class Processes(adapter_support.Folder):
     def run_script(self, text, paths=()):
         """Returns the lines that a script prints."""
         self.write("script.py", text)
-        return support.printed(
-            pathlib.Path(self.folder, "script.py"), paths=[*paths, support.MODULES.parent]).splitlines()
+        return support.printed(self.folder / "script.py", paths=[*paths, support.MODULES.parent]).splitlines()

@@ -15,12 +15,7 @@ except ImportError:
     rich = None
 
 
-class CommandLine(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class CommandLine(support.InAFolder):
     def run_it(self, *arguments):
         return support.python("-m", "typedcall", *arguments, paths=[*MODULES, self.folder],
                               cwd=self.folder)
@@ -43,4 +38,4 @@ class CommandLine(unittest.TestCase):
         return errors
 
     def module(self, name, source):
-        pathlib.Path(self.folder, name + ".py").write_text(textwrap.dedent(source))
+        self.write(name + ".py", source)

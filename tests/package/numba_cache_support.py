@@ -220,32 +220,27 @@ with warnings.catch_warnings(record=True) as caught:
 """
 
 
-class Cache(adapter_support.Folder):
+class Cache(support.InAFolder):
     @classmethod
     def setUpClass(cls):
-        source = pathlib.Path(cls.folder_of_class(), "shapes_library.c")
+        source = cls.folder_of_class() / "shapes_library.c"
         source.write_text(LIBRARY)
         cls.library = support.compile_module(source, source.parent)
 
     @classmethod
     def folder_of_class(cls):
-        folder = tempfile.mkdtemp(prefix="typedcall-")
-        cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        return folder
+        return support.temporary(cls.addClassCleanup)
 
     def setUp(self):
         super().setUp()
         self.write("shapes.py", SHAPES)
         self.write("kernels.py", KERNELS)
 
-    def write(self, name, text):
-        pathlib.Path(self.folder, name).write_text(text)
-
     def run_program(self, lines, name="program.py", **environment):
         """Returns what a new process prints, which must succeed."""
         self.write(name, MAIN + textwrap.indent(lines, "    "))
         return json.loads(support.python(
-            pathlib.Path(self.folder, name),
-            environment={"NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "cache")),
+            self.folder / name,
+            environment={"NUMBA_CACHE_DIR": self.path("cache"),
                          "SHAPES": str(self.library), "PYTHONDONTWRITEBYTECODE": "1",
                          "NUMBA_NUM_THREADS": "2", **environment}, check=True).out)

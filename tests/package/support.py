@@ -29,6 +29,7 @@ import processes  # noqa: E402
 import seeds  # noqa: E402
 from at_once import at_once  # noqa: E402, F401
 from collected import module_only_if, only_if  # noqa: E402
+from folders import InAFolder, temporary  # noqa: E402, F401
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"

@@ -36,10 +36,10 @@ class OnEveryInterpreter(unittest.TestCase):
 
 
 @ON_PYPY
-class Imports(unittest.TestCase):
+class Imports(support.InAFolder):
     def setUp(self):
-        folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, folder)
+        super().setUp()
+        folder = self.folder
         name = "typed_functions"
         suffix = importlib.machinery.EXTENSION_SUFFIXES[0]
         compiled = next(pathlib.Path(support.module_folder(name)).glob(name + ".*"))
@@ -53,7 +53,7 @@ class Imports(unittest.TestCase):
             "import typed_functions\ninc = typed_functions.inc\n")
         (folder / "hooked_empty").mkdir()
         (folder / "hooked_fails.py").write_text("raise RuntimeError('as it should')\n")
-        self.folder, self.suffix = folder, suffix
+        self.suffix = suffix
         path, modules, finders = list(sys.path), dict(sys.modules), list(sys.meta_path)
         sys.path.insert(0, str(folder))
         sys.modules.pop(name, None)

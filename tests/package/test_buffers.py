@@ -244,8 +244,7 @@ class OtherLibraries(unittest.TestCase):
     @support.ON_CPYTHON
     def test_cython_passes_memoryviews(self):
         adapter_support.library("Cython")
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-"))
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        folder = support.temporary(self.addCleanup)
         declarations = typedcall.cython_declarations(module)
         self.assertIn("cdef double norm(const double *, Py_ssize_t) noexcept nogil\n", declarations)
         self.assertIn("cdef void twice(const double *, Py_ssize_t, double *, Py_ssize_t)",

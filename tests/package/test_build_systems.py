@@ -29,12 +29,7 @@ def command_line(option):
     return output.strip()
 
 
-class Building(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Building(support.InAFolder):
     def check(self, folder=None):
         """Imports the consumer in a separate process: every test has one of that name."""
         code = ("import consumer, typedcall\n"

@@ -24,7 +24,7 @@ for f in functions.wave, functions.ball:
 """
 
 
-class Examples(adapter_support.Folder):
+class Examples(support.InAFolder):
     """Each example is short and prints the right result."""
 
     def check(self, name, expected, library=None, debian=None):

@@ -24,7 +24,7 @@ def entry_of(pointer):
     return found[0]
 
 
-class Source(adapter_support.Folder):
+class Source(support.InAFolder):
     def setUp(self):
         super().setUp()
         self.ffi = cffi.FFI()
@@ -128,7 +128,7 @@ class Source(adapter_support.Folder):
             static double const_value(void) { return 2.5; }
         """,
         )
-        source = pathlib.Path(self.folder, "compiled_by_cffi.c")
+        source = self.folder / "compiled_by_cffi.c"
         ffi.emit_c_code(str(source))
         made = pathlib.Path(
             self.folder, "compiled_by_cffi" + sysconfig.get_config_var("EXT_SUFFIX")

@@ -69,7 +69,7 @@ def most() -> int:
 
 
 @support.ON_CPYTHON  # CinderX is for CPython
-class Declarations(adapter_support.Folder):
+class Declarations(support.InAFolder):
     @classmethod
     def setUpClass(cls):
         cls.module = support.build("static_functions")
@@ -107,18 +107,16 @@ class Declarations(adapter_support.Folder):
                                  "half 'd->d' \"@native: expected a primitive arg\", not double\n")
 
     def test_functions_of_other_libraries(self):
-        pathlib.Path(self.folder, "tags.py").write_text(
-            "import ctypes, typedcall\ndef labs(x): return abs(x)\n"
-            "typedcall.tag(labs, 'l->l', ctypes.CDLL(None).labs)\n")
+        self.write("tags.py", "import ctypes, typedcall\ndef labs(x): return abs(x)\n"
+                              "typedcall.tag(labs, 'l->l', ctypes.CDLL(None).labs)\n")
         status, printed, errors = self.run_command("tags", paths=[self.folder])
         self.assertEqual(status, 0, errors)
         self.assertRegex(printed, r"@native\('.*libc.*'\)\ndef \w*abs\(x: int64\) -> int64:")
 
     def test_names_with_lines_are_comments_all_the_same(self):
-        pathlib.Path(self.folder, "lines.py").write_text(
-            "import static_functions\n"
-            "for each in ('increment', 'half'):\n"
-            "    globals()[each + '\\nraise SystemExit(1)\\n'] = getattr(static_functions, each)\n")
+        self.write("lines.py", "import static_functions\n"
+                               "for each in ('increment', 'half'):\n"
+                               "    globals()[each + '\\nraise SystemExit(1)\\n'] = getattr(static_functions, each)\n")
         status, printed, errors = self.run_command("lines", paths=[self.folder])
         self.assertEqual((status, errors), (0, ""))
         self.assertEqual(printed.count("raise SystemExit"), 2)
@@ -126,15 +124,15 @@ class Declarations(adapter_support.Folder):
 
     @unittest.skipUnless(importlib.util.find_spec("cinderx"), "CinderX is not installed")
     def test_in_the_jit(self):
-        pathlib.Path(self.folder, "loop.py").write_text(self.declarations() + LOOP)
-        pathlib.Path(self.folder, "program.py").write_text(PROGRAM)
+        self.write("loop.py", self.declarations() + LOOP)
+        self.write("program.py", PROGRAM)
         self.assertEqual(
-            support.printed(pathlib.Path(self.folder, "program.py"), paths=[self.provider, self.folder]),
+            support.printed(self.folder / "program.py", paths=[self.provider, self.folder]),
             "True 1000 -65540 18446744073709551615")
 
 
 @support.ON_CPYTHON  # CinderX is for CPython
-class TheExample(adapter_support.Folder):
+class TheExample(support.InAFolder):
     """Runs the example as its README describes, in a separate folder."""
 
     def run_demo(self):
@@ -142,8 +140,7 @@ class TheExample(adapter_support.Folder):
         support.compile_module(example / "counter.cc", self.folder)
         status, declarations, errors = support.python("-m", "typedcall", "cinderx", "counter", paths=[self.folder])
         self.assertEqual((status, errors), (0, ""))
-        pathlib.Path(self.folder, "loop.py").write_text(
-            declarations + (example / "loop_behind_declarations.py").read_text())
+        self.write("loop.py", declarations + (example / "loop_behind_declarations.py").read_text())
         return support.python(example / "demo.py", paths=[self.folder])
 
     @unittest.skipUnless(importlib.util.find_spec("cinderx"), "CinderX is not installed")

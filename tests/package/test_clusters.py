@@ -44,8 +44,8 @@ class Functions(cluster_support.Processes):
     def here(self):
         """Imports the first version in this process."""
         self.provider()
-        sys.path.insert(0, self.folder)
-        self.addCleanup(sys.path.remove, self.folder)
+        sys.path.insert(0, self.path())
+        self.addCleanup(sys.path.remove, self.path())
         self.addCleanup(sys.modules.pop, "versions", None)
         return importlib.import_module("versions").f
 
@@ -167,8 +167,8 @@ class Functions(cluster_support.Processes):
             def tag(module):
                 typedcall.tag(module.f, "d->d", typedcall.resolve(typed_functions.half, "d->d"))
             """)
-        sys.path.insert(0, self.folder)
-        self.addCleanup(sys.path.remove, self.folder)
+        sys.path.insert(0, self.path())
+        self.addCleanup(sys.path.remove, self.path())
         untagged = importlib.import_module("untagged")
         self.addCleanup(sys.modules.pop, "untagged")
         importlib.import_module("tags_for_untagged").tag(untagged)
@@ -303,7 +303,7 @@ class Spawned(cluster_support.Processes):
             "        try: pool.map_async(f, [1.0]).get(60)\n"
             "        except ImportError as error: print(error.name, error)" % self.folder,
             "import typedcall\nif __name__ == '__main__': import versions\n"
-            "else: sys.path.insert(0, %r)" % str(pathlib.Path(self.folder, "ends")),
+            "else: sys.path.insert(0, %r)" % self.path("ends"),
             (FOLDER, self.folder))
         self.assertRegex(printed[0], "^versions versions.f comes from a pickle.*SystemExit: 3")
 

@@ -246,12 +246,12 @@ class Memory(cluster_support.Processes):
     def test_pickles_of_what_is_not_there_leak_nothing(self):
         self.write("absent.py", "import typed_functions, typedcall\ndef f(x): pass\n"
                                 "typedcall.tag(f, 'd->d', typedcall.resolve(typed_functions.half, 'd->d'))")
-        sys.path.insert(0, self.folder)
+        sys.path.insert(0, self.path())
         importlib.invalidate_caches()
         try:
             data = pickle.dumps(typedcall.resolve(importlib.import_module("absent").f, "d->d"))
         finally:
-            sys.path.remove(self.folder)
+            sys.path.remove(self.path())
             sys.modules.pop("absent", None)
 
         def run(count):

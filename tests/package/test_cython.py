@@ -27,9 +27,8 @@ def resolve(function, signature):
 
 def setUpModule():
     global exports
-    folder = tempfile.TemporaryDirectory(prefix="typedcall-")
-    unittest.addModuleCleanup(folder.cleanup)
-    made = adapter_support.compile_pyx(support.MODULES / "cython_functions.pyx", folder.name)
+    made = adapter_support.compile_pyx(support.MODULES / "cython_functions.pyx",
+                                       support.temporary(unittest.addModuleCleanup))
     exports = support.load("cython_functions", made)
 
 
@@ -207,7 +206,7 @@ class Tagging(unittest.TestCase):
         self.assertEqual(typedcall.cython_declarations(math).strip(), "")
 
 
-class Sink(adapter_support.Folder):
+class Sink(support.InAFolder):
     CONSUMER = """
 from typed_functions cimport add, div, turn, sum_of, same_object, half_float, first_of, inc
 
@@ -227,7 +226,7 @@ def first(x):
 """
 
     def test_cython_code_imports_typed_functions(self):
-        folder = pathlib.Path(self.folder)
+        folder = self.folder
         declarations = typedcall.cython_declarations(functions)
         self.assertIn("cdef double add(double, double) noexcept nogil\n", declarations)
         self.assertIn("cdef double div(double, double) except? -1\n", declarations)
@@ -252,7 +251,7 @@ def first(x):
             consumer.first([])
 
     def test_a_wrong_declaration_is_an_import_error(self):
-        folder = pathlib.Path(self.folder)
+        folder = self.folder
         (folder / "typed_functions.pxd").write_text(
             "cdef double add(double, long) noexcept nogil\n"
         )

@@ -41,9 +41,7 @@ class Wheel:
     @classmethod
     def setUpClass(cls):
         adapter_support.library("setuptools")
-        folder = tempfile.TemporaryDirectory(prefix="typedcall-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = support.temporary(cls.addClassCleanup)
         cls.installed = cls.folder / "installed"
         source = cls.folder / "source"
         shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("build", "*.egg-info"))

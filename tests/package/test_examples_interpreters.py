@@ -39,7 +39,7 @@ class Example(adapter_support.Example):
         example = adapter_support.EXAMPLES / name
         text = (example / source).read_text(encoding="utf-8")
         self.assertEqual(text.count(old), 1)
-        changed = pathlib.Path(self.folder, source)
+        changed = self.folder / source
         changed.write_text(text.replace(old, new), encoding="utf-8")
         support.compile_module(changed, self.folder)
         return support.python(example / "demo.py", paths=[self.folder])

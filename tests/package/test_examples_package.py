@@ -32,9 +32,7 @@ class Copied(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory(prefix="typedcall-")
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = pathlib.Path(folder.name)
+        cls.folder = support.temporary(cls.addClassCleanup)
         cls.source, cls.installed = cls.folder / "source", cls.folder / "installed"
         shutil.copytree(EXAMPLE, cls.source, ignore=shutil.ignore_patterns("build", "*.egg-info"))
         cls.build()

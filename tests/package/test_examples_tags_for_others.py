@@ -10,7 +10,7 @@ import support
 EXAMPLE = adapter_support.EXAMPLES / "tags_for_others"
 
 
-class TheExample(adapter_support.Folder):
+class TheExample(support.InAFolder):
     def install(self, *what):
         return support.python("-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps",
                               "--target", self.folder, *what, together=True)
@@ -20,7 +20,7 @@ class TheExample(adapter_support.Folder):
         ended = self.install("noise==1.2.2")
         if ended.status:
             self.skipTest("noise cannot be installed: " + ended.out.strip()[-200:])
-        source = pathlib.Path(self.folder, "source")
+        source = self.folder / "source"
         shutil.copytree(EXAMPLE, source)  # the build writes into the source folder
         ended = self.install(source)
         self.assertEqual(ended.status, 0, ended.out)

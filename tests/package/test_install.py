@@ -101,11 +101,9 @@ class Installed(unittest.TestCase):
 @unittest.skipUnless(HAS_REPOSITORY, "this is not a test of the repository")
 @unittest.skipIf(importlib.util.find_spec("scikit_build_core") is None,
                  "scikit-build-core is not installed")
-class Distributions(unittest.TestCase):
+class Distributions(support.InAFolder):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.source = self.folder / "source"
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         for name in ROOMS:

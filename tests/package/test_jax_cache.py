@@ -15,7 +15,7 @@ if not hasattr(jax, "ffi"):
 support.build("typed_functions")
 
 
-class Cache(adapter_support.Folder):
+class Cache(support.InAFolder):
     def run_program(self, role):
         """Returns what the program prints, line by line."""
         status, output, errors = support.python(
@@ -24,7 +24,7 @@ class Cache(adapter_support.Folder):
         return output.splitlines()
 
     def cached(self):
-        return {path.name for path in pathlib.Path(self.folder, "cache").iterdir()}
+        return {path.name for path in (self.folder / "cache").iterdir()}
 
     def test_three_processes(self):
         first = self.run_program("first")

@@ -35,7 +35,7 @@ class TheExample(adapter_support.Example):
         self.assertEqual(module.inc(41), 42)
 
 
-class TheHeader(adapter_support.Folder):
+class TheHeader(support.InAFolder):
     def test_it_does_not_go_with_the_other_one(self):
         # Both define a PyPyTypedMethodMetadata: the one included second reports that, and no other error follows.
         for number, order in enumerate((HEADERS, HEADERS[::-1])):
@@ -46,7 +46,7 @@ class TheHeader(adapter_support.Folder):
         self._compile(3, HEADERS[1])
 
     def _compile(self, number, *lines):
-        source = self.folder + "/unit%d.c" % number
+        source = self.path("unit%d.c" % number)
         with open(source, "w", encoding="utf-8") as file:
             file.write("#include <Python.h>\n" + "".join(lines))
         return support.compile_module(source, self.folder)

@@ -42,7 +42,7 @@ class NextProcess(Cache):
         self.assertEqual((third["results"], third["hits"], third["misses"]), ([5.0], 1, 0))
 
     def test_tags_that_a_package_brings(self):
-        pathlib.Path(self.folder, "brought-1.0.dist-info").mkdir()
+        (self.folder / "brought-1.0.dist-info").mkdir()
         self.write("brought-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: brought\nVersion: 1.0")
         self.write("brought-1.0.dist-info/entry_points.txt", "[typedcall_tags]\nuntagged = brought:tag\n")
         self.write("brought.py", PROVIDER + "def tag(module): tagged('d->d')(module.half)")
@@ -61,8 +61,7 @@ def bare(x):
         self.write("brought.py", "def tag(module): raise KeyError('no such library')")
         self.write("plain.py", "from kernels import *\nbare(3.0)")
         status, _, errors = support.python(
-            pathlib.Path(self.folder, "plain.py"), environment={
-                "NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "other cache"))})
+            self.folder / "plain.py", environment={"NUMBA_CACHE_DIR": self.path("other cache")})
         self.assertEqual(status, 1)
         self.assertIn("the tags for untagged (brought:tag) failed: KeyError: 'no such library'", errors)
 
@@ -73,8 +72,7 @@ def bare(x):
         self.write("kernels.py", KERNELS[:KERNELS.index("@numba.njit(cache=True)\ndef outer")])
         self.write("hidden.py", hidden + "import kernels\nkernels.bare(3.0)")
         status, printed, errors = support.python(
-            pathlib.Path(self.folder, "hidden.py"),
-            environment={"NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "cache"))})
+            self.folder / "hidden.py", environment={"NUMBA_CACHE_DIR": self.path("cache")})
         self.assertEqual((status, printed), (1, ""), errors)
 
 

@@ -135,18 +135,17 @@ def noted(a, b, note=object()):
         self.run_program(lines)
         self.write("facade.py", "from renamed import half")
         self.write("renamed.py", SHAPES.replace('"d->d", flags', '"d->d", "third", flags'))
-        pathlib.Path(self.folder, "shapes.py").unlink()
+        (self.folder / "shapes.py").unlink()
         second = self.run_program(lines)
         self.assertEqual((second["results"], second["hits"]), ([4.0], 0))
         self.write("facade.py", "import something_else")
         status, _, errors = support.python(
-            pathlib.Path(self.folder, "program.py"), environment={
-                "NUMBA_CACHE_DIR": str(pathlib.Path(self.folder, "cache"))})
+            self.folder / "program.py", environment={"NUMBA_CACHE_DIR": self.path("cache")})
         self.assertEqual(status, 1)
         self.assertIn("No module named 'something_else'", errors)
 
     def test_a_rebuilt_extension_module(self):
-        source = pathlib.Path(self.folder, "built.c")
+        source = self.folder / "built.c"
         self.write("kernels.py", """
 import numba, built
 

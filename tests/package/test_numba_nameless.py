@@ -94,4 +94,4 @@ class Modules(Cache):
                 made.export("call", "f8(f8)")(function)
                 with self.assertRaisesRegex(Exception, "numba.pycc .*%s.*cache=True" % name):
                     made.compile()
-                self.assertEqual(list(pathlib.Path(self.folder).glob("made*")), [])
+                self.assertEqual(list(self.folder.glob("made*")), [])

@@ -208,11 +208,7 @@ class AnyObject(unittest.TestCase):
 
 
 @ON_PYPY
-class Refused(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class Refused(support.InAFolder):
     def compile(self, text, *flags, language="c"):
         source = self.folder / ("refused." + ("c" if language == "c" else "cc"))
         source.write_text(text)

@@ -107,9 +107,8 @@ class OfCython(Reasons):
     @classmethod
     def setUpClass(cls):
         adapter_support.library("Cython")
-        folder = tempfile.TemporaryDirectory(prefix="typedcall-")
-        cls.addClassCleanup(folder.cleanup)
-        made = adapter_support.compile_pyx(support.MODULES / "cython_functions.pyx", folder.name)
+        made = adapter_support.compile_pyx(support.MODULES / "cython_functions.pyx",
+                                           support.temporary(cls.addClassCleanup))
         cls.exports = support.load("cython_functions", made)
 
     def test_types_of_its_own(self):

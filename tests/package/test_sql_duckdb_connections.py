@@ -15,9 +15,9 @@ from support import leaks
 from typedcall import sql
 
 
-class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapter_support.Folder):
+class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, support.InAFolder):
     def setUp(self):
-        adapter_support.Folder.setUp(self)
+        support.InAFolder.setUp(self)
         super().setUp()
 
     def test_names_that_are_refused(self):
@@ -80,7 +80,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
             self.register(functions.half)
 
     def test_nothing_holds_a_file_open(self):
-        path = os.path.join(self.folder, "it's.db")
+        path = self.path("it's.db")
         with self.connect(path) as connection:
             sql.register(connection, functions.inc)
             connection.execute("create table t as select inc(i) as x from range(3) t(i)")
@@ -169,7 +169,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, adapt
         leaks.check(run, 200, warm_up=20, blocks=250, unchanged=[functions.check])
 
 
-class Processes(adapter_support.Folder):
+class Processes(support.InAFolder):
     def test_a_destructor_that_uses_the_database(self):
         ended = support.python("-c", DESTRUCTOR % str(support.MODULES.parent), timeout=120)
         self.assertEqual((ended.status, ended.out.split("\n")[:2]),
@@ -177,15 +177,15 @@ class Processes(adapter_support.Folder):
 
     def test_the_file_is_removed_by_the_process_that_made_it(self):
         text = FORK % str(support.MODULES.parent)
-        ended = support.python("-c", text, environment={"TMPDIR": self.folder})
+        ended = support.python("-c", text, environment={"TMPDIR": self.path()})
         self.assertEqual((ended.status, ended.out.split()), (0, ["True", "2"]), ended.err)
-        self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
+        self.assertEqual(list(self.folder.glob("**/*.duckdb_extension")), [])
 
     def runs_with_a_folder_of_its_own(self, code):
         ended = support.python("-c", BEFORE % str(support.MODULES.parent) + code,
-                               environment={"TMPDIR": self.folder})
+                               environment={"TMPDIR": self.path()})
         self.assertEqual((ended.status, ended.out.split()), (0, ["2.5"]), ended.err)
-        self.assertEqual(list(pathlib.Path(self.folder).glob("**/*.duckdb_extension")), [])
+        self.assertEqual(list(self.folder.glob("**/*.duckdb_extension")), [])
 
     def test_the_temporary_folder_is_cleaned(self):
         for what in ("os.unlink(path)", "shutil.rmtree(path.parent)"):

@@ -158,7 +158,7 @@ class LoadTags(command_line.CommandLine):
 
     def install(self, tags, source):
         self.module("bringing", source)
-        info = pathlib.Path(self.folder, "bringing-1.0.dist-info")
+        info = self.folder / "bringing-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: bringing\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text("[typedcall_tags]\n" + tags)

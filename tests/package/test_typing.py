@@ -29,20 +29,13 @@ def mypy(*arguments, folder):
 
 
 @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
-class Typing(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Typing(support.InAFolder):
     def test_the_package_is_strict(self):
         self.assertEqual(mypy("--follow-imports=silent", "-p", "typedcall", folder=self.folder),
                          (0, ""))
 
     def check(self, source):
-        path = pathlib.Path(self.folder, "user.py")
-        path.write_text(textwrap.dedent(source))
-        return mypy(str(path), folder=self.folder)
+        return mypy(self.write("user.py", source), folder=self.folder)
 
     def test_correct_use(self):
         self.assertEqual(self.check("""

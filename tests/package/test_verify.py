@@ -199,7 +199,7 @@ class Verify(CommandLine):
         self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
         self.assertEqual(verdicts["hangs_later"]["equal"], 7)
         self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
-        suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
+        suite = ElementTree.parse(self.folder / "report.xml").getroot()
         self.assertEqual({name: suite.get(name) for name in ("failures", "errors", "skipped")},
                          {"failures": "1", "errors": "2", "skipped": "4"})
         kinds = {case.get("name"): [each.tag for each in case] for case in suite}
@@ -263,12 +263,12 @@ class Verify(CommandLine):
         verdict = self.differences(3, "--count", "10", "--time-limit", "20")
         self.assertEqual(verdict["crashes"], 3)
         self.assertRegex(verdict["examples"][0][2], "^died of SIG")
-        children = pathlib.Path(self.folder, "children").read_text().split()
+        children = (self.folder / "children").read_text().split()
         self.assertEqual(len(children), 3)
         for child in children:
             os.kill(int(child), signal.SIGKILL)
         # Neither the command nor its reader waited for any of them.
-        self.assertFalse(pathlib.Path(self.folder, "ended").exists())
+        self.assertFalse((self.folder / "ended").exists())
 
     def test_what_ends_programs(self):
         self.tagged("half = plain.half",
@@ -324,7 +324,7 @@ class Verify(CommandLine):
         import pty
 
         terminal, its_end = pty.openpty()
-        paths = os.pathsep.join([*MODULES, self.folder])
+        paths = os.pathsep.join([*MODULES, self.path()])
         ended = subprocess.run(
             [sys.executable, "-m", "typedcall", "verify", "typed_functions:half", "--count", "3000"],
             cwd=self.folder, env=dict(os.environ, PYTHONPATH=paths, TERM="xterm", COLUMNS="80"),
@@ -357,7 +357,7 @@ class Verify(CommandLine):
         self.tagged("half = plain.half",
                     "typedcall.tag(half, 'd->d', plain.addresses['half_differs'])")
         self.output("verify", "tagged", "--count", "20", "--junit", "report.xml", status=1)
-        suite = ElementTree.parse(pathlib.Path(self.folder, "report.xml")).getroot()
+        suite = ElementTree.parse(self.folder / "report.xml").getroot()
         self.assertEqual((suite.get("name"), suite.get("tests"), suite.get("failures")),
                          ("tagged", "1", "1"))
         self.assertRegex(suite[0][0].get("message"), r"^\d+ of \d+ calls differ$")

@@ -21,7 +21,7 @@ class Streams(CommandLine):
         script = 'exec "$@" ' + redirections
         ended = subprocess.run(
             ["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments], cwd=self.folder,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.folder])),
+            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
 
@@ -111,11 +111,11 @@ class Ends(CommandLine):
             """)
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
             with self.subTest(number=number):
-                child = pathlib.Path(self.folder, "child")
+                child = self.folder / "child"
                 child.unlink(missing_ok=True)
                 running = subprocess.Popen(
                     [sys.executable, "-m", "typedcall", "verify", "tagged"], cwd=self.folder,
-                    env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.folder])))
+                    env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])))
                 self.addCleanup(running.wait)
                 self.addCleanup(running.kill)
                 self.assertTrue(eventually(child.exists))
@@ -142,11 +142,11 @@ class Ends(CommandLine):
             __spins = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(spin)
             typedcall.tag(f, 'd->d', __spins, flags=typedcall.Flags.NEEDS_THREAD)
             """)
-        child = pathlib.Path(self.folder, "child")
+        child = self.folder / "child"
         running = subprocess.Popen(
             [sys.executable, "-m", "typedcall", "verify", "tagged", "--time-limit", "1", "--json"],
             cwd=self.folder, stdout=subprocess.PIPE,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.folder])))
+            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])))
         self.addCleanup(running.stdout.close)
         self.addCleanup(running.wait)
         self.addCleanup(running.kill)

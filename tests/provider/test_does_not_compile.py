@@ -1,11 +1,6 @@
 # Code that no Python caller could use, or that consumers could not call safely, does not compile, and the
 # compiler gives the reason in plain words. Each mistake is next to its correction, which compiles.
-import os
-import sysconfig
-import tempfile
-import unittest
-
-import processes
+import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
 NO_ERROR_VALUE = "typedcall: a function whose result is bool, void or complex cannot say by it"
@@ -323,39 +318,25 @@ CASES_SINCE_20 = {
 }
 
 
-def compiler(standard, *arguments, text=""):
-    command = [
-        os.environ["CC"], "-Wall", "-Wextra", "-Wconversion", "-Werror", "-std=" + standard, "-I.",
-        "-isystem", sysconfig.get_paths()["include"], *arguments]
-    return processes.run(command, environment=processes.UNSANITIZED, input=text, check=False)
-
-
-class DoesNotCompile(unittest.TestCase):
+class DoesNotCompile(compilers.Compiling):
     maxDiff = None
 
     def check(self, cases, standard):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        header = os.path.join(folder.name, "preamble.h")
-        with open(header, "w") as file:
-            file.write(PREAMBLE)
+        header = self.write("preamble.h", PREAMBLE)
         # Precompiled once: most of the compile time goes into the headers.
-        result = compiler(standard, "-x", "c++-header", header, "-o", header + ".gch")
-        self.assertEqual((result.status, result.err), (0, ""))
+        self.check_compiles(compilers.run(
+            compilers.of_this_build(), *compilers.WARNINGS, "-x", "c++-header", "-std=" + standard, "-I.",
+            *compilers.PYTHON_HEADERS, header, "-o", header + ".gch"))
 
         def compile_text(text):
-            return compiler(standard, "-fsyntax-only", "-Winvalid-pch", "-include", header,
-                            "-x", "c++", "-", text=text)
+            return compilers.check("c++", standard, "-Winvalid-pch", "-include", header, "-", text=text)
 
         together = "".join("namespace correction_%d { %s }\n" % (number, correction)
                            for number, (_, _, correction) in enumerate(cases.values()))
-        result = compile_text(together)
-        self.assertEqual((result.status, result.err), (0, ""))
+        self.check_compiles(compile_text(together))
         for name, (mistake, words, _) in cases.items():
             with self.subTest(name, standard=standard):
-                result = compile_text(mistake)
-                self.assertNotEqual(result.status, 0)
-                self.assertIn(words, result.err)
+                self.check_refused(compile_text(mistake), words)
 
     def test_17(self):
         self.check(CASES, "c++17")

@@ -5,10 +5,8 @@ import platform
 import re
 import shutil
 import sys
-import sysconfig
-import tempfile
-import unittest
 
+import compilers
 import processes
 
 CC = os.environ["CC"]
@@ -48,16 +46,10 @@ def runtime_of(compiler):
     return ["-shared-libsan", "-Wl,-rpath," + os.path.dirname(path)] if found else []
 
 
-class Bounds(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, self.folder)
-
+class Bounds(compilers.Compiling):
     def blindness(self, compiler, options):
         """Returns why the compiler cannot see the fault with these options, or "" if it can."""
-        source, program = (os.path.join(self.folder, name) for name in ("canary.cc", "canary"))
-        with open(source, "w", encoding="utf-8") as file:
-            file.write(CANARY)
+        source, program = self.write("canary.cc", CANARY), self.path("canary")
         made = run([compiler, *options, *runtime_of(compiler), source, "-o", program])
         if made.status != 0:
             return "cannot use them"
@@ -68,9 +60,9 @@ class Bounds(unittest.TestCase):
     def found(self, compiler, options):
         """Returns the reports about a program that loads the module compiled this way. Other arrays of one, such as
         those in core/, do not matter here."""
-        module = os.path.join(self.folder, "bounds.so")
+        module = self.path("bounds.so")
         done = run([compiler, "-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror",
-                    *options, *runtime_of(compiler), "-I.", "-isystem", sysconfig.get_paths()["include"],
+                    *options, *runtime_of(compiler), "-I.", *compilers.PYTHON_HEADERS,
                     SOURCE, "-o", module, "-lstdc++"])
         self.assertEqual(done.status, 0, done.out)
         done = run([sys.executable, "-c", RUN], paths=[self.folder])
@@ -98,6 +90,6 @@ class Bounds(unittest.TestCase):
     def test_one_of_them_is_seen_by_the_compiler_of_this_build(self):
         """If both options were skipped, nothing would be tested. clang before 16 does not report this: then gcc
         must."""
-        compilers = [compiler for compiler in map(shutil.which, (CC, "gcc")) if compiler]
+        found = [compiler for compiler in map(shutil.which, (CC, "gcc")) if compiler]
         self.assertTrue(any(not self.blindness(compiler, options)
-                            for compiler in compilers for options in OPTIONS.values()))
+                            for compiler in found for options in OPTIONS.values()))

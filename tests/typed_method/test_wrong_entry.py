@@ -1,12 +1,10 @@
 # An entry whose function does not have the type that its codes say does not compile, and the compiler gives the
 # reason. With the right codes it compiles.
 import os
-import sysconfig
-import unittest
 
-import processes
+import compilers
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wrong_entry.c")
 LANGUAGES = [("c", "c99"), ("c++", "c++11")]
 WORDS = {"c": "the_function_has_not_the_type_that_its_codes_say", "c++": "static_cast"}
 SELF = "PyTypedMethod_ENTRY_WITH_SELF"
@@ -45,30 +43,22 @@ NONE = [
 
 
 def compile_entry(function, codes, kind, language, standard):
-    command = [
-        os.environ["CC"], "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror",
-        "-x", language, "-std=" + standard, "-I.", "-isystem", sysconfig.get_paths()["include"],
-        "-DFUNCTION=" + function, "-DCODES=" + codes, os.path.join(HERE, "wrong_entry.c")]
-    if kind is not None:
-        command.insert(1, "-DKIND=" + kind)
-    return processes.run(command, environment=processes.UNSANITIZED, check=False)
+    kinds = [] if kind is None else ["-DKIND=" + kind]
+    return compilers.check(language, standard, *kinds, "-DFUNCTION=" + function, "-DCODES=" + codes, SOURCE)
 
 
-class Entries(unittest.TestCase):
+class Entries(compilers.Compiling):
     def test_right(self):
         for language, standard in LANGUAGES:
             for case in RIGHT:
                 with self.subTest(standard=standard, case=case):
-                    result = compile_entry(*case, language, standard)
-                    self.assertEqual((result.status, result.err), (0, ""))
+                    self.check_compiles(compile_entry(*case, language, standard))
 
     def test_wrong(self):
         for language, standard in LANGUAGES:
             for case in WRONG:
                 with self.subTest(standard=standard, case=case):
-                    result = compile_entry(*case, language, standard)
-                    self.assertNotEqual(result.status, 0)
-                    self.assertIn(WORDS[language], result.err)
+                    self.check_refused(compile_entry(*case, language, standard), WORDS[language])
 
     def test_what_is_no_code_or_no_function(self):
         for at, (language, standard) in enumerate(LANGUAGES):

@@ -2,22 +2,16 @@
 other copy, and no further errors."""
 import os
 import re
-import sysconfig
-import tempfile
-import unittest
 
-import processes
+import compilers
 
 SINGLE = os.environ["SINGLE_FILE"]
-CC = os.environ["CC"]
 OURS, OTHERS, BEFORE = "ours.h", "others.h", "before.h"
 
 
-class TwoVersions(unittest.TestCase):
+class TwoVersions(compilers.Compiling):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         with open(SINGLE, encoding="utf-8") as file:
             text = file.read()
         number = re.search(r"#define TYPEDCALL_CORE_VERSION_H_ (\d+)\n", text).group(1)
@@ -26,14 +20,12 @@ class TwoVersions(unittest.TestCase):
         start = text.index("// ---- core/version.h")
         before = text[:start] + text[text.index("#ifndef TYPEDCALL_PROVIDER_SINGLE_FILE_H_"):]
         for name, written in ((OURS, text), (OTHERS, others), (BEFORE, before)):
-            with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-                file.write(written)
+            self.write(name, written)
 
     def compile(self, includes, language, standard):
         text = "".join('#include "%s"\n' % each for each in includes) + "int behind = nothing_of_that_name;\n"
-        return processes.run([CC, "-fsyntax-only", "-Wall", "-Wextra", "-x", language, "-std=" + standard,
-                              "-I", self.folder, "-I.", "-isystem", sysconfig.get_paths()["include"], "-"],
-                             environment=processes.UNSANITIZED, input=text, check=False)
+        return compilers.run(compilers.of_this_build(), "-fsyntax-only", "-Wall", "-Wextra", "-x", language,
+                             "-std=" + standard, "-I", self.folder, "-I.", *compilers.PYTHON_HEADERS, "-", text=text)
 
     def check(self, first, second):
         for language, standard in (("c", "c99"), ("c++", "c++17")):

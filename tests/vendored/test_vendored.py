@@ -7,9 +7,8 @@ import shutil
 import stat
 import sys
 import sysconfig
-import tempfile
-import unittest
 
+import compilers
 import look
 import processes
 import vendored_consumer
@@ -18,7 +17,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 EXAMPLE = os.path.join("examples", "vendored")
 SINGLE = os.path.abspath(os.environ["SINGLE_FILE"])
 CC = os.environ["CC"]
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Werror"]
 LANGUAGES = [("c", "c99"), ("c", "c11"), ("c++", "c++11"), ("c++", "c++14"), ("c++", "c++17"),
              ("c++", "c++20")]
 
@@ -29,8 +27,7 @@ def run(command, **options):
 
 
 def compile_with(options, *sources, **kwargs):
-    return run([CC, *STRICT, "-isystem", sysconfig.get_paths()["include"], *options, *sources],
-               **kwargs)
+    return run([CC, *compilers.WARNINGS, *compilers.PYTHON_HEADERS, *options, *sources], **kwargs)
 
 
 def read(path):
@@ -38,33 +35,15 @@ def read(path):
         return file.read()
 
 
-class InAFolder(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.path(name)
-
-
-class Vendored(InAFolder):
+class Vendored(compilers.Compiling):
     def adopt(self, source):
         """Makes a folder like an adopter's, with the source and the single file."""
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
         return shutil.copy(source, self.folder)
 
-    def check_compiles(self, ended):
-        self.assertEqual((ended.status, ended.out), (0, ""))
-
     def load(self, name):
-        sys.path.insert(0, self.folder)
-        self.addCleanup(sys.path.remove, self.folder)
+        sys.path.insert(0, self.path())
+        self.addCleanup(sys.path.remove, self.path())
         self.addCleanup(sys.modules.pop, name, None)
         return __import__(name)
 
@@ -91,7 +70,7 @@ class Vendored(InAFolder):
         self.check_compiles(compile_with(
             ["-std=c99", "-O1", "-shared", "-fPIC", "-o", self.path("geometry.so")], source))
         geometry = self.load("geometry")
-        self.assertTrue(geometry.__file__.startswith(self.folder))
+        self.assertTrue(geometry.__file__.startswith(self.path()))
         self.assertEqual(geometry.gcd(12, -18), 6)
         self.assertEqual(geometry.clamp(3.0, high=2.0), 2.0)
         self.assertEqual(vendored_consumer.call_ll_l(geometry.gcd, 12, -18), 6)
@@ -183,7 +162,7 @@ class Vendored(InAFolder):
         self.assertEqual((ended.status, ended.out), (0, "6 7.0\n"))
 
 
-class OnPyPy(InAFolder):
+class OnPyPy(compilers.Compiling):
     """The same file in modules for PyPy, if there is a PyPy with headers."""
 
     # Prints what is in front of a def's name, using the single file's own reader.
@@ -221,9 +200,8 @@ class OnPyPy(InAFolder):
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
 
     def compile(self, source, language, standard, *options):
-        ended = run([CC, *STRICT, "-x", language, "-std=" + standard, "-isystem", self.include,
-                     "-I", self.folder, *options, source])
-        self.assertEqual((ended.status, ended.out), (0, ""))
+        self.check_compiles(run([CC, *compilers.WARNINGS, "-x", language, "-std=" + standard, "-isystem", self.include,
+                                 "-I", self.folder, *options, source]))
 
     def test_a_module_that_has_only_that_file(self):
         self.write("reader.c", self.READER)
@@ -248,7 +226,7 @@ class OnPyPy(InAFolder):
                 self.compile(source, language, standard, "-fsyntax-only")
 
 
-class Refusals(InAFolder):
+class Refusals(compilers.Compiling):
     """Headers that the script does not join, because the result would be wrong."""
 
     def amalgamate(self, **headers):
