@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 import sysconfig
-import tempfile
 import unittest
 
 import folders

@@ -3,7 +3,6 @@ the user's compiler and hides its warnings. test_package_standards.py covers eac
 import glob
 import os
 import sysconfig
-import unittest
 
 import compilers
 import processes

@@ -1,10 +1,11 @@
 """Shared by the tests of the gate: the modules of tools/, and a separate repository with a separate cache."""
 import os
-import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
+
+import processes
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools"))
@@ -28,7 +29,7 @@ class InAFolder(unittest.TestCase):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.tree)
         for command in ("init -q", "config user.name a", "config user.email a@b", "commit -q --allow-empty -m a"):
-            subprocess.run(["git", *command.split()], check=True)
+            processes.run(["git", *command.split()])
         self.write("file", "one")
 
     def write(self, name, text):

@@ -1,6 +1,5 @@
 """What the gate keeps for a tree and a machine."""
 import os
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -12,6 +11,7 @@ from gate_support import ROOT, InAFolder, outcomes
 
 import kept
 import parts
+import processes
 import results
 from results import FAILED, FLAKY, PASSED, SKIPPED, UNAVAILABLE, Case
 
@@ -80,13 +80,13 @@ class Ignored(unittest.TestCase):
         for header in [*parts.NOT_FOR_PYPY, "typedcall/provider.h"]:
             with self.subTest(header=header):
                 self.assertTrue(os.path.exists(header))
-                done = subprocess.run(
+                done = processes.run(
                     ["g++", "-std=c++17", "-E", "-x", "c++", "-DPYPY_VERSION=1", "-I.", "-I" + include, "-"],
-                    input=f'#include "{header}"\n', stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                    input=f'#include "{header}"\n', check=False)
                 if header in parts.NOT_FOR_PYPY:
-                    self.assertIn("#error \"typedcall: on PyPy there are providers only", done.stderr)
+                    self.assertIn("#error \"typedcall: on PyPy there are providers only", done.err)
                 else:
-                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(done.status, 0, done.err)
 
 
 class OtherMachine(unittest.TestCase):
@@ -123,7 +123,7 @@ class OtherMachine(unittest.TestCase):
             with open(os.path.join(ROOT, "tools", "setup"), encoding="utf-8") as file:
                 functions = file.read()
             begin, end = functions.index("describe_machine() {"), functions.index("# from_pypi FOLDER")
-            subprocess.run(["bash", "-euc", functions[begin:end] + "\nfor_bazel"], check=True, cwd=folder, env={
-                "PATH": folder + ":" + os.environ["PATH"]})
+            processes.run(["bash", "-euc", functions[begin:end] + "\nfor_bazel"], cwd=folder,
+                          environment={"PATH": folder + ":" + os.environ["PATH"]})
             with open(os.path.join(folder, ".machine.bazelrc"), encoding="utf-8") as file:
                 return file.read()

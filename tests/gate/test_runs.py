@@ -14,6 +14,7 @@ import commands
 import expected
 import kept
 import parts
+import processes
 import results
 import run_tests
 from results import FAILED, FLAKY, PASSED, SKIPPED, Case
@@ -128,11 +129,11 @@ plan = [parts.Part("one", lambda: [Case("a b", "passed")]),
 run_tests.main = lambda: run_tests.run_all(plan, kept.Kept([]), lambda part: True)
 run_tests.main_that_can_be_cut()
 """
-        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-            while not os.path.exists(ready) and process.poll() is None:
-                time.sleep(0.01)
-            process.terminate()
-            process.communicate(timeout=30)
+        process = processes.start(self.addCleanup, [sys.executable, "-c", code], stdout=subprocess.PIPE)
+        while not os.path.exists(ready) and process.poll() is None:
+            time.sleep(0.01)
+        process.terminate()
+        process.communicate(timeout=30)
         self.assertEqual(process.returncode, 143)
         with open(ready, encoding="utf-8") as file:
             child = int(file.read())

@@ -4,7 +4,6 @@ import ctypes
 import os
 import platform
 import shutil
-import tempfile
 import unittest
 
 from collected import only_if

@@ -1,7 +1,6 @@
 """No test of the tree is one that cannot fail, and the search for such tests finds them in samples."""
 import os
 import pathlib
-import tempfile
 import textwrap
 import unittest
 

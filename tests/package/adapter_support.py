@@ -6,10 +6,8 @@ import ctypes
 import importlib
 import pathlib
 import re
-import shutil
 import sys
 import sysconfig
-import tempfile
 import unittest
 
 import support

@@ -1,11 +1,8 @@
 """Shared by the tests of pickles and clusters: packages that tag functions, in several versions, and processes
 that read what another has pickled."""
 
-import pathlib
 import pickle
-import textwrap
 
-import adapter_support
 import support
 
 functions = support.build("typed_functions")

@@ -1,10 +1,6 @@
 """Shared by the tests of the command line: it runs in a separate folder with modules in it."""
 import json
-import pathlib
 import re
-import tempfile
-import textwrap
-import unittest
 
 import support
 

@@ -2,12 +2,8 @@
 print its results and Numba's cache hits."""
 
 import json
-import pathlib
-import shutil
-import tempfile
 import textwrap
 
-import adapter_support
 import support
 
 LIBRARY = """

@@ -7,7 +7,6 @@ import importlib.util
 import pathlib
 import shutil
 import sys
-import tempfile
 import textwrap
 import types
 import unittest

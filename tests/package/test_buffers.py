@@ -4,10 +4,7 @@ tagged and refused."""
 import array
 import ctypes
 import gc
-import pathlib
-import shutil
 import sys
-import tempfile
 import unittest
 
 import adapter_support

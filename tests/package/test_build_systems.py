@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import sys
 import sysconfig
-import tempfile
 import textwrap
 import unittest
 

@@ -3,7 +3,6 @@ installed."""
 
 import importlib.util
 import json
-import pathlib
 import unittest
 
 import adapter_support

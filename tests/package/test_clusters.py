@@ -3,7 +3,6 @@ the other process imports and queries; and the errors if they are missing there.
 
 import copy
 import importlib
-import pathlib
 import pickle
 import pickletools
 import sys

@@ -3,9 +3,7 @@
 import importlib.util
 import json
 import math
-import pathlib
 import sys
-import tempfile
 import types
 import unittest
 

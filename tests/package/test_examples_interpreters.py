@@ -2,7 +2,6 @@
 happens to the modules if they do not declare what they support."""
 
 import os
-import pathlib
 import re
 import sys
 import sysconfig

@@ -4,12 +4,10 @@ its type hints compared with the compiled module."""
 import importlib.util
 import json
 import os
-import pathlib
 import re
 import shlex
 import shutil
 import sys
-import tempfile
 import unittest
 
 import adapter_support

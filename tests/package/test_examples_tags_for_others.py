@@ -1,7 +1,6 @@
 """examples/tags_for_others: a package that contributes tags for noise, both installed into a folder as pip installs
 them from PyPI."""
 
-import pathlib
 import shutil
 
 import adapter_support

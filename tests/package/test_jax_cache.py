@@ -2,7 +2,6 @@
 addresses, are replaced by others, or are missing."""
 
 import os
-import pathlib
 import unittest
 
 import adapter_support

@@ -1,7 +1,6 @@
 """Numba's disk cache when the functions that its code calls have changed or are gone: the code is compiled
 again."""
 
-import pathlib
 
 import adapter_support
 import support

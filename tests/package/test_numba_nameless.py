@@ -2,7 +2,6 @@
 what numba.pycc makes of them."""
 
 import importlib
-import pathlib
 import pickle
 import types
 import unittest

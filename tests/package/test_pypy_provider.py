@@ -4,7 +4,6 @@ import array
 import gc
 import os
 import pathlib
-import shutil
 import sys
 import tempfile
 import types

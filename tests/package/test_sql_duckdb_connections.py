@@ -2,11 +2,8 @@
 they keep alive."""
 
 import concurrent.futures
-import os
-import pathlib
 import sys
 
-import adapter_support
 import sql_connection
 import sql_duckdb_support
 import support

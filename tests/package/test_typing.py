@@ -1,8 +1,6 @@
 """The package under `mypy --strict`, and the types that user code sees."""
 import importlib.util
 import pathlib
-import tempfile
-import textwrap
 import unittest
 
 import support

@@ -1,10 +1,7 @@
 """The command `verify`: what it compares, what it reports and its exit status."""
 import json
 import os
-import pathlib
 import signal
-import subprocess
-import sys
 import unittest
 from xml.etree import ElementTree
 
@@ -324,11 +321,9 @@ class Verify(CommandLine):
         import pty
 
         terminal, its_end = pty.openpty()
-        paths = os.pathsep.join([*MODULES, self.path()])
-        ended = subprocess.run(
-            [sys.executable, "-m", "typedcall", "verify", "typed_functions:half", "--count", "3000"],
-            cwd=self.folder, env=dict(os.environ, PYTHONPATH=paths, TERM="xterm", COLUMNS="80"),
-            stdout=subprocess.PIPE, stderr=its_end, check=False)
+        ended = support.python(
+            "-m", "typedcall", "verify", "typed_functions:half", "--count", "3000", cwd=self.folder,
+            paths=[*MODULES, self.folder], environment={"TERM": "xterm", "COLUMNS": "80"}, stderr=its_end)
         os.close(its_end)
         shown = b""
         try:
@@ -336,9 +331,9 @@ class Verify(CommandLine):
                 shown += os.read(terminal, 4096)
         except OSError:  # Linux reports the end like this
             os.close(terminal)
-        self.assertEqual(ended.returncode, 0, shown)
+        self.assertEqual(ended.status, 0, shown)
         self.assertIn(b"verifying", shown)
-        self.assertNotIn(b"verifying", ended.stdout)
+        self.assertNotIn("verifying", ended.out)
 
     def test_the_seed_decides(self):
         self.tagged("half = plain.half",

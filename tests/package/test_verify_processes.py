@@ -19,11 +19,8 @@ class Streams(CommandLine):
     def shell(self, redirections, *arguments):
         """Returns status, stdout and stderr of the command with these redirections."""
         script = 'exec "$@" ' + redirections
-        ended = subprocess.run(
-            ["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments], cwd=self.folder,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-        return ended.returncode, ended.stdout.decode(), ended.stderr.decode()
+        return support.processes.run(["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments],
+                                     check=False, cwd=self.folder, paths=[*MODULES, self.folder])
 
     def test_closed_streams(self):
         self.module("tagged", TAG + HALF)
@@ -113,11 +110,9 @@ class Ends(CommandLine):
             with self.subTest(number=number):
                 child = self.folder / "child"
                 child.unlink(missing_ok=True)
-                running = subprocess.Popen(
-                    [sys.executable, "-m", "typedcall", "verify", "tagged"], cwd=self.folder,
-                    env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])))
-                self.addCleanup(running.wait)
-                self.addCleanup(running.kill)
+                running = support.processes.start(
+                    self.addCleanup, [sys.executable, "-m", "typedcall", "verify", "tagged"], cwd=self.folder,
+                    paths=[*MODULES, self.folder])
                 self.assertTrue(eventually(child.exists))
                 pid = int(child.read_text())
                 os.kill(running.pid, number)
@@ -143,13 +138,9 @@ class Ends(CommandLine):
             typedcall.tag(f, 'd->d', __spins, flags=typedcall.Flags.NEEDS_THREAD)
             """)
         child = self.folder / "child"
-        running = subprocess.Popen(
-            [sys.executable, "-m", "typedcall", "verify", "tagged", "--time-limit", "1", "--json"],
-            cwd=self.folder, stdout=subprocess.PIPE,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join([*MODULES, self.path()])))
-        self.addCleanup(running.stdout.close)
-        self.addCleanup(running.wait)
-        self.addCleanup(running.kill)
+        running = support.processes.start(
+            self.addCleanup, [sys.executable, "-m", "typedcall", "verify", "tagged", "--time-limit", "1", "--json"],
+            cwd=self.folder, stdout=subprocess.PIPE, paths=[*MODULES, self.folder])
         self.assertTrue(eventually(child.exists))
         pid = int(child.read_text())
         ended = eventually(lambda: not is_running(pid))

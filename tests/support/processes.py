@@ -53,16 +53,16 @@ def _environment(changes, paths):
 
 
 def run(command, *, check=True, together=False, paths=(), environment=None, timeout=TIME_LIMIT, input="",
-        cwd=None):
+        stderr=None, cwd=None):
     """Runs `command`, whose parts are converted by str(), and returns its status, output and errors.
 
-    `check`: a nonzero status is a failure. `together`: errors are in `out`, in order of appearance. `paths` replaces
-    the test's own PYTHONPATH; `environment` has variables in addition to the test's; None removes one."""
+    `check`: a nonzero status is a failure. `together`: errors are in `out`, in order of appearance; `stderr` is a file
+    for them instead. `paths` replaces the test's own PYTHONPATH; `environment` has variables in addition to the test's; None removes one."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
             command, input=input.encode(), stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if together else subprocess.PIPE, check=False, timeout=timeout,
+            stderr=stderr or (subprocess.STDOUT if together else subprocess.PIPE), check=False, timeout=timeout,
             env=_environment(environment, paths), cwd=cwd)
     except subprocess.TimeoutExpired as error:
         out = _text(error.stdout) + _text(error.stderr)
@@ -71,6 +71,16 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
     if check and result.status != 0:
         raise AssertionError("%s ended with %s:\n%s%s" % (command, result.status, result.out, result.err))
     return result
+
+
+def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=None):
+    """Starts `command` like run(), and returns it while it runs; a cleanup ends it."""
+    running = subprocess.Popen([str(part) for part in command], stdout=stdout, env=_environment(environment, paths), cwd=cwd)
+    if stdout is not None:
+        add_cleanup(running.stdout.close)
+    add_cleanup(running.wait)
+    add_cleanup(running.kill)
+    return running
 
 
 def python(*arguments, code=None, **options):
