@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
 namespace exactness {
 namespace {
@@ -131,6 +132,23 @@ Value RealValue(int count, std::uint64_t bits, Range range) {
 }
 
 template <class T>
+Value Drawn(std::uint64_t bits, std::uint64_t choice, Range range) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return Value::Of(bits % 2 != 0);
+  } else if constexpr (std::is_integral_v<T>) {
+    return Value::Of(choice < kEdges ? Edge<T>(choice) : Integer<T>(bits, choice));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return RealValue<T>(1, bits, range);
+  } else if constexpr (std::is_same_v<T, const char *>) {
+    return Value::Of(kTexts[choice % (sizeof(kTexts) / sizeof(*kTexts))]);
+  } else if constexpr (std::is_pointer_v<T>) {
+    return Value::Of(Object(choice % kObjects));
+  } else {
+    return RealValue<std::remove_reference_t<decltype(__real__ T())>>(2, bits, range);
+  }
+}
+
+template <class T>
 double Part(const Value &value, std::size_t at) {
   T part;
   std::memcpy(&part, value.bytes + at * sizeof(T), sizeof(part));
@@ -179,43 +197,13 @@ Value Draw(PyNativeType type, std::uint64_t bits, Range range) {
     return Value::Of<void *>(choice < kEdges ? nullptr : pointees[choice % kPointees]);
   }
   switch (type.code) {
-    case PyNativeType_VOID:
-      return {};
-    case PyNativeType_BOOL:
-      return Value::Of(bits % 2 != 0);
-#define TYPEDCALL_INTEGER(NAME, T) \
-  case PyNativeType_##NAME:        \
-    return Value::Of(choice < kEdges ? Edge<T>(choice) : Integer<T>(bits, choice));
-      TYPEDCALL_INTEGER(SCHAR, signed char)
-      TYPEDCALL_INTEGER(UCHAR, unsigned char)
-      TYPEDCALL_INTEGER(SHORT, short)
-      TYPEDCALL_INTEGER(USHORT, unsigned short)
-      TYPEDCALL_INTEGER(INT, int)
-      TYPEDCALL_INTEGER(UINT, unsigned)
-      TYPEDCALL_INTEGER(LONG, long)
-      TYPEDCALL_INTEGER(ULONG, unsigned long)
-      TYPEDCALL_INTEGER(LONGLONG, long long)
-      TYPEDCALL_INTEGER(ULONGLONG, unsigned long long)
-      TYPEDCALL_INTEGER(SSIZE, std::intptr_t)
-      TYPEDCALL_INTEGER(SIZE, std::size_t)
-#undef TYPEDCALL_INTEGER
-    case PyNativeType_FLOAT:
-      return RealValue<float>(1, bits, range);
-    case PyNativeType_DOUBLE:
-      return RealValue<double>(1, bits, range);
-    case PyNativeType_LONGDOUBLE:
-      return RealValue<long double>(1, bits, range);
-    case PyNativeType_CFLOAT:
-      return RealValue<float>(2, bits, range);
-    case PyNativeType_CDOUBLE:
-      return RealValue<double>(2, bits, range);
-    case PyNativeType_CLONGDOUBLE:
-      return RealValue<long double>(2, bits, range);
-    case PyNativeType_STRING:
-      return Value::Of(kTexts[choice % (sizeof(kTexts) / sizeof(*kTexts))]);
-    default:
-      return Value::Of(Object(choice % kObjects));
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                      \
+    return Drawn<TYPE>(bits, choice, range);
+    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
   }
+  return {};
 }
 
 std::uint64_t Hash(PyNativeType type, const Value &value) {

@@ -22,6 +22,14 @@ using typedcall::loop_kernel;
 using typedcall_test::Ref;
 using typedcall_test::TakeError;
 
+/// Tested<T> for the type of every code, and for a typed pointer.
+template <template <class> class Tested>
+using AllTypes = testing::Types<
+#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
+    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
+#undef TYPEDCALL_ROW
+        Tested<unsigned char *>>;
+
 /// `count` elements of T, `stride` bytes apart, the lowest `offset` bytes after an aligned address.
 /// All bytes between them are filled, to reveal a stray write.
 template <class T>

@@ -39,12 +39,7 @@ class Errors : public testing::Test {};
 template <class T>
 using Tested = std::conditional_t<!std::is_same_v<T, PyObject *> && typedcall::has_error_value<T>,
                                   T, double *>;
-using AllTypes = testing::Types<
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
-    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
-#undef TYPEDCALL_ROW
-        Tested<unsigned char *>>;
-TYPED_TEST_SUITE(Errors, AllTypes);
+TYPED_TEST_SUITE(Errors, AllTypes<Tested>);
 
 template <class T>
 bool Same(T a, T b) {

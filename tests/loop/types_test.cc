@@ -61,12 +61,7 @@ class Types : public testing::Test {};
 /// All codes; in place of `O`, whose loops own references (objects_test.cc), a typed pointer.
 template <class T>
 using Tested = std::conditional_t<std::is_same_v<T, PyObject *>, double *, T>;
-using AllTypes = testing::Types<
-#define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
-    PyNativeType_VALUE_LIST(TYPEDCALL_ROW)
-#undef TYPEDCALL_ROW
-        Tested<unsigned char *>>;
-TYPED_TEST_SUITE(Types, AllTypes);
+TYPED_TEST_SUITE(Types, AllTypes<Tested>);
 
 TYPED_TEST(Types, ComesThrough) {
   using T = TypeParam;
