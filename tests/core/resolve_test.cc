@@ -2,6 +2,7 @@
 // and a second one. tests/inheritance covers what Python code sees of that.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
+#include "tests/support/memory.h"
 
 namespace typedcall_test {
 namespace {
@@ -99,29 +100,14 @@ TEST_F(Resolution, MetaclassInitTwiceChangesNothing) {
   EXPECT_EQ(Value(New(base_).get(), Id(2)), 22);
 }
 
-// Makes PyMem_Malloc and PyMem_Calloc fail while it lives.
-class NoMemory {
- public:
-  NoMemory() {
-    PyMem_GetAllocator(PYMEM_DOMAIN_MEM, &real_);
-    PyMemAllocatorEx failing = real_;
-    failing.malloc = [](void *, size_t) -> void * { return nullptr; };
-    failing.calloc = [](void *, size_t, size_t) -> void * { return nullptr; };
-    PyMem_SetAllocator(PYMEM_DOMAIN_MEM, &failing);
-  }
-  ~NoMemory() { PyMem_SetAllocator(PYMEM_DOMAIN_MEM, &real_); }
-
- private:
-  PyMemAllocatorEx real_;
-};
-
 // A look-up cannot report it, and must neither lose what is pending nor remember the failure.
 TEST_F(Resolution, LookUpWithoutMemory) {
   ASSERT_TRUE(scope_.Run("u = type.__new__(M, 'U', (A,), {})()"));
   Ref object = scope_.Eval("u");
   PyErr_SetString(PyExc_KeyError, "pending");
   {
-    NoMemory no_memory;
+    Memory memory;
+    memory.Refuse();
     EXPECT_EQ(Value(object.get(), Id(1)), -1);
   }
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
@@ -133,7 +119,8 @@ TEST_F(Resolution, ResolveWithoutMemory) {
   Ref type = scope_.Eval("U");
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   {
-    NoMemory no_memory;
+    Memory memory;
+    memory.Refuse();
     EXPECT_EQ(interface->resolve(interface->state, type.type(), nullptr, 0), -1);
   }
   EXPECT_EQ(TakeError().find("MemoryError"), 0u);

@@ -47,6 +47,12 @@ class Ref {
   PyObject *object_ = nullptr;
 };
 
+/// A METH_O function for defs whose callables are not what is tested: it returns its argument.
+inline PyObject *Boxed(PyObject *, PyObject *argument) {
+  Py_INCREF(argument);
+  return argument;
+}
+
 /// A module with the functions of a provider's method table, as TYPEDCALL_MODULE makes it, but not
 /// in sys.modules. Empty, with an exception, if that fails.
 template <class Methods>

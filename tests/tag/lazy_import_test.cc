@@ -11,11 +11,6 @@ namespace {
 
 long Inc(long x) { return x + 1; }
 
-PyObject *Boxed(PyObject *, PyObject *argument) {
-  Py_INCREF(argument);
-  return argument;
-}
-
 PyTypedMethod_DEFINE(flagged, "flagged", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 PyTypedMethod_DEFINE(plain, "plain", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 

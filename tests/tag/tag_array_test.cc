@@ -13,11 +13,6 @@ namespace {
 
 long Inc(long x) { return x + 1; }
 
-PyObject *Boxed(PyObject *, PyObject *argument) {
-  Py_INCREF(argument);
-  return argument;
-}
-
 #define ENTRY(signature) \
   { signature, 0, reinterpret_cast<void *>(Inc) }
 

@@ -15,11 +15,6 @@ namespace {
 long Inc(long x) { return x + 1; }
 long Dec(long x) { return x - 1; }
 
-PyObject *Boxed(PyObject *, PyObject *argument) {
-  Py_INCREF(argument);
-  return argument;
-}
-
 int destroyed;
 void CountDestroyed(const void *) { ++destroyed; }
 

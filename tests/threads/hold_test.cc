@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 #include "tests/support/embedded.h"
+#include "tests/threads/in_threads.h"
 #include "typedcall/tag.h"
 
 namespace typedcall_test {
@@ -31,22 +32,6 @@ void FreeValue(const void *value) {
   mine->word = 0;
   --living;
   delete mine;
-}
-
-template <class Work>
-void InThreads(int count, const Work &work) {
-  std::vector<std::thread> threads;
-  Py_BEGIN_ALLOW_THREADS;
-  for (int number = 0; number < count; ++number) {
-    threads.emplace_back([&work, number] {
-      const PyGILState_STATE state = PyGILState_Ensure();
-      work(number);
-      EXPECT_EQ(TakeError(), "");
-      PyGILState_Release(state);
-    });
-  }
-  for (std::thread &thread : threads) thread.join();
-  Py_END_ALLOW_THREADS;
 }
 
 void LetOthersRun() {

@@ -2,7 +2,6 @@
 // turns; on a free-threaded build they meet inside the interface's functions.
 #include <array>
 #include <atomic>
-#include <functional>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,30 +9,12 @@
 #include "core/foreign_slots.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
+#include "tests/threads/in_threads.h"
 
 namespace typedcall_test {
 namespace {
 
 constexpr int kThreads = 6;
-
-/// Calls work(number) in as many threads, each attached, after all of them have started.
-void InThreads(const std::function<void(int)> &work) {
-  std::atomic<int> waiting{kThreads};
-  std::vector<std::thread> threads;
-  Py_BEGIN_ALLOW_THREADS;
-  for (int number = 0; number < kThreads; ++number) {
-    threads.emplace_back([&, number] {
-      --waiting;
-      while (waiting > 0) std::this_thread::yield();
-      const PyGILState_STATE state = PyGILState_Ensure();
-      work(number);
-      EXPECT_EQ(TakeError(), "");
-      PyGILState_Release(state);
-    });
-  }
-  for (std::thread &thread : threads) thread.join();
-  Py_END_ALLOW_THREADS;
-}
 
 class Writers : public testing::Test {
  protected:
@@ -56,7 +37,7 @@ TEST_F(Writers, PublishTheSameKey) {
   ASSERT_TRUE(scope_.Run("class Owner: pass"));
   Ref owner_type = scope_.Eval("Owner");
   constexpr int kRounds = 2000;
-  InThreads([&](int number) {
+  InThreads(kThreads, [&](int number) {
     char *mine = &values[static_cast<size_t>(number)];
     for (int round = 0; round < kRounds; ++round) {
       Ref owner = New(owner_type);
@@ -85,7 +66,7 @@ TEST_F(Writers, PublishManyKeys) {
   constexpr size_t kKeys = 3000;
   static std::array<std::array<char, kKeys>, kThreads> keys;
   std::atomic<long> wrong{0};
-  InThreads([&](int number) {
+  InThreads(kThreads, [&](int number) {
     auto &mine = keys[static_cast<size_t>(number)];
     PyObject *owner = PyImport_AddModule("sys");
     for (size_t i = 0; i < kKeys; ++i) {
@@ -128,7 +109,7 @@ TEST_F(Writers, ExchangeTheSameRow) {
                                 nullptr, nullptr, nullptr),
             1);
   EXPECT_EQ(exchange(&other, &values[1]), 0) << "something else is there";
-  InThreads([&](int) {
+  InThreads(kThreads, [&](int) {
     for (int turn = 0; turn < kTurns;) {
       // Never missing.
       const void *existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
@@ -143,7 +124,7 @@ TEST_F(Writers, ExchangeTheSameRow) {
 TEST_F(Writers, NameSlots) {
   constexpr size_t kNames = 300;
   static std::array<std::array<uintptr_t, kNames>, kThreads> ids;
-  InThreads([&](int number) {
+  InThreads(kThreads, [&](int number) {
     for (size_t i = 0; i < kNames; ++i) {
       const std::string name = "threads." + std::to_string(i);
       ids[static_cast<size_t>(number)][i] = PyCustomSlot_IDByName(interface_, name.c_str());
@@ -170,7 +151,7 @@ TEST_F(Writers, ResolveTheSameClass) {
   for (int round = 0; round < 300; ++round) {
     Ref object = Ref::Steal(PyObject_CallObject(fresh.get(), nullptr));
     ASSERT_TRUE(object) << TakeError();
-    InThreads([&](int number) {
+    InThreads(kThreads, [&](int number) {
       if (number == 0) {
         // Makes the others wait for CPython's own locks in the middle of their work.
         EXPECT_TRUE(Ref::Steal(PyObject_CallObject(churn.get(), nullptr))) << TakeError();
@@ -205,7 +186,7 @@ TEST_F(Writers, MakeClasses) {
                  "  return combined\n"));
   Ref work = scope_.Eval("work");
   std::array<PyObject *, kThreads> combined{};
-  InThreads([&](int number) {
+  InThreads(kThreads, [&](int number) {
     combined[static_cast<size_t>(number)] = PyObject_CallFunction(work.get(), "i", 100);
   });
   for (PyObject *one : combined) {
@@ -221,7 +202,7 @@ TEST_F(Writers, RegisterForeignSlots) {
   ASSERT_TRUE(scope_.Run("class Base: pass\nclass Derived(Base): pass"));
   Ref base = scope_.Eval("Base"), object = scope_.Eval("Derived()");
   std::atomic<long> wrong{0};
-  InThreads([&](int number) {
+  InThreads(kThreads, [&](int number) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {

@@ -15,11 +15,6 @@ double Half(double x) { return x / 2; }
 double Other(double x) { return x * 2; }
 const auto half = reinterpret_cast<void *>(Half), other = reinterpret_cast<void *>(Other);
 
-PyObject *Boxed(PyObject *, PyObject *argument) {
-  Py_INCREF(argument);
-  return argument;
-}
-
 constexpr uintptr_t kThread = PyNativeCallable_NEEDS_THREAD;
 constexpr uintptr_t kRaise = kThread | PyNativeCallable_MAY_RAISE;
 

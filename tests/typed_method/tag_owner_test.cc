@@ -22,11 +22,6 @@ namespace {
 long Inc(long x) { return x + 1; }
 long Dec(long x) { return x - 1; }
 
-PyObject *Boxed(PyObject *, PyObject *argument) {
-  Py_INCREF(argument);
-  return argument;
-}
-
 std::map<const void *, int> destroyed;
 void Destroy(const void *table) { ++destroyed[table]; }
 
