@@ -6,7 +6,6 @@ import pathlib
 import shutil
 import sys
 import sysconfig
-import textwrap
 import unittest
 
 import support
@@ -225,7 +224,7 @@ TypeError power does not offer 'l->l'; it offers 'dl->d' (needs the GIL, may rai
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
 class CMake(Building):
     def project(self, find):
-        (self.folder / "CMakeLists.txt").write_text(textwrap.dedent("""\
+        self.write("CMakeLists.txt", """\
             cmake_minimum_required(VERSION 3.15)
             project(consumer CXX)
             %s
@@ -233,17 +232,20 @@ class CMake(Building):
             target_link_libraries(consumer PRIVATE typedcall::typedcall)
             target_include_directories(consumer PRIVATE "%s")
             set_target_properties(consumer PROPERTIES PREFIX "" SUFFIX "%s")
-            """) % (find, CONSUMER.as_posix(), support.python_include(), SUFFIX))
+            """ % (find, CONSUMER.as_posix(), support.python_include(), SUFFIX))
 
     def configure(self, *options):
         return support.processes.run(["cmake", "-S", self.folder, "-B", self.folder / "build", *options],
                                      check=False, together=True)
 
-    def test_find_package(self):
-        self.project("find_package(typedcall 0.1 CONFIG REQUIRED)")
+    def build(self):
         ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
         self.assertEqual(ended.status, 0, ended.out)
         support.run(["cmake", "--build", self.folder / "build"])
+
+    def test_find_package(self):
+        self.project("find_package(typedcall 0.1 CONFIG REQUIRED)")
+        self.build()
         self.check(self.folder / "build")
 
     def test_compile_once(self):
@@ -251,9 +253,7 @@ class CMake(Building):
                      "target_include_directories(once PRIVATE \"%s\")" % support.python_include())
         lists = self.folder / "CMakeLists.txt"
         lists.write_text(lists.read_text() + "target_link_libraries(consumer PRIVATE once)\n")
-        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
-        self.assertEqual(ended.status, 0, ended.out)
-        support.run(["cmake", "--build", self.folder / "build"])
+        self.build()
         self.check(self.folder / "build")
 
     def test_the_prefix_path_is_enough(self):
@@ -273,37 +273,32 @@ class CMake(Building):
         self.project("find_package(typedcall CONFIG REQUIRED)\nenable_language(CXX)\nset(CMAKE_CXX_STANDARD 14)")
         lists = self.folder / "CMakeLists.txt"
         lists.write_text(lists.read_text().replace("project(consumer CXX)", "project(consumer C)"))
-        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
-        self.assertEqual(ended.status, 0, ended.out)
-        support.run(["cmake", "--build", self.folder / "build"])
+        self.build()
         self.check(self.folder / "build")
 
     def test_a_project_in_c(self):
-        (self.folder / "only.c").write_text('#include "typedcall/tag.h"\n'
-                                            "int only(void) { return METH_TYPED; }\n")
-        (self.folder / "CMakeLists.txt").write_text(textwrap.dedent("""\
+        self.write("only.c", '#include "typedcall/tag.h"\nint only(void) { return METH_TYPED; }\n')
+        self.write("CMakeLists.txt", """\
             cmake_minimum_required(VERSION 3.15)
             project(only C)
             find_package(typedcall CONFIG REQUIRED)
             add_library(only STATIC only.c)
             target_link_libraries(only PRIVATE typedcall::typedcall)
             target_include_directories(only PRIVATE "%s")
-            """) % support.python_include())
-        ended = self.configure("-Dtypedcall_DIR=" + command_line("--cmakedir"))
-        self.assertEqual(ended.status, 0, ended.out)
-        support.run(["cmake", "--build", self.folder / "build"])
+            """ % support.python_include())
+        self.build()
 
 
 @unittest.skipIf(importlib.util.find_spec("setuptools") is None, "setuptools is not installed")
 class Setuptools(Building):
     def test_build_ext(self):
-        (self.folder / "setup.py").write_text(textwrap.dedent("""\
+        self.write("setup.py", """\
             import typedcall
             from setuptools import Extension, setup
             setup(name="consumer", ext_modules=[Extension(
                 "consumer", [%r], include_dirs=[typedcall.get_include()],
                 extra_compile_args=["-std=c++17", "-O1"], language="c++")])
-            """) % str(CONSUMER))
+            """ % str(CONSUMER))
         support.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=self.folder)
         self.check()
 

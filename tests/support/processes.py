@@ -57,7 +57,8 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
     """Runs `command`, whose parts are converted by str(), and returns its status, output and errors.
 
     `check`: a nonzero status is a failure. `together`: errors are in `out`, in order of appearance; `stderr` is a file
-    for them instead. `paths` replaces the test's own PYTHONPATH; `environment` has variables in addition to the test's; None removes one."""
+    for them instead. `paths` replaces the test's own PYTHONPATH; `environment` has variables in addition to the
+    test's; None removes one."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
@@ -75,7 +76,8 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
 
 def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=None):
     """Starts `command` like run(), and returns it while it runs; a cleanup ends it."""
-    running = subprocess.Popen([str(part) for part in command], stdout=stdout, env=_environment(environment, paths), cwd=cwd)
+    running = subprocess.Popen([str(part) for part in command], stdout=stdout, cwd=cwd,
+                               env=_environment(environment, paths))
     if stdout is not None:
         add_cleanup(running.stdout.close)
     add_cleanup(running.wait)
