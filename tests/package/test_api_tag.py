@@ -296,7 +296,7 @@ class Pointers(Tagged):
         self.check(ffi.cast("void *", address_of("half")))
         typedcall.untag(plain.half)
         self.refused(ffi.cast("double(*)(int)", address_of("half")), "is not a C function of 'd->d'")
-        self.refused(ffi.new("double[2]"), "no pointer to a function")
+        self.refused(ffi.new("double[2]"), "not a pointer to a function")
         self.refused(ffi.NULL, "not the address", ValueError)
 
     @support.ON_CPYTHON

@@ -130,7 +130,7 @@ class Shapes(unittest.TestCase):
             self.assertEqual(call(made, "dPPP->i", 2.0, None, addresses[1], ...), -1)
             self.assertRaisesRegex(ValueError, "passes NULL", made.check)
             values = vectors[1].values
-            for at, count, why in ((None, 2, "no elements"), (values, -1, "below 0")):
+            for at, count, why in ((None, 2, "no elements"), (values, -1, "negative")):
                 vectors[1].values, vectors[1].count = at, count  # a device's vector; nonsense
                 self.assertEqual(call(made, "dPPP->i", 2.0, *addresses, ...), -1)
                 self.assertRaisesRegex(ValueError, why, made.check)
