@@ -1,12 +1,15 @@
 // The function bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile this
 // file with the same options, and link it into each shared object or program with such files. In C
 // projects: cc -x c.
+#ifdef TYPEDCALL_CORE_SEPARATE_H_
+#error "typedcall/separate.cc: compile it alone; in a unity build it cannot follow other files"
+#endif
 #ifndef TYPEDCALL_SEPARATE
 #define TYPEDCALL_SEPARATE
 #endif
 #define TYPEDCALL_INTERNAL_SOURCE
 
-#ifdef Py_LIMITED_API
+#if defined(Py_LIMITED_API) || defined(Py_TARGET_ABI3T)
 #include "core/rendezvous.h"
 #else
 #include "typedcall/tag.h"

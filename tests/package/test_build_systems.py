@@ -16,6 +16,11 @@ CONSUMER = support.MODULES / "consumer.cc"
 REPOSITORY_INCLUDES = (pathlib.Path(__file__).resolve().parents[2] / "typedcall" / "python"
                        / "typedcall" / "includes.py")
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
+LIMITED = []
+if not support.IS_PYPY and sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"):
+    LIMITED.append("-DPy_LIMITED_API=0x030C0000")
+if not support.IS_PYPY and sys.version_info >= (3, 15):
+    LIMITED.append("-DPy_TARGET_ABI3T=0x030F0000")
 NEEDS_PKG_CONFIG = unittest.skipIf(shutil.which("pkg-config") is None,
                                    "pkg-config is not installed")
 
@@ -129,6 +134,8 @@ class CompiledOnce(Building):
 
     def test_consumer(self):
         consumer = self.compile_object(CONSUMER, "-std=c++17", "-DTYPEDCALL_SEPARATE")
+        with self.assertRaisesRegex(AssertionError, "hidden symbol"):
+            self.link("consumer", consumer)
         self.link("consumer", consumer, self.compile_object(command_line("--sources"), "-std=c++17"))
         self.check()
 
@@ -142,6 +149,18 @@ class CompiledOnce(Building):
         self.link("pypy_functions", *objects)
         code = "import pypy_functions, typedcall; print(typedcall.signatures(pypy_functions.inc))"
         self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, "['l->l']\n", ""))
+
+    def test_refuses_to_follow_other_files(self):
+        unity = self.folder / "unity.c"
+        unity.write_text('#include "typedcall/tag.h"\n#include "typedcall/separate.cc"\n')
+        with self.assertRaisesRegex(AssertionError, "separate.cc: compile it alone"):
+            support.run([*support.compiler("c"), *command_line("--includes").split(), "-fsyntax-only", unity])
+
+    @support.only_if(LIMITED)
+    def test_limited_api(self):
+        for flag in LIMITED:
+            support.run([*support.compiler("c"), "-std=c99", "-Wall", "-Werror", "-fsyntax-only", flag,
+                         *command_line("--includes").split(), "-x", "c", command_line("--sources")])
 
     def test_headers_include_what_they_need(self):
         for header in sorted(pathlib.Path(typedcall.get_include(), "core").glob("*.h")):
