@@ -277,9 +277,12 @@ class CMake(Building):
 
     def test_the_prefix_path_is_enough(self):
         self.project("find_package(typedcall CONFIG REQUIRED)\n"
-                     "if(NOT TARGET typedcall::ffi)\nmessage(FATAL_ERROR \"no ffi\")\nendif()")
-        ended = self.configure("-DCMAKE_PREFIX_PATH=" + command_line("--cmakedir"))
+                     "if(NOT TARGET typedcall::ffi)\nmessage(FATAL_ERROR \"no ffi\")\nendif()\n"
+                     "typedcall_compile_once(once)")
+        ended = self.configure("-DCMAKE_PREFIX_PATH=" + command_line("--cmakedir"),
+                               "-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON")
         self.assertEqual(ended.status, 0, ended.out)
+        self.assertNotIn("Warning", ended.out)
 
     def test_another_version_is_refused(self):
         for version in ("0.2", "1.0", "0.0", "0.1.1"):
@@ -296,14 +299,18 @@ class CMake(Building):
         self.check(self.folder / "build")
 
     def test_a_project_in_c(self):
-        self.write("only.c", '#include "typedcall/tag.h"\nint only(void) { return METH_TYPED; }\n')
+        self.write("only.c",
+                   '#include "typedcall/tag.h"\n'
+                   "int only(PyObject *m, PyMethodDef *defs, const PyTypedMethodMetadata *const *typed) {\n"
+                   "  return PyTypedMethod_AddTags(m, defs, typed);\n}\n")
         self.write("CMakeLists.txt", """\
             cmake_minimum_required(VERSION 3.15)
             project(only C)
             find_package(typedcall CONFIG REQUIRED)
-            add_library(only STATIC only.c)
-            target_link_libraries(only PRIVATE typedcall::typedcall)
-            target_include_directories(only PRIVATE "%s")
+            typedcall_compile_once(once)
+            target_include_directories(once PUBLIC "%s")
+            add_library(only MODULE only.c)
+            target_link_libraries(only PRIVATE once)
             """ % support.python_include())
         self.build()
 

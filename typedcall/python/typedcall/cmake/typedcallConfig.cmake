@@ -3,9 +3,9 @@
 #   typedcall::ffi        the same plus libffi, which typedcall/invoker.h and loop.h need
 # typedcall_compile_once(<name> <library>...) makes <name>, a static library of the functions that are
 # the same for all files. Files that link <name> compile only their declarations. The other libraries
-# provide Python.h.
+# provide Python.h. A project in C alone needs CMake 3.20 for it.
 cmake_policy(PUSH)
-cmake_policy(VERSION 3.8)
+cmake_policy(VERSION 3.8...3.20)
 if(NOT TARGET typedcall::typedcall)
   get_filename_component(typedcall_PACKAGE_DIR "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
   set(typedcall_INCLUDE_DIR "${typedcall_PACKAGE_DIR}/include")
@@ -34,7 +34,12 @@ if(NOT TARGET typedcall::typedcall)
 
   function(typedcall_compile_once name)
     get_target_property(folder typedcall::typedcall INTERFACE_INCLUDE_DIRECTORIES)
-    add_library(${name} STATIC "${folder}/typedcall/separate.cc")
+    set(source "${folder}/typedcall/separate.cc")
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if(NOT "CXX" IN_LIST languages)
+      set_source_files_properties("${source}" PROPERTIES LANGUAGE C)
+    endif()
+    add_library(${name} STATIC "${source}")
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden
                                              CXX_VISIBILITY_PRESET hidden)
     target_compile_definitions(${name} PUBLIC TYPEDCALL_SEPARATE)
