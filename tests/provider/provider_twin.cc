@@ -1,8 +1,11 @@
-// Two modules are made from this file, with functions of the same names and types that differ by
-// TWIN. They are compiled with visible symbols, like modules that set no option.
+// Three modules are made from this file, with functions of the same names and types that differ by
+// TWIN. They are compiled with visible symbols, like modules that set no option; the third with
+// TYPEDCALL_SEPARATE.
 
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
+
+#include <stdexcept>
 
 // With external linkage, so that `def<next>` is the same template in both modules.
 long next(long x) noexcept { return x + TWIN; }
@@ -41,6 +44,8 @@ typedcall::method_table methods{
 
 #if TWIN == 1
 TYPEDCALL_MODULE(provider_twin_1, nullptr, methods);
-#else
+#elif TWIN == 2
 TYPEDCALL_MODULE(provider_twin_2, nullptr, methods);
+#else
+TYPEDCALL_MODULE(provider_twin_3, nullptr, methods);
 #endif
