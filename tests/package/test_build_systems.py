@@ -162,6 +162,7 @@ class CompiledOnce(Building):
             support.run([*support.compiler("c"), "-std=c99", "-Wall", "-Werror", "-fsyntax-only", flag,
                          *command_line("--includes").split(), "-x", "c", command_line("--sources")])
 
+    @support.ON_CPYTHON
     def test_headers_include_what_they_need(self):
         for header in sorted(pathlib.Path(typedcall.get_include(), "core").glob("*.h")):
             if header.name == "custom_slots_limited.h":  # needs CPython 3.12
@@ -171,11 +172,10 @@ class CompiledOnce(Building):
                     "-std=c99", "-Wall", "-Werror", "-fsyntax-only", "-DTYPEDCALL_SEPARATE",
                     *command_line("--includes").split(), "-x", "c", header])
 
-    def test_names_defaults_and_refusals(self):
+    def test_names_and_defaults(self):
         source = self.folder / "told.cc"
         source.write_text("""
             #include "typedcall/provider.h"
-            #include "typedcall/resolve.h"
             #include <stdexcept>
             static double power(double x, long n) {
               if (n < 0) throw std::domain_error("below 0");
@@ -183,35 +183,30 @@ class CompiledOnce(Building):
               while (n-- > 0) result *= x;
               return result;
             }
-            static PyObject *ask(PyObject *f) noexcept {
-              if (!typedcall::resolve<long(long)>(PyTypedcall_Import(), f)) return nullptr;
-              Py_RETURN_NONE;
-            }
             static typedcall::method_table methods{
-                typedcall::def<power>("power", typedcall::arg("x"), typedcall::arg("n") = 2),
-                typedcall::def<ask>("ask")};
+                typedcall::def<power>("power", typedcall::arg("x"), typedcall::arg("n") = 2)};
             TYPEDCALL_MODULE(told, "", methods);
         """)
         self.link("told", self.compile_object(source, "-std=c++17", "-DTYPEDCALL_SEPARATE"),
                   self.compile_object(command_line("--sources"), "-std=c++17"))
         code = """
 import inspect, told
-print(inspect.signature(told.power), told.power(3.0), told.power(n=3, x=2.0))
+print(inspect.signature(told.power).parameters["n"], told.power(3.0), told.power(n=3, x=2.0))
 for call in (lambda: told.power(), lambda: told.power(1, 2, 3), lambda: told.power(1, m=2),
-             lambda: told.power("1"), lambda: told.power(1, -1), lambda: told.ask(told.power)):
+             lambda: told.power("1"), lambda: told.power(1, -1)):
     try:
         call()
     except Exception as error:
         print(type(error).__name__, error)
 """
-        self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, """\
-(x, n=2) 9.0 8.0
+        where = "" if support.IS_PYPY else "power() argument 'x': "
+        self.assertEqual(support.python("-c", code, paths=[self.folder]), (0, f"""\
+n=2 9.0 8.0
 TypeError power() missing 1 required positional argument: 'x'
 TypeError power() takes from 1 to 2 positional arguments but 3 were given
 TypeError power() got an unexpected keyword argument 'm'
-TypeError power() argument 'x': must be real number, not str
+TypeError {where}must be real number, not str
 ValueError below 0
-TypeError power does not offer 'l->l'; it offers 'dl->d' (needs the GIL, may raise), 'd->d' (needs the GIL, may raise)
 """, ""))
 
     def test_both_kinds_in_one_shared_object(self):
