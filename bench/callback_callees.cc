@@ -4,6 +4,7 @@
 // After Python.h.
 #include <cmath>
 #include <cstdint>
+#include <stdexcept>
 
 // From SUNDIALS, if it has been loaded.
 extern "C" __attribute__((weak)) double *N_VGetArrayPointer(void *vector);

@@ -2,6 +2,8 @@
 
 #include "typedcall/provider.h"
 
+#include <stdexcept>
+
 namespace {
 
 long inc(long x) noexcept { return x + 1; }

@@ -2,6 +2,7 @@
 // take the module.
 
 #include <cmath>
+#include <stdexcept>
 
 #include "typedcall/provider.h"
 

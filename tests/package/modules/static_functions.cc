@@ -1,6 +1,8 @@
 // Functions for CinderX: of ints with exported symbols, and some that Static Python cannot call.
 #include "typedcall/provider.h"
 
+#include <stdexcept>
+
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 EXPORTED long static_increment(long x) noexcept {
