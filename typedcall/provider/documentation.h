@@ -22,6 +22,58 @@ TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_float(text *to, double value);
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_string(text *to, const char *words);
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void spell_complex(text *to, double real, double imag);
 
+/// Adds a default as a Python expression.
+template <class T>
+void spell_default(text *to, T value) {
+  if constexpr (std::is_same_v<T, const char *>) {
+    spell_string(to, value);
+  } else if constexpr (std::is_same_v<T, span<const char>>) {
+    spell_string(to, value.data());  // a literal, so terminated by a NUL
+  } else if constexpr (std::is_pointer_v<T>) {
+    to->add("None");
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to->add(value ? "True" : "False");
+  } else if constexpr (std::is_floating_point_v<T>) {
+    spell_float(to, static_cast<double>(value));
+  } else if constexpr (is_complex_type<T>) {
+    spell_complex(to, static_cast<double>(PyNativeType_REAL(value)),
+                  static_cast<double>(PyNativeType_IMAG(value)));
+  } else if constexpr (std::is_signed_v<T>) {
+    if (value < 0) to->add("-");
+    const auto bits = static_cast<unsigned long long>(static_cast<long long>(value));
+    to->add_number(value < 0 ? 0 - bits : bits);
+  } else {
+    to->add_number(value);
+  }
+}
+
+/// A def's parameters in a text signature.
+struct parameter_text {
+  text positional;    ///< "x, y=2.0"
+  text either;        ///< "z=None"
+  text keyword_only;  ///< "tolerance=1e-09"
+};
+
+template <class Parameter, class T>
+void spell_parameter(parameter_text *to, const char *name,
+                     [[maybe_unused]] const T &default_value) {
+  text &list = Parameter::how == passing::by_position ? to->positional
+               : Parameter::how == passing::either    ? to->either
+                                                      : to->keyword_only;
+  list.add_behind(", ", name);
+  if constexpr (Parameter::has_default) {
+    list.add("=");
+    spell_default(&list, default_value);
+  }
+}
+
+template <class... Parameters, class Arguments, std::size_t... I>
+void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char *const *names,
+                      const Arguments &defaults) {
+  (void)to, (void)names, (void)defaults;
+  (spell_parameter<Parameters>(to, names[I], std::get<I>(defaults)), ...);
+}
+
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 /// Adds a floating number as Python writes it. Python has no literal for nan; like CPython's own
@@ -88,62 +140,6 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double rea
   spell_float(to, imag);
   to->add("j");
 }
-
-#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
-
-/// Adds a default as a Python expression.
-template <class T>
-void spell_default(text *to, T value) {
-  if constexpr (std::is_same_v<T, const char *>) {
-    spell_string(to, value);
-  } else if constexpr (std::is_same_v<T, span<const char>>) {
-    spell_string(to, value.data());  // a literal, so terminated by a NUL
-  } else if constexpr (std::is_pointer_v<T>) {
-    to->add("None");
-  } else if constexpr (std::is_same_v<T, bool>) {
-    to->add(value ? "True" : "False");
-  } else if constexpr (std::is_floating_point_v<T>) {
-    spell_float(to, static_cast<double>(value));
-  } else if constexpr (is_complex_type<T>) {
-    spell_complex(to, static_cast<double>(PyNativeType_REAL(value)),
-                  static_cast<double>(PyNativeType_IMAG(value)));
-  } else if constexpr (std::is_signed_v<T>) {
-    if (value < 0) to->add("-");
-    const auto bits = static_cast<unsigned long long>(static_cast<long long>(value));
-    to->add_number(value < 0 ? 0 - bits : bits);
-  } else {
-    to->add_number(value);
-  }
-}
-
-/// A def's parameters in a text signature.
-struct parameter_text {
-  text positional;    ///< "x, y=2.0"
-  text either;        ///< "z=None"
-  text keyword_only;  ///< "tolerance=1e-09"
-};
-
-template <class Parameter, class T>
-void spell_parameter(parameter_text *to, const char *name,
-                     [[maybe_unused]] const T &default_value) {
-  text &list = Parameter::how == passing::by_position ? to->positional
-               : Parameter::how == passing::either    ? to->either
-                                                      : to->keyword_only;
-  list.add_behind(", ", name);
-  if constexpr (Parameter::has_default) {
-    list.add("=");
-    spell_default(&list, default_value);
-  }
-}
-
-template <class... Parameters, class Arguments, std::size_t... I>
-void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char *const *names,
-                      const Arguments &defaults) {
-  (void)to, (void)names, (void)defaults;
-  (spell_parameter<Parameters>(to, names[I], std::get<I>(defaults)), ...);
-}
-
-#if !TYPEDCALL_INTERNAL_IS_DECLARED
 
 TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
