@@ -7,7 +7,6 @@
 // resolve.h comes first, because of Python.h.
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 
 #include "typedcall/base/namespace.h"
@@ -102,14 +101,16 @@ bool is_text_of(const char *text, std::index_sequence<i...>) {
 /// shortcut for the first place that find() searches.
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
-  constexpr std::size_t length = std::char_traits<char>::length(signature_of<Signature>::text) + 1;
-  constexpr PyNativeType result = signature_of<Signature>::parsed().result;
+  constexpr PyNativeSignature wanted = signature_of<Signature>::parsed();
+  constexpr std::size_t length = PyNativeSignature_Print(&wanted, nullptr, 0) + 1;
   const PyNativeCallableTable *table = PyTypedMethod_Table(def);
   if (table == nullptr) return nullptr;
   for (const PyNativeCallableEntry &entry : entries_of(*table)) {
     if (entry.signature == nullptr) continue;
     if (!is_text_of<Signature>(entry.signature, std::make_index_sequence<length>())) continue;
-    if (is_open(entry, asked) && PyNativeCallable_IsWellFormed(entry.flags, result)) return &entry;
+    if (is_open(entry, asked) && PyNativeCallable_IsWellFormed(entry.flags, wanted.result)) {
+      return &entry;
+    }
   }
   return nullptr;
 }

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <new>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -14,11 +14,11 @@
 #include "core/await.h"
 #include "typedcall/resolve/places.h"
 // The C headers come first: they need Python.h before all standard headers.
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
-#include <new>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -31,9 +31,30 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
+/// A copy of a signature, without an allocation. Not std::string: compilers take as long for
+/// <string> as for Python.h.
+class signature_copy {
+ public:
+  signature_copy() = default;
+  /// Truncates a text that is longer than any signature.
+  signature_copy(const char *text) {
+    for (std::size_t i = 0; i < PyNativeSignature_MAX_LENGTH && text[i] != '\0'; ++i) {
+      text_[i] = text[i];
+    }
+  }
+  const char *c_str() const { return text_; }
+
+  friend bool operator==(const signature_copy &a, const char *b) {
+    return std::strcmp(a.text_, b) == 0;
+  }
+
+ private:
+  char text_[PyNativeSignature_MAX_LENGTH + 1] = {};
+};
+
 /// An entry that was found, with its own copy of the signature.
 struct resolution {
-  std::string signature;  ///< as the provider spells it, not as requested
+  signature_copy signature;  ///< as the provider spells it, not as requested
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
@@ -129,26 +150,20 @@ namespace internal {
 /// Like find(); false, perhaps with MemoryError, if there is none.
 inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                       const request &asked, std::optional<resolution> *made) {
-  bool is_found = false;
-  try {
-    is_found = find_entry<keeping::held>(
-        interface, callable, asked,
-        [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
-          auto &found = made->emplace();
-          found.signature = entry.signature;
-          found.flags = entry.flags;
-          found.funcptr = entry.funcptr;
-          found.where = where;
-          found.keep_alive = std::move(reference);
-          found.callable = callable;
-          found.how = how;
-          found.self = self_of(callable);
-          found.defining_class = defining_class_of(callable);
-        });
-  } catch (const std::bad_alloc &) {  // for the signature
-    made->reset();
-    PyErr_NoMemory();
-  }
+  const bool is_found = find_entry<keeping::held>(
+      interface, callable, asked,
+      [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
+        auto &found = made->emplace();
+        found.signature = entry.signature;
+        found.flags = entry.flags;
+        found.funcptr = entry.funcptr;
+        found.where = where;
+        found.keep_alive = std::move(reference);
+        found.callable = callable;
+        found.how = how;
+        found.self = self_of(callable);
+        found.defining_class = defining_class_of(callable);
+      });
   count_found(is_found, is_found ? (*made)->where : place());
   return is_found;
 }

@@ -73,7 +73,8 @@ inline std::string Found(const Ref &object, const char *signature,
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
   EXPECT_EQ(found->where, typedcall::place::instance_slot);
-  return found->signature + " " + std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
+  return std::string(found->signature.c_str()) + " " +
+         std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
 }
 
 /// Each test has the type as `Callable` in its scope, and one instance.

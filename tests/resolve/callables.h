@@ -105,8 +105,9 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
   EXPECT_EQ(TakeError(), "");
   if (!found) return "nothing";
   EXPECT_EQ(found->callable, callable);
-  return found->signature + " " + std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr)) +
-         " " + typedcall::describe(found->where);
+  return std::string(found->signature.c_str()) + " " +
+         std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr)) + " " +
+         typedcall::describe(found->where);
 }
 
 // The exception of resolve(), which is expected to find nothing.

@@ -4,7 +4,6 @@
 #ifndef TYPEDCALL_BASE_STATS_H_
 #define TYPEDCALL_BASE_STATS_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,6 +13,10 @@
 /// counters belong to that object alone, whatever else the process has loaded.
 #ifndef TYPEDCALL_STATS
 #define TYPEDCALL_STATS 0
+#endif
+
+#if TYPEDCALL_STATS
+#include <atomic>
 #endif
 
 namespace typedcall {
@@ -48,6 +51,7 @@ class TYPEDCALL_HIDDEN stats {
  public:
   static constexpr bool enabled = TYPEDCALL_STATS != 0;
 
+#if TYPEDCALL_STATS
   /// The count since the start or the last reset(); 0 if counting is off.
   static std::uint64_t count(event what) {
     return counters[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
@@ -59,14 +63,17 @@ class TYPEDCALL_HIDDEN stats {
   }
 
   /// Adds one if counting is on. Code with its own ways of calling may use it, too.
-  static void add([[maybe_unused]] event what) {
-    if constexpr (enabled) {
-      counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
-    }
+  static void add(event what) {
+    counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
   }
 
  private:
   static inline std::atomic<std::uint64_t> counters[static_cast<std::size_t>(event::events)] = {};
+#else
+  static std::uint64_t count(event) { return 0; }
+  static void reset() {}
+  static void add(event) {}
+#endif
 };
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -12,7 +12,6 @@
 // The C headers come first: they need Python.h before all standard headers.
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
 #include "typedcall/base/namespace.h"
@@ -37,7 +36,8 @@ inline const char *describe(place where) {
       "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
       "side table, by PyMethodDef", "side table, by object",  "sibling symbol",
   };
-  static_assert(std::size(words) == static_cast<unsigned>(place::sibling_symbol) + 1);
+  static_assert(sizeof(words) / sizeof(words[0]) ==
+                static_cast<unsigned>(place::sibling_symbol) + 1);
   return words[static_cast<unsigned>(where)];
 }
 

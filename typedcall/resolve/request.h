@@ -4,7 +4,6 @@
 #ifndef TYPEDCALL_RESOLVE_REQUEST_H_
 #define TYPEDCALL_RESOLVE_REQUEST_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,18 +55,21 @@ namespace internal {
 
 /// Maps each integer letter to the one that stands for its width and signedness; others to
 /// themselves.
-constexpr std::array<char, 128> width_classes() {
-  std::array<char, 128> classes{};
-  for (std::size_t letter = 0; letter < classes.size(); ++letter) {
+struct width_classes {
+  char of[128];
+};
+constexpr width_classes make_width_classes() {
+  width_classes classes{};
+  for (std::size_t letter = 0; letter < sizeof(classes.of); ++letter) {
     const char self = static_cast<char>(letter);
-    classes[letter] = self;
+    classes.of[letter] = self;
     const int code = letter == 0 ? -1 : PyNativeCode_FromLetters(self, '\0');
     if (code < 0) continue;
     for (int other = 0; other < PyNativeType_COUNT; ++other) {
       const PyNativeType a = {static_cast<unsigned char>(code), 0};
       const PyNativeType b = {static_cast<unsigned char>(other), 0};
       if (!PyNativeType_Equivalent(a, b)) continue;
-      classes[letter] = PyNativeCode_Letters(other)[0];
+      classes.of[letter] = PyNativeCode_Letters(other)[0];
       break;
     }
   }
@@ -79,7 +81,7 @@ constexpr std::array<char, 128> width_classes() {
 /// and so does a "k" after a pointer's mark, so any text that passes is a signature. Gives the same
 /// answer as PyNativeSignature_Answers, without parsing.
 inline bool has_widths_of(const char *signature, const char *text) {
-  static constexpr std::array<char, 128> classes = width_classes();
+  static constexpr width_classes classes = make_width_classes();
   char before = '\0';  // the previous character of both texts
   bool is_result = false;
   for (;; ++signature, ++text) {
@@ -96,7 +98,8 @@ inline bool has_widths_of(const char *signature, const char *text) {
         }
       }
     }
-    if (a != b && (a >= classes.size() || b >= classes.size() || classes[a] != classes[b])) {
+    if (a != b &&
+        (a >= sizeof(classes.of) || b >= sizeof(classes.of) || classes.of[a] != classes.of[b])) {
       return false;
     }
     if (a == '\0') return true;

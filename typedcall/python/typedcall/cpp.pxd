@@ -3,7 +3,6 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 from libcpp cimport bool
-from libcpp.string cimport string
 
 cdef extern from "core/rendezvous.h":
     ctypedef struct PyTypedcall_Interface:
@@ -11,8 +10,10 @@ cdef extern from "core/rendezvous.h":
     const PyTypedcall_Interface *PyTypedcall_Import() except NULL
 
 cdef extern from "typedcall/resolve.h" namespace "typedcall":
+    cdef cppclass signature_copy:
+        const char *c_str()
     cdef cppclass resolution:
-        string signature
+        signature_copy signature
         uintptr_t flags
         void *funcptr
         PyObject *self
