@@ -143,13 +143,43 @@ inline void count_found(bool is_found, place where) {
   stats::add(is_found ? found_in(where) : event::found_nothing);
 }
 
-}  // namespace internal
-
-namespace internal {
-
 /// Like find(); false, perhaps with MemoryError, if there is none.
-inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
-                      const request &asked, std::optional<resolution> *made) {
+TYPEDCALL_HIDDEN bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
+                                const request &asked, std::optional<resolution> *made);
+
+/// The exceptions to set with an empty function.
+enum class telling { nothing, no_memory, everything };
+
+/// An entry for a typed function; without `funcptr` there is none.
+struct held_entry {
+  void *funcptr = nullptr;
+  std::uintptr_t flags = 0;
+  object_ref reference;
+};
+
+/// Finds one without casting.
+TYPEDCALL_HIDDEN held_entry find_typed(const PyTypedcall_Interface *interface, PyObject *callable,
+                                       const request &asked, telling which);
+
+/// Saves a pending exception during a search and discards those that the search sets.
+class quietly {
+ public:
+  quietly() : saved_(PyTypedcall_SaveError()) {}
+  quietly(const quietly &) = delete;
+  quietly &operator=(const quietly &) = delete;
+  ~quietly() { PyTypedcall_RestoreError(saved_); }
+
+  /// True if memory ran out.
+  static bool failed() { return PyErr_Occurred() != nullptr; }
+
+ private:
+  PyTypedcall_SavedError saved_;
+};
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
+TYPEDCALL_INTERNAL_DEFINE bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
+                                         const request &asked, std::optional<resolution> *made) {
   const bool is_found = find_entry<keeping::held>(
       interface, callable, asked,
       [&](const PyNativeCallableEntry &entry, place where, casting how, object_ref reference) {
@@ -168,20 +198,37 @@ inline bool find_held(const PyTypedcall_Interface *interface, PyObject *callable
   return is_found;
 }
 
-/// Saves a pending exception during a search, and discards any that the search sets.
-class quietly {
- public:
-  quietly() : saved_(PyTypedcall_SaveError()) {}
-  quietly(const quietly &) = delete;
-  quietly &operator=(const quietly &) = delete;
-  ~quietly() { PyTypedcall_RestoreError(saved_); }
+TYPEDCALL_INTERNAL_DEFINE held_entry find_typed(const PyTypedcall_Interface *interface,
+                                                PyObject *callable, const request &asked,
+                                                telling which) {
+  held_entry found;
+  // See resolve().
+  const bool explain = which == telling::everything;
+  if (explain && interface == nullptr && PyErr_Occurred()) return found;
+  place found_at = place();
+  bool failed;
+  {
+    const quietly pending;
+    find_entry<keeping::held, false>(
+        interface, callable, asked,
+        [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
+          found.funcptr = entry.funcptr;
+          found.flags = entry.flags;
+          found_at = where;
+          found.reference = kept;
+        });
+    failed = found.funcptr == nullptr && pending.failed();
+  }
+  count_found(found.funcptr != nullptr, found_at);
+  if (which != telling::nothing && failed) {
+    PyErr_NoMemory();
+  } else if (explain && found.funcptr == nullptr) {
+    set_refusal(interface, callable, asked);
+  }
+  return found;
+}
 
-  /// True if memory ran out.
-  static bool failed() { return PyErr_Occurred() != nullptr; }
-
- private:
-  PyTypedcall_SavedError saved_;
-};
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 }  // namespace internal
 
@@ -265,9 +312,6 @@ request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// The exceptions to set with an empty function.
-enum class telling { nothing, no_memory, everything };
-
 /// True for an unbound method; else false, with TypeError if `which` says so.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
@@ -287,43 +331,17 @@ struct finder {
   static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                   const request &asked, telling which) {
     using made = Function<Signature>;
-    // See resolve().
-    const bool explain = which == telling::everything;
-    if (explain && interface == nullptr && PyErr_Occurred()) return {};
-    void *funcptr = nullptr;
-    std::uintptr_t flags = 0;
-    place found_at = place();
-    object_ref reference;
-    bool failed;
-    {
-      const quietly pending;
-      find_entry<keeping::held, false>(
-          interface, callable, asked,
-          [&](const PyNativeCallableEntry &entry, place where, casting, const object_ref &kept) {
-            funcptr = entry.funcptr;
-            flags = entry.flags;
-            found_at = where;
-            reference = kept;
-          });
-      failed = funcptr == nullptr && pending.failed();
+    held_entry found = find_typed(interface, callable, asked, which);
+    if (found.funcptr == nullptr) return {};
+    const auto address = reinterpret_cast<typename made::pointer>(found.funcptr);
+    if constexpr (std::is_same_v<made, bound_function<Signature>>) {
+      return {address, found.flags, object_ref::borrow(self_of(callable)),
+              std::move(found.reference)};
+    } else if constexpr (std::is_same_v<made, unbound_function<Signature>>) {
+      return {address, found.flags, callable, std::move(found.reference)};
+    } else {
+      return {address, found.flags, std::move(found.reference)};
     }
-    count_found(funcptr != nullptr, found_at);
-    if (funcptr != nullptr) {
-      const auto address = reinterpret_cast<typename made::pointer>(funcptr);
-      if constexpr (std::is_same_v<made, bound_function<Signature>>) {
-        return {address, flags, object_ref::borrow(self_of(callable)), std::move(reference)};
-      } else if constexpr (std::is_same_v<made, unbound_function<Signature>>) {
-        return {address, flags, callable, std::move(reference)};
-      } else {
-        return {address, flags, std::move(reference)};
-      }
-    }
-    if (which != telling::nothing && failed) {
-      PyErr_NoMemory();
-    } else if (explain) {
-      set_refusal(interface, callable, asked);
-    }
-    return {};
   }
 
   template <class Signature>
