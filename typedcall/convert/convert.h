@@ -41,7 +41,6 @@ inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; 
 /// false for longer ones, and always on PyPy, whose ints have no digits to look at.
 #ifdef PYPY_VERSION
 inline bool short_int(PyObject *, long *) { return false; }
-inline bool middling_int(PyObject *, long long *) { return false; }
 #else
 TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
@@ -63,7 +62,29 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
 #endif
   return true;
 }
+#endif  // PYPY_VERSION
 
+/// A value, or an exception. Returned in registers: passing the value's address would force it into
+/// memory, in every wrapper.
+template <class T>
+struct converted {
+  T value;
+  bool is_valid;
+};
+
+// Not inline: one of each serves all wrappers, for arguments that are not short ints.
+TYPEDCALL_HIDDEN converted<long long> signed_from_object(PyObject *object, std::size_t bytes);
+TYPEDCALL_HIDDEN converted<unsigned long long> unsigned_from_object(PyObject *object,
+                                                                    std::size_t bytes);
+// Passes the value's address: a returned one would occupy the register of the call's first floating
+// argument, and compilers would move that argument out of the way in every call.
+TYPEDCALL_HIDDEN bool double_from_object(PyObject *object, double *value);
+
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+
+#ifdef PYPY_VERSION
+inline bool middling_int(PyObject *, long long *) { return false; }
+#else
 /// Gets the value of an int of up to two digits (below 2**60). Returns false for longer ones.
 inline bool middling_int(PyObject *integer, long long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
@@ -84,24 +105,15 @@ inline bool middling_int(PyObject *integer, long long *value) {
   *value = is_negative ? -magnitude : magnitude;
   return true;
 }
-#endif  // PYPY_VERSION
+#endif
 
 TYPEDCALL_RARE inline bool set_int_does_not_fit(const char *kind, std::size_t bytes) {
   PyErr_Format(PyExc_OverflowError, "Python int does not fit %s integer of %zu bytes", kind, bytes);
   return false;
 }
 
-// Not inline: one of each serves all wrappers, for arguments that are not short ints.
-/// A value, or an exception. Returned in registers: passing the value's address would force it into
-/// memory, in every wrapper.
-template <class T>
-struct converted {
-  T value;
-  bool is_valid;
-};
-
-TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *object,
-                                                                     std::size_t bytes) {
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE converted<long long> signed_from_object(
+    PyObject *object, std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) {
@@ -117,8 +129,8 @@ TYPEDCALL_OUT_OF_LINE inline converted<long long> signed_from_object(PyObject *o
   return {0, set_int_does_not_fit("a signed", bytes)};
 }
 
-TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(PyObject *object,
-                                                                                std::size_t bytes) {
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE converted<unsigned long long> unsigned_from_object(
+    PyObject *object, std::size_t bytes) {
   if (!PyLong_Check(object)) {
     const object_ref integer = object_ref::steal(PyNumber_Index(object));
     if (!integer) {
@@ -137,9 +149,8 @@ TYPEDCALL_OUT_OF_LINE inline converted<unsigned long long> unsigned_from_object(
   return {0, set_int_does_not_fit("an unsigned", bytes)};
 }
 
-// Passes the value's address: a returned one would occupy the register of the call's first floating
-// argument, and compilers would move that argument out of the way in every call.
-TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *value) {
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject *object,
+                                                                        double *value) {
   long long integer;
   // Rounds to nearest even, as int.__float__ does.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
@@ -154,6 +165,8 @@ TYPEDCALL_OUT_OF_LINE inline bool double_from_object(PyObject *object, double *v
   *value = PyFloat_AsDouble(object);
   return !(is_minus_one(*value) && PyErr_Occurred());
 }
+
+#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Inline in every wrapper, here and in from_python: it is a few instructions.
 template <class T>
