@@ -89,7 +89,7 @@ class defs_of_a_table {
   // Takes the parts of a method in registers: there is a call for each def. Parts that only some
   // defs have are set before.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
-                                           python_function function, void *funcptr,
+                                           PyCFunction function, void *funcptr,
                                            const char **called);
 
  private:
@@ -253,7 +253,7 @@ TYPEDCALL_COLD TYPEDCALL_INTERNAL_DEFINE int defs_of_a_table::tag(PyObject *modu
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void defs_of_a_table::add(const char *name,
                                                                    const def_shape *of,
-                                                                   python_function function,
+                                                                   PyCFunction function,
                                                                    void *funcptr,
                                                                    const char **called) {
   const def_shape &shape = *of;
@@ -278,7 +278,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void defs_of_a_table::add(const char *n
   place.names = next_fault_ == nullptr ? shape.names : nullptr;
   place.direct = shape.direct;
   defs_[count_] = {
-      metadata.name, function.as_plain(shape.flags), shape.flags | PyTypedMethod_FLAGS,
+      metadata.name, function, shape.flags | PyTypedMethod_FLAGS,
       make_doc({name, next_doc_, of, function, funcptr, called, next_fault_}, of_type_)};
   if (next_fault_ != nullptr && fault_ == nullptr) {
     fault_ = next_fault_;

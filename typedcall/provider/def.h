@@ -292,8 +292,7 @@ TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &..
                 "typedcall: overloads have no otherwise<> in common");
 
   method made = {name};
-  using natives =
-      internal::type_list<typename internal::native_for<Functions, bits, slow>::type...>;
+  using natives = internal::type_list<internal::native_for<Functions, bits, slow>...>;
   made.join = internal::joining<slow>(natives());
   made.file = &internal::translation_of_file<File>;
   ((made.doc = internal::doc_among(extras, made.doc)), ...);

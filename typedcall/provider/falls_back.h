@@ -289,8 +289,8 @@ struct native_that<Function, Stated, Slow, way_back::none> {
 
 /// native<Function, Stated>, or its replacement for a function that falls back.
 template <auto Function, std::uint64_t Stated, class Slow>
-struct native_for : native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()> {
-};
+using native_for =
+    typename native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()>::type;
 
 }  // namespace internal
 }  // namespace TYPEDCALL_LAYOUT

@@ -9,7 +9,6 @@
 #include "typedcall/typed_method.h"
 
 // After Python.h.
-#include <array>
 #include <cstddef>
 #include <cstring>
 
@@ -37,37 +36,17 @@ constexpr int flags_of(std::uint64_t stated) {
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// A wrapper's function; the def's flags tell which member is set.
-union python_function {
-  PyCFunction plain;
-  PyObject *(*fast)(PyObject *, PyObject *const *, Py_ssize_t);
-  PyObject *(*with_keywords)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
-
-  constexpr python_function(decltype(plain) function) : plain(function) {}
-  constexpr python_function(decltype(fast) function) : fast(function) {}
-  constexpr python_function(decltype(with_keywords) function) : with_keywords(function) {}
-
-  /// Returns it for a PyMethodDef with these flags.
-  PyCFunction as_plain(int flags) const {
-    const auto cast = [](auto other) {
-      return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(other));
-    };
-    if ((flags & METH_KEYWORDS) != 0) return cast(with_keywords);
-    return (flags & METH_FASTCALL) != 0 ? cast(fast) : plain;
-  }
-};
-
-/// Returns the wrapper's function for this convention.
+/// Returns the wrapper's function for this convention, as a PyMethodDef holds it.
 template <class Wrapper, convention Convention>
-constexpr auto called_by_python() {
+PyCFunction called_by_python() {
   if constexpr (Convention == convention::no_args) {
     return &Wrapper::no_args;
   } else if constexpr (Convention == convention::one_arg) {
     return &Wrapper::one_arg;
   } else if constexpr (Convention == convention::fast) {
-    return &Wrapper::fast;
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Wrapper::fast));
   } else {
-    return &Wrapper::with_keywords;
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&Wrapper::with_keywords));
   }
 }
 
@@ -121,15 +100,18 @@ struct TYPEDCALL_HIDDEN pypy_fields {
     }
     return true;
   }
-  static constexpr std::array<int, Native::arity + 2> arg_codes() {
-    std::array<int, Native::arity + 2> codes{};
-    for (std::size_t i = 0; i < Native::arity; ++i) codes[i] = pypy_code(signature.args[i]);
-    if (!speaks_pypy()) codes[0] = PyTypedMethod_NOT_FOR_PYPY;
-    codes[speaks_pypy() ? Native::arity : 1] = -1;
-    return codes;
+  struct codes {
+    int of[Native::arity + 2];
+  };
+  static constexpr codes arg_codes() {
+    codes made{};
+    for (std::size_t i = 0; i < Native::arity; ++i) made.of[i] = pypy_code(signature.args[i]);
+    if (!speaks_pypy()) made.of[0] = PyTypedMethod_NOT_FOR_PYPY;
+    made.of[speaks_pypy() ? Native::arity : 1] = -1;
+    return made;
   }
   // Not const because PyPy's field is not.
-  static inline std::array<int, Native::arity + 2> arg_types = arg_codes();
+  static inline codes arg_types = arg_codes();
   static constexpr int ret_type = !speaks_pypy()
                                       ? PyTypedMethod_NOT_FOR_PYPY
                                       : (Native::may_raise ? -1 : 1) * pypy_code(signature.result);
@@ -162,7 +144,7 @@ constexpr def_shape shape_of(convention called) {
           Type::arity,
           signature_of<typename Type::shown_type>::text,
           Type::flags,
-          pypy_fields<Type>::arg_types.data(),
+          pypy_fields<Type>::arg_types.of,
           pypy_fields<Type>::ret_type,
           pypy_fields<Type>::speaks_pypy(),
           called == convention::one_arg ? direct_argument<Type>() : argument_type::other};
@@ -184,7 +166,7 @@ struct method {
   const char *name;
   const char *doc = nullptr;
   const internal::def_shape *shape = nullptr;
-  internal::python_function function = PyCFunction{};
+  PyCFunction function = nullptr;
   void *funcptr = nullptr;  ///< the entry's, if there is only one
   /// Where the wrapper finds its name for messages; null if it needs none.
   const char **called = nullptr;

@@ -279,7 +279,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     bool fits = true;
     // Converts all of them, to find every int out of range, which must not become floating.
     const bool is_raised =
-        ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame.held)),
+        ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
           done == outcome::raised) ||
          ...);

@@ -12,19 +12,13 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The arguments of one call. Not a std::tuple, which takes compilers longer than the rest of a
+/// One argument of a call. Not in a std::tuple, which takes compilers longer than the rest of a
 /// wrapper. Calls of held_at() are qualified, because argument-dependent look-up would instantiate
 /// the std::tuple of the types.
 template <std::size_t I, class Argument>
 struct held_argument {
   Argument held{};
 };
-template <class Indices, class Arguments>
-struct held_arguments;
-template <std::size_t... I, class... A>
-struct held_arguments<std::index_sequence<I...>, std::tuple<A...>>
-    : held_argument<I, argument<A>>... {};
-
 template <std::size_t I, class Argument>
 constexpr Argument &held_at(held_argument<I, Argument> &of) {
   return of.held;
@@ -32,86 +26,78 @@ constexpr Argument &held_at(held_argument<I, Argument> &of) {
 
 /// Converts the arguments of one call and makes the call. `Type` is an offered<...>: this is inline
 /// in every wrapper, but instantiated only once for all functions of a type.
-template <class Type>
-struct call_frame {
-  using indices = std::make_index_sequence<Type::arity>;
-  held_arguments<indices, typename Type::arguments> held;
-
+template <class Type, class Indices = std::make_index_sequence<Type::arity>,
+          class Arguments = typename Type::arguments>
+struct call_frame;
+template <class Type, std::size_t... I, class... A>
+struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
+    : held_argument<I, argument<A>>... {
   /// Returns false with the exception of the argument that does not fit.
-  TYPEDCALL_IN_LINE bool convert(PyObject *const *args) { return convert(args, indices()); }
-  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception if
-  /// either fails.
+  TYPEDCALL_IN_LINE bool convert(PyObject *const *args) {
+    (void)args;
+    return (held_argument<I, argument<A>>::held.convert(args[I]) && ...);
+  }
+
+  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception
+  /// if either fails.
   template <class Entry>
   TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
-    return call(entry, self, indices());
-  }
-
- private:
-  template <std::size_t... I>
-  TYPEDCALL_IN_LINE bool convert(PyObject *const *args, std::index_sequence<I...>) {
-    (void)args;
-    return (internal::held_at<I>(held).convert(args[I]) && ...);
-  }
-
-  /// The entry takes C's types or the function's own, which have the same representation.
-  template <class Entry, std::size_t... I, class... C>
-  TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<I...>, C... values) {
-    using own = typename function_traits<Entry>::parameters;
-    if constexpr ((is_buffer<C> || ...)) {
-      return call_in_c(
-          [entry](auto... in_c) { return pass(entry, std::index_sequence<I...>(), in_c...); },
-          values...);
-    } else if constexpr (std::is_void_v<typename Type::entry_result>) {
-      entry(from_c<std::tuple_element_t<I, own>>(values)...);
-    } else {
-      return to_c(entry(from_c<std::tuple_element_t<I, own>>(values)...));
-    }
-  }
-
-  /// Returns the function's own result. `place` receives the value of a status function, if it has
-  /// one.
-  template <class Entry, std::size_t... I, class... Place>
-  TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self,
-                                                    std::index_sequence<I...>, Place... place) {
-    (void)self;
-    using all = std::make_index_sequence<function_traits<Entry>::count>;
-    if constexpr (Type::takes_self) {
-      return pass(entry, all(), self, internal::held_at<I>(held).value..., place...);
-    } else if constexpr (!Type::releases_gil) {
-      return pass(entry, all(), internal::held_at<I>(held).value..., place...);
-    } else {
-      return run_without_gil([&](PyThreadState *) TYPEDCALL_IN_LINE {
-        return pass(entry, all(), internal::held_at<I>(held).value...);
-      });
-    }
-  }
-
-  template <class Entry, std::size_t... I>
-  TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self, std::index_sequence<I...> all) {
     if constexpr (Type::is_status) {
       if constexpr (Type::has_value) {
         typename Type::value value{};
-        if (run(entry, self, all, &value) != 0) {
+        if (run(entry, self, &value) != 0) {
           set_missing_error();
           return nullptr;
         }
         return to_python(value);
       } else {
-        if (run(entry, self, all) != 0) {
+        if (run(entry, self) != 0) {
           set_missing_error();
           return nullptr;
         }
         Py_RETURN_NONE;
       }
     } else if constexpr (!Type::has_value) {
-      run(entry, self, all);
+      run(entry, self);
       Py_RETURN_NONE;
     } else {
-      const typename Type::value result = run(entry, self, all);
+      const typename Type::value result = run(entry, self);
       if constexpr (Type::may_raise && !Type::returns_object) {
         if (is_error_value(result) && PyErr_Occurred()) return nullptr;
       }
       return to_python(result);
+    }
+  }
+
+ private:
+  /// The entry takes C's types or the function's own, which have the same representation.
+  template <class Entry, std::size_t... At, class... C>
+  TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<At...>, C... values) {
+    using own = typename function_traits<Entry>::parameters;
+    if constexpr ((is_buffer<C> || ...)) {
+      return call_in_c(
+          [entry](auto... in_c) { return pass(entry, std::index_sequence<At...>(), in_c...); },
+          values...);
+    } else if constexpr (std::is_void_v<typename Type::entry_result>) {
+      entry(from_c<std::tuple_element_t<At, own>>(values)...);
+    } else {
+      return to_c(entry(from_c<std::tuple_element_t<At, own>>(values)...));
+    }
+  }
+
+  /// Returns the function's own result. `place` receives the value of a status function, if any.
+  template <class Entry, class... Place>
+  TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self, Place... place) {
+    (void)self;
+    using all = std::make_index_sequence<function_traits<Entry>::count>;
+    if constexpr (Type::takes_self) {
+      return pass(entry, all(), self, held_argument<I, argument<A>>::held.value..., place...);
+    } else if constexpr (!Type::releases_gil) {
+      return pass(entry, all(), held_argument<I, argument<A>>::held.value..., place...);
+    } else {
+      return run_without_gil([&](PyThreadState *) TYPEDCALL_IN_LINE {
+        return pass(entry, all(), held_argument<I, argument<A>>::held.value...);
+      });
     }
   }
 };
@@ -213,14 +199,13 @@ struct named_function {
   template <std::size_t... I>
   TYPEDCALL_IN_LINE static bool convert_given(call_frame<typename Native::type> *frame,
                                               PyObject *const *args, std::index_sequence<I...>) {
-    return (
-        (internal::held_at<I>(frame->held).convert(args[I]) || (name_argument(list, I), false)) &&
-        ...);
+    return ((internal::held_at<I>(*frame).convert(args[I]) || (name_argument(list, I), false)) &&
+            ...);
   }
   template <std::size_t... I>
   static bool convert(call_frame<typename Native::type> *frame, PyObject *const *values,
                       std::index_sequence<I...>) {
-    return ((convert_one(&internal::held_at<I>(frame->held), values[I], std::get<I>(defaults)) ||
+    return ((convert_one(&internal::held_at<I>(*frame), values[I], std::get<I>(defaults)) ||
              (name_argument(list, I), false)) &&
             ...);
   }
