@@ -6,17 +6,12 @@
 #ifndef TYPEDCALL_CORE_AWAIT_H_
 #define TYPEDCALL_CORE_AWAIT_H_
 
+#include "core/compiler.h"
 #include "core/interface.h"
 #include "core/rendezvous/def_memory.h"
-#include "core/rendezvous/without_tags.h"
-#include "core/separate.h"
 #include "core/type_access.h"
 
 #include <string.h>
-
-#if TYPEDCALL_IS_SUPPORTED
-
-TYPEDCALL_BEGIN_C
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
@@ -34,24 +29,23 @@ typedef struct PyTypedcall_Awaited {
 } PyTypedcall_Awaited;
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the bodies
+TYPEDCALL_BEGIN_C
 #define PyTypedcall_Internal_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Internal_Arrived)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *state);
 #ifndef Py_LIMITED_API
 #define PyTypedcall_Await TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Await)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Await(void);
 #endif
+TYPEDCALL_END_C
 #endif
 
-// True if `interface` only stands in for another one.
-static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
-  return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
-         (const char *)interface;
+#if !TYPEDCALL_IS_SUPPORTED
+// Nothing ever arrives.
+static inline const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *state) {
+  (void)state;
+  return NULL;
 }
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"
-
-#if !TYPEDCALL_INTERNAL_IS_DECLARED
+#elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
 // Records that the interface is here. Call sites that remember a look-up made without it look
 // again, because the counters change. Called again for another interface if Python code took the
@@ -80,6 +74,8 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 
 // Returns the installed interface, or NULL. If Python code takes our capsule away, no installer
 // tells us, so this searches the interpreter's own dictionary whenever that has changed.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(
     void *state) {
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
@@ -97,21 +93,28 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_A
   }
   return installed;
 }
+#pragma GCC diagnostic pop
 
-#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
+#endif
+
+// True if `interface` only stands in for another one.
+static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
+  return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
+         (const char *)interface;
+}
 
 /// Returns the interface itself if `interface` only stands in for it; NULL if none is installed,
 /// and for NULL. Cache the result if you call this often. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
+  if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   if (interface == NULL || PyTypedcall_LIKELY(!PyTypedcall_Internal_IsAwaited(interface))) {
     return interface;
   }
   return PyTypedcall_Internal_Arrived(interface->state);
 }
 
-#if !TYPEDCALL_INTERNAL_IS_DECLARED
-
+#if TYPEDCALL_IS_SUPPORTED && !TYPEDCALL_INTERNAL_IS_DECLARED
 // Returns the interface in the capsule, or NULL with ImportError.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
     PyObject *capsule) {
@@ -129,8 +132,10 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_U
                (unsigned)interface->size, PyTypedcall_ABI_MAJOR, PyTypedcall_INTERFACE_SIZE_1_0);
   return NULL;
 }
+#endif
 
-#ifndef Py_LIMITED_API  // it cannot tell whether a thread is attached: its modules install
+// The limited API cannot tell whether a thread is attached, so its modules install.
+#if !TYPEDCALL_IS_SUPPORTED || !(TYPEDCALL_INTERNAL_IS_DECLARED || defined(Py_LIMITED_API))
 
 // Private state behind the public placeholder.
 typedef struct PyTypedcall_Internal_Awaiting {
@@ -145,8 +150,11 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_T
     void *state) {
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
   if (installed == NULL) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "typedcall: no module has installed the interface (core/rendezvous.h)");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        TYPEDCALL_IS_SUPPORTED
+            ? "typedcall: no module has installed the interface (core/rendezvous.h)"
+            : "typedcall has neither tags nor slots on this platform (TYPEDCALL_IS_SUPPORTED)");
   }
   return installed;
 }
@@ -164,12 +172,17 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitResolve(void *state, 
 }
 
 static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space, const void *key) {
+#if TYPEDCALL_IS_SUPPORTED
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   if (installed == NULL && PyTypedcall_IsAttached()) {
     installed = PyTypedcall_Internal_Arrived(state);
   }
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
+#else
+  (void)state, (void)space, (void)key;
+  return NULL;
+#endif
 }
 
 static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitRetract(void *state, int space,
@@ -230,6 +243,7 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
+  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // modules that tag their functions work without tags
   const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
   if (installed == NULL) return -1;
   return installed->publish(installed->state, space, key, owner, value, equal, destroy, kept);
@@ -237,8 +251,23 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitPublish(
 
 static inline const void *PyTypedcall_Internal_AwaitSibling(
     void *state, const PyMethodDef *def, const void *(*read)(const PyMethodDef *def)) {
+  if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_Awaiting *)state)->defs, def, read);
 }
+
+// The placeholder, with this state.
+#define PyTypedcall_Internal_PLACEHOLDER(state, counters)                                         \
+  {                                                                                               \
+    PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state, \
+        PyTypedcall_Internal_AwaitMetaclass, PyTypedcall_Internal_AwaitResolve,                   \
+        PyTypedcall_Internal_AwaitFind, PyTypedcall_Internal_AwaitHold,                           \
+        PyTypedcall_Internal_AwaitPublish, PyTypedcall_Internal_AwaitExchange,                    \
+        PyTypedcall_Internal_AwaitRetract, PyTypedcall_Internal_AwaitSibling,                     \
+        PyTypedcall_Internal_AwaitCounters, counters, PyTypedcall_Internal_AwaitSlotId,           \
+        PyTypedcall_Internal_AwaitReadyStatic, PyTypedcall_Internal_AwaitCombined                 \
+  }
+
+#if TYPEDCALL_IS_SUPPORTED
 
 static inline void PyTypedcall_Internal_AwaitedEnds(PyObject *capsule) {
   // Modules hold the struct, so it stays.
@@ -252,23 +281,7 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewAwaited(void) {
   PyTypedcall_Internal_Awaiting *made =
       (PyTypedcall_Internal_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return PyErr_NoMemory();
-  const PyTypedcall_Interface interface = {PyTypedcall_ABI_MAJOR,
-                                           PyTypedcall_ABI_MINOR,
-                                           (uint32_t)sizeof(interface),
-                                           made,
-                                           PyTypedcall_Internal_AwaitMetaclass,
-                                           PyTypedcall_Internal_AwaitResolve,
-                                           PyTypedcall_Internal_AwaitFind,
-                                           PyTypedcall_Internal_AwaitHold,
-                                           PyTypedcall_Internal_AwaitPublish,
-                                           PyTypedcall_Internal_AwaitExchange,
-                                           PyTypedcall_Internal_AwaitRetract,
-                                           PyTypedcall_Internal_AwaitSibling,
-                                           PyTypedcall_Internal_AwaitCounters,
-                                           &made->counters,
-                                           PyTypedcall_Internal_AwaitSlotId,
-                                           PyTypedcall_Internal_AwaitReadyStatic,
-                                           PyTypedcall_Internal_AwaitCombined};
+  const PyTypedcall_Interface interface = PyTypedcall_Internal_PLACEHOLDER(made, &made->counters);
   made->shown.interface = interface;
   made->shown.interpreter = PyInterpreterState_Get();
   made->shown.looked_at = -1;
@@ -281,27 +294,18 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewAwaited(void) {
 // Returns this interpreter's placeholder, which it makes if there is none: borrowed, or NULL with
 // an exception.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(void) {
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get()), *existing = NULL;
-  if (kept == NULL) {
-    if (!PyErr_Occurred()) {
-      PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
-    }
-    return NULL;
-  }
-  PyObject *key = PyUnicode_FromString(PyTypedcall_AWAITED_NAME);
-  if (key == NULL) return NULL;
-  existing = PyTypedcall_Internal_GetItem(kept, key);
-  if (existing == NULL && !PyErr_Occurred()) {
+  PyObject *kept = PyTypedcall_Internal_OwnDict();
+  if (kept == NULL) return NULL;
+  PyObject *existing = PyTypedcall_Internal_Look(kept, PyTypedcall_AWAITED_NAME);
+  if (existing == NULL) {
     PyObject *fresh = PyTypedcall_Internal_NewAwaited();
-    if (fresh != NULL) {
-      void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-      existing = PyTypedcall_Internal_SetDefault(kept, key, fresh);
-      Py_DECREF(fresh);
-      // Another module was quicker, so ours is unseen. After an error it may have been seen.
-      if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
-    }
+    if (fresh == NULL) return NULL;
+    void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
+    existing = PyTypedcall_Internal_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
+    Py_DECREF(fresh);
+    // Another module was quicker, so ours is unseen. After an error it may have been seen.
+    if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
-  Py_DECREF(key);
   if (existing == NULL) return NULL;
   const PyTypedcall_Interface *interface = NULL;
   if (PyCapsule_IsValid(existing, PyTypedcall_AWAITED_NAME)) {
@@ -328,16 +332,21 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   return interface;
 }
 
-#endif  // Py_LIMITED_API
-#endif  // TYPEDCALL_INTERNAL_IS_DECLARED
+#else
 
-#if !defined(Py_LIMITED_API) && !defined(TYPEDCALL_CORE_RENDEZVOUS_H_)
+/// As on platforms with tags, but never NULL: readers find nothing, and modules that tag their
+/// functions are imported without tags.
+static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
+  static const PyTypedcall_Counters none = {0, 0, 0, 0};
+  static const PyTypedcall_Interface empty = PyTypedcall_Internal_PLACEHOLDER(NULL, &none);
+  return &empty;
+}
+
+#endif  // TYPEDCALL_IS_SUPPORTED
+#endif
+
+#if !TYPEDCALL_IS_SUPPORTED || !(defined(Py_LIMITED_API) || defined(TYPEDCALL_CORE_RENDEZVOUS_H_))
 /// Without core/rendezvous.h nothing can be installed.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
-
-#pragma GCC diagnostic pop
-
-TYPEDCALL_END_C
-#endif  // TYPEDCALL_IS_SUPPORTED
 #endif  // TYPEDCALL_CORE_AWAIT_H_

@@ -7,15 +7,6 @@
 
 #include <stdint.h>
 
-#if defined(_WIN32) || defined(__wasm__) || defined(__EMSCRIPTEN__) || \
-    UINTPTR_MAX != UINT64_MAX || !defined(__GNUC__)
-#define TYPEDCALL_INTERNAL_HAS_TAGS 0
-#elif defined(__linux__) || defined(TYPEDCALL_ALLOW_UNTESTED_PLATFORM)
-#define TYPEDCALL_INTERNAL_HAS_TAGS 1
-#else
-#define TYPEDCALL_INTERNAL_HAS_TAGS 0
-#endif
-
 /// 1 if there are tags: on 64-bit Linux, with GCC or Clang. Elsewhere 0: the same sources compile,
 /// providers make their Python functions and tag nothing, types have no slots, and consumers find
 /// nothing. Windows has no tags because tables are static data with addresses of functions, which
@@ -24,7 +15,13 @@
 ///
 /// TYPEDCALL_ALLOW_UNTESTED_PLATFORM, defined before the first include, turns tags on for macOS and
 /// other systems, where they are untested. On Windows and 32 bits it changes nothing.
-#define TYPEDCALL_IS_SUPPORTED TYPEDCALL_INTERNAL_HAS_TAGS
+#if (defined(__linux__) || defined(TYPEDCALL_ALLOW_UNTESTED_PLATFORM)) && !defined(_WIN32) && \
+    !defined(__wasm__) && !defined(__EMSCRIPTEN__) && UINTPTR_MAX == UINT64_MAX &&            \
+    defined(__GNUC__)
+#define TYPEDCALL_IS_SUPPORTED 1
+#else
+#define TYPEDCALL_IS_SUPPORTED 0
+#endif
 
 // Without tags, no GNU extensions: MSVC builds the wheels for Windows.
 #if TYPEDCALL_IS_SUPPORTED
@@ -48,7 +45,30 @@
 #define TYPEDCALL_EXPECT(value, expected) (value)
 #endif
 
-// Around declarations with C linkage.
+// 1 in files with TYPEDCALL_SEPARATE and in the source itself, typedcall/separate.cc, which has the
+// bodies of functions off the hot paths: they are compiled once instead of in each file. One
+// program may have files of both kinds, because they share no symbol. Without tags all files are
+// header-only.
+#if defined(TYPEDCALL_SEPARATE) && TYPEDCALL_IS_SUPPORTED
+#define TYPEDCALL_INTERNAL_IS_SEPARATE 1
+#else
+#define TYPEDCALL_INTERNAL_IS_SEPARATE 0
+#endif
+
+// 1 if this file only declares these functions.
+#if TYPEDCALL_INTERNAL_IS_SEPARATE && !defined(TYPEDCALL_INTERNAL_SOURCE)
+#define TYPEDCALL_INTERNAL_IS_DECLARED 1
+#else
+#define TYPEDCALL_INTERNAL_IS_DECLARED 0
+#endif
+
+// Their external names have the version, because a program may link libraries built with different
+// ones; those of one version share a weak definition.
+#define TYPEDCALL_INTERNAL_EXTERNAL(name) TYPEDCALL_INTERNAL_JOIN(name, TYPEDCALL_CORE_VERSION_H_)
+#define TYPEDCALL_INTERNAL_JOIN(a, b) TYPEDCALL_INTERNAL_PASTE(a, b)
+#define TYPEDCALL_INTERNAL_PASTE(a, b) a##_##b
+
+// Around declarations with C linkage; static functions do without.
 #ifdef __cplusplus
 #define TYPEDCALL_BEGIN_C extern "C" {
 #define TYPEDCALL_END_C }

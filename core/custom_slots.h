@@ -6,8 +6,7 @@
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_H_
 
 #include "core/interface.h"
-
-TYPEDCALL_BEGIN_C
+#include "core/type_access.h"
 
 /// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
 typedef struct PyExtensibleTypeData {
@@ -47,18 +46,53 @@ typedef struct PyExtensibleType_Internal_Alignment {
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
 
+// Searches resolved data (may be NULL). Returns NULL also for the special IDs.
+static inline PyCustomSlot *PyExtensibleType_Internal_Among(const PyExtensibleTypeData *data,
+                                                            uintptr_t id, Py_ssize_t expected_pos) {
+  if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
+  PyCustomSlot *table = data->table;
+  const size_t count = (size_t)data->count;
+  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
+    return &table[expected_pos];
+  }
+#if TYPEDCALL_IS_SUPPORTED
+#pragma GCC unroll 8
+#endif
+  for (size_t i = 0; i < count; ++i) {
+    if (table[i].id == id) return &table[i];
+  }
+  return NULL;
+}
+
 #if !TYPEDCALL_IS_SUPPORTED
 // No type has slots there.
 static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
   (void)type;
   return NULL;
 }
-#elif !defined(Py_LIMITED_API)  // core/custom_slots_limited.h has the functions for it
+#else
 
 // Resolves a type that bypassed the metaclass, which resolves each type it makes: type.__new__, a
 // look-up inside __init_subclass__, a derived metaclass that does not call super().__init__. Needs
-// the GIL, because without it another thread may change the MRO meanwhile.
-//
+// the GIL, because without it another thread may change the MRO meanwhile. True if the type has its
+// data now.
+static inline int PyExtensibleType_Internal_ResolveHeld(const PyTypedcall_Interface *interface,
+                                                        PyTypeObject *type,
+                                                        const PyExtensibleTypeData *data) {
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  // Reading the class body's slots can run code that releases the type.
+  Py_INCREF((PyObject *)type);
+  const int failed = interface->resolve(interface->state, type, NULL, 0);
+  if (failed) PyTypedcall_Internal_PostponeInterrupt();
+  const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
+                    !PyTypedcall_Internal_IsUnshared(type);
+  Py_DECREF((PyObject *)type);
+  PyTypedcall_RestoreError(saved);
+  return found;
+}
+
+#ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for it
+
 // Out of line, because inlining it slows down loops that never call it. Still `inline`, so that a
 // program that never calls it links without libpython.
 #pragma GCC diagnostic push
@@ -73,16 +107,7 @@ static inline TYPEDCALL_RARE int PyExtensibleType_Internal_ResolveNow(
   if (interface == NULL) return 0;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return 0;
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Reading the class body's slots can run code that releases the type.
-  Py_INCREF((PyObject *)type);
-  const int failed = interface->resolve(interface->state, type, NULL, 0);
-  if (failed) PyTypedcall_Internal_PostponeInterrupt();
-  const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
-                    Py_REFCNT((PyObject *)type) > 1;
-  Py_DECREF((PyObject *)type);
-  PyTypedcall_RestoreError(saved);
-  return found;
+  return PyExtensibleType_Internal_ResolveHeld(interface, type, data);
 }
 #pragma GCC diagnostic pop
 
@@ -161,7 +186,8 @@ static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObjec
   return data->table[expected_pos].id == id ? &data->table[expected_pos] : NULL;
 }
 
-#endif
+#endif  // Py_LIMITED_API
+#endif  // TYPEDCALL_IS_SUPPORTED
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
 
@@ -201,18 +227,8 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
 // Searches a type that has the data, which it resolves first.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Search(
     PyTypeObject *type, uintptr_t id, Py_ssize_t expected_pos) {
-  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Resolved(type);
-  if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
-  PyCustomSlot *table = data->table;
-  const size_t count = (size_t)data->count;
-  if (PyTypedcall_LIKELY((size_t)expected_pos < count && table[expected_pos].id == id)) {
-    return &table[expected_pos];
-  }
-#pragma GCC unroll 8
-  for (size_t i = 0; i < count; ++i) {
-    if (table[i].id == id) return &table[i];
-  }
-  return NULL;
+  return PyExtensibleType_Internal_Among(PyExtensibleType_Internal_Resolved(type), id,
+                                         expected_pos);
 }
 
 /// Returns the slot with that ID, or NULL; never one with the special IDs 0 and 1. Tries
@@ -235,6 +251,4 @@ static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *
 #endif
 
 #endif
-
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_H_

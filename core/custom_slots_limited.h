@@ -11,8 +11,6 @@
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
 #endif
 
-TYPEDCALL_BEGIN_C
-
 /// Where the slots are in the calling interpreter. Belongs in module state, never in a C static.
 typedef struct PyCustomSlots_Limited {
   const PyTypedcall_Interface *interface;
@@ -20,36 +18,13 @@ typedef struct PyCustomSlots_Limited {
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
-#if !TYPEDCALL_IS_SUPPORTED
-
-// No type has slots there.
-static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
-  out->interface = PyTypedcall_Import();
-  out->metaclass = NULL;
-  out->offset = 0;
-  return 0;
-}
-static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
-    const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
-  (void)api, (void)type, (void)attached;
-  return NULL;
-}
-static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibleTypeData *data,
-                                                               uintptr_t id,
-                                                               Py_ssize_t expected_pos) {
-  (void)data, (void)id, (void)expected_pos;
-  return NULL;
-}
-
-#else
-
 /// Fills `out`. Call it once, when the module is executed. Returns 0, or -1 with the exceptions of
 /// PyTypedcall_Import. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;
   out->metaclass = out->interface->metaclass(out->interface->state);
-  out->offset = PyTypedcall_Internal_TypeDataOffset(out->metaclass);
+  out->offset = TYPEDCALL_IS_SUPPORTED ? PyTypedcall_Internal_TypeDataOffset(out->metaclass) : 0;
   return out->offset < 0 ? -1 : 0;
 }
 
@@ -57,6 +32,7 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
 // GIL, because another thread may be changing it.
 static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
     const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
+#if TYPEDCALL_IS_SUPPORTED
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
@@ -71,29 +47,12 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
-  if (!attached) return NULL;
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Reading the class body's slots can run code that releases the type.
-  Py_INCREF((PyObject *)type);
-  const int failed = api->interface->resolve(api->interface->state, type, NULL, 0);
-  if (failed) PyTypedcall_Internal_PostponeInterrupt();
-  const int found =
-      !failed && data->magic == PyExtensibleType_MAGIC && !PyTypedcall_Internal_IsUnshared(type);
-  Py_DECREF((PyObject *)type);
-  PyTypedcall_RestoreError(saved);
-  return found ? data : NULL;
+  if (attached && PyExtensibleType_Internal_ResolveHeld(api->interface, type, data)) return data;
+#else
+  (void)api, (void)type, (void)attached;  // no type has slots there
+#endif
+  return NULL;
 }
-
-static inline PyCustomSlot *PyCustomSlots_Internal_LimitedSlot(const PyExtensibleTypeData *data,
-                                                               uintptr_t id,
-                                                               Py_ssize_t expected_pos) {
-  if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
-  const Py_ssize_t at =
-      PyExtensibleType_Internal_PositionNear(data->table, data->count, id, expected_pos);
-  return at >= 0 ? &data->table[at] : NULL;
-}
-
-#endif  // TYPEDCALL_IS_SUPPORTED
 
 /// As their namesakes in core/custom_slots.h, but the GIL must be held; `api` is the calling
 /// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
@@ -117,8 +76,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedTable(const PyCustomSlots_Limit
 static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limited *api,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
-  return PyCustomSlots_Internal_LimitedSlot(
-      PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
+  return PyExtensibleType_Internal_Among(PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1),
+                                         id, expected_pos);
 }
 
 /// PyCustomSlots_LimitedFind without the GIL; a separate function because the limited API cannot
@@ -127,9 +86,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
-  return PyCustomSlots_Internal_LimitedSlot(
-      PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0), id, expected_pos);
+  return PyExtensibleType_Internal_Among(PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0),
+                                         id, expected_pos);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_

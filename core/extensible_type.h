@@ -12,8 +12,6 @@
 #include "core/types/type_from_metaclass.h"
 #endif
 
-TYPEDCALL_BEGIN_C
-
 // How classes get slots that no C code gives them:
 //
 // - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, C code that
@@ -187,5 +185,4 @@ static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metacla
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_

@@ -11,8 +11,6 @@
 #include "core/slots/slot_table.h"
 #endif
 
-TYPEDCALL_BEGIN_C
-
 #if !TYPEDCALL_IS_SUPPORTED
 // No type has slots there, and registering reports no error.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
@@ -61,10 +59,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   // Room to grow in place if it replaces a table that is too short.
   const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, most);
   PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(capacity) : NULL;
-  PyExtensibleType_Internal_Merge merge;
-  merge.slots = merged != NULL ? merged->slots : NULL;
-  merge.count = 0;
-  PyExtensibleType_Internal_IndexInit(&merge.ids);
+  PyExtensibleType_Internal_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
   int failed = merged == NULL;
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
@@ -73,7 +68,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
     if (count > capacity - merge.count) count = capacity - merge.count;
     failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
-  PyExtensibleType_Internal_IndexFree(&merge.ids);
+  PyMem_Free(merge.ids.cells);
   PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
   if (failed) {
@@ -207,8 +202,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
   }
   table->count = before;
   if (before > 0) memcpy(table->slots, existing->slots, (size_t)before * sizeof(PyCustomSlot));
-  PyExtensibleType_Internal_Index ids;
-  PyExtensibleType_Internal_IndexInit(&ids);
+  PyExtensibleType_Internal_Index ids = {NULL, 0, 0};
   if (PyExtensibleType_Internal_IndexReserve(&ids, before) < 0) count = 0;
   for (Py_ssize_t i = 0; count > 0 && i < before; ++i) {
     (void)PyExtensibleType_Internal_IndexAdd(&ids, table->slots[i].id, i);
@@ -230,7 +224,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
       break;
     }
   }
-  PyExtensibleType_Internal_IndexFree(&ids);
+  PyMem_Free(ids.cells);
   *used = table->count;
   table->count = capacity;
   if (*used > before) return table;
@@ -287,10 +281,8 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   for (int was_there = 0;; was_there = 1) {
     const PyForeignSlots_Table *existing =
         PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
-    const Py_ssize_t at =
-        existing != NULL && id > PyCustomSlot_ID_SKIP
-            ? PyExtensibleType_Internal_Position(existing->slots, existing->count, id)
-            : -1;
+    Py_ssize_t at = existing != NULL && id > PyCustomSlot_ID_SKIP ? existing->count - 1 : -1;
+    while (at >= 0 && PyForeignSlots_Internal_At(existing, at)->id != id) --at;
     if (at < 0) {
       if (!was_there) return 0;
       return PyForeignSlots_Internal_RefreshAll(interface, type) < 0 ? -1 : 1;
@@ -300,10 +292,7 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
     PyTypedcall_END_EXCLUSIVE();
     const Py_ssize_t used = PyForeignSlots_Internal_Used(existing);
     PyForeignSlots_Table *table = PyForeignSlots_Internal_New(used);
-    if (table == NULL) {
-      PyErr_NoMemory();
-      return -1;
-    }
+    if (table == NULL) return PyTypedcall_Internal_NoMemory();
     table->count = used;
     memcpy(table->slots, existing->slots, (size_t)table->count * sizeof(PyCustomSlot));
     table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
@@ -382,6 +371,4 @@ static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interf
   return own != NULL ? own : PyForeignSlots_Find(interface, obj, id, expected_pos);
 }
 #endif
-
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_FOREIGN_SLOTS_H_

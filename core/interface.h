@@ -11,8 +11,6 @@
 #error "typedcall: on PyPy there are providers only: no slots on types, no C or C++ consumers"
 #endif
 
-TYPEDCALL_BEGIN_C
-
 #define PyTypedcall_MODULE "_extensibletype"
 /// Until the first release it changes with each field that moves or goes, and so does
 /// PyTypedcall_AWAITED_NAME, whose struct holds this one, so that a stale build does not take it
@@ -170,6 +168,15 @@ static inline TYPEDCALL_RARE PyObject *PyTypedcall_Internal_Look(PyObject *dict,
   return value;
 }
 
+// Returns the interpreter's own dictionary, borrowed, or NULL with an exception.
+static inline PyObject *PyTypedcall_Internal_OwnDict(void) {
+  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
+  if (kept == NULL && !PyErr_Occurred()) {
+    PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
+  }
+  return kept;
+}
+
 // Returns the object in the interface's place: a new reference, or NULL without an exception.
 static inline PyObject *PyTypedcall_Internal_Existing(void) {
   // The interpreter's own dictionary first: Python assignments do not reach it.
@@ -205,6 +212,4 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void)
 #if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic pop
 #endif
-
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_INTERFACE_H_

@@ -9,8 +9,6 @@
 
 #if PY_VERSION_HEX < 0x030C0000
 
-TYPEDCALL_BEGIN_C
-
 /// PyTypeData_Get, its contract and its thread rules. Source: PEP 697, "Relative basicsize".
 static inline void *PyObject_GetTypeData(PyObject *obj, PyTypeObject *cls) {
   return PyTypeData_Get(obj, cls);
@@ -27,8 +25,6 @@ static inline PyObject *PyType_FromMetaclass(PyTypeObject *metaclass, PyObject *
                                              PyType_Spec *spec, PyObject *bases) {
   return PyTypeData_FromSpec(metaclass, module, spec, bases);
 }
-
-TYPEDCALL_END_C
 
 // Before 3.12 the older functions that make types do not know a negative `basicsize`: behind this
 // header they do.

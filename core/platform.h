@@ -85,11 +85,9 @@ static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint6
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)
 #else
-#define PyTypedcall_Internal_PASTE(a, b) a##b
-#define PyTypedcall_Internal_JOIN(a, b) PyTypedcall_Internal_PASTE(a, b)
 // `words` must be an identifier: it becomes part of the array type's name in the error message.
 #define PyTypedcall_STATIC_ASSERT(condition, words) \
-  typedef char PyTypedcall_Internal_JOIN(words##_, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
+  typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
 // Between these, one thread at a time has what `object` guards: a critical section on free-threaded
@@ -136,6 +134,12 @@ static inline int PyTypedcall_IsAttached(void) {
 }
 #endif  // the limited API and cpyext have no such function
 
+// Sets MemoryError. Always returns -1.
+static inline int PyTypedcall_Internal_NoMemory(void) {
+  PyErr_NoMemory();
+  return -1;
+}
+
 // Returns a new reference to the value of `key` in `dict`; NULL without an exception if there is
 // none, else with one. Comparing keys can run Python code.
 static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *key) {
@@ -166,7 +170,16 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject
 #endif
 }
 
-// The same for a dictionary that only we write to, whose keys compare without Python code; the
+// The same by name.
+static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
+                                                    PyObject *value) {
+  PyObject *key = PyUnicode_FromString(name);
+  PyObject *existing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
+  Py_XDECREF(key);
+  return existing;
+}
+
+// SetDefault for a dictionary that only we write to, whose keys compare without Python code; the
 // caller has it for itself. Without memory for a larger array, CPython 3.13.0's own function adds
 // half an item and reports success.
 static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, PyObject *key,

@@ -7,7 +7,7 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_H_
 
 #include "core/await.h"
-#include "core/separate.h"
+#include "core/compiler.h"
 
 #if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this
 
@@ -22,8 +22,6 @@ TYPEDCALL_END_C
 #else
 
 #include "core/rendezvous/interface_functions.h"
-
-TYPEDCALL_BEGIN_C
 
 // `_extensibletype.combined_metaclass`, for Python code.
 static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_CombinedFromPython(
@@ -48,13 +46,10 @@ static PyMethodDef PyTypedcall_Internal_CombinedDef = {
 static inline TYPEDCALL_COLD void PyTypedcall_Internal_ReadCounters(void *opaque,
                                                                     PyTypedcall_Counters *out,
                                                                     size_t size) {
-  const PyTypedcall_Counters *live = &((const PyTypedcall_Internal_State *)opaque)->counters;
-  PyTypedcall_Counters read;
-  read.rows_added = PyTypedcall_LOAD_RELAXED(&live->rows_added);
-  read.rows_removed = PyTypedcall_LOAD_RELAXED(&live->rows_removed);
-  read.conflicts = PyTypedcall_LOAD_RELAXED(&live->conflicts);
-  read.generations = PyTypedcall_LOAD_RELAXED(&live->generations);
-  memcpy(out, &read, size < sizeof(*out) ? size : sizeof(*out));
+  const PyTypedcall_Internal_State *state = (const PyTypedcall_Internal_State *)opaque;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
+  memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
+  PyTypedcall_END_EXCLUSIVE();
 }
 
 // Takes all rows out of the tables and their owners' lists, so that no look-up finds them. Returns
@@ -134,17 +129,15 @@ static inline TYPEDCALL_COLD void PyTypedcall_Internal_CapsuleDied(PyObject *cap
 static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *key = PyUnicode_FromString(PyTypedcall_CAPSULE_NAME), *existing = NULL;
-  PyObject *again =
-      PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
-  if (kept != NULL && key != NULL && again != NULL) {
-    existing = PyTypedcall_Internal_SetDefault(kept, key, again);
+  PyObject *existing = NULL, *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME,
+                                                    PyTypedcall_Internal_CapsuleDied);
+  if (kept != NULL && again != NULL) {
+    existing = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, again);
   }
   // If that failed, modules that have this interface keep using it.
   state->is_coming_back = 1;
   Py_XDECREF(existing);
   Py_XDECREF(again);
-  Py_XDECREF(key);
   state->is_coming_back = 0;
   PyTypedcall_RestoreError(saved);
 }
@@ -216,15 +209,6 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewCapsule(void) {
   return capsule;
 }
 
-// PyTypedcall_Internal_SetDefault by name.
-static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
-                                                    PyObject *value) {
-  PyObject *key = PyUnicode_FromString(name);
-  PyObject *existing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
-  Py_XDECREF(key);
-  return existing;
-}
-
 // Puts the metaclass and the functions for Python code into the module's dictionary. Returns 0, or
 // -1 with ImportError if another metaclass is there.
 static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
@@ -239,14 +223,10 @@ static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *m
   }
   Py_DECREF(existing);
   if (is_other) return -1;
-  existing = PyTypedcall_Internal_Look(dict, PyTypedcall_Internal_CombinedDef.ml_name);
-  if (existing == NULL) {
-    PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
-    if (function == NULL) return -1;
-    existing =
-        PyTypedcall_Internal_Settle(dict, PyTypedcall_Internal_CombinedDef.ml_name, function);
-    Py_DECREF(function);
-  }
+  const char *name = PyTypedcall_Internal_CombinedDef.ml_name;
+  PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
+  existing = function != NULL ? PyTypedcall_Internal_Settle(dict, name, function) : NULL;
+  Py_XDECREF(function);
   Py_XDECREF(existing);
   return existing != NULL ? 0 : -1;
 }
@@ -357,22 +337,14 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(void) {
   PyObject *dict = PyTypedcall_Internal_MakeModule();
   if (dict == NULL) return NULL;
-  const PyTypedcall_Interface *interface = NULL;
-  PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  if (kept != NULL) {
-    interface = PyTypedcall_Internal_Meet(dict, kept);
-  } else if (!PyErr_Occurred()) {
-    PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
-  }
+  PyObject *kept = PyTypedcall_Internal_OwnDict();
+  const PyTypedcall_Interface *interface =
+      kept != NULL ? PyTypedcall_Internal_Meet(dict, kept) : NULL;
   Py_DECREF(dict);
   return interface;
 }
-
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 #endif  // TYPEDCALL_IS_SUPPORTED
-
-TYPEDCALL_BEGIN_C
 
 /// Returns the slot ID of `name` (UTF-8) in the calling interpreter, the same for every module. It
 /// is for ideas without a registered ID: prefix the name with the project's own, as in
@@ -387,5 +359,4 @@ static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *inter
   return interface->slot_id(interface->state, name);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_H_

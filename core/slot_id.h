@@ -7,8 +7,6 @@
 
 #include "core/platform.h"
 
-TYPEDCALL_BEGIN_C
-
 /// One custom slot. The definition of an ID gives the meaning of `data`.
 typedef struct PyCustomSlot {
   uintptr_t
@@ -64,8 +62,6 @@ static inline int PyCustomSlot_IsValidID(uintptr_t id) {
 static inline int PyCustomSlot_IsAllocatedID(uintptr_t id) {
   return (id & 1u) != 0 && PyCustomSlot_IsValidID(id);
 }
-
-TYPEDCALL_END_C
 
 #if defined(__cplusplus) && __cplusplus >= 201402L
 namespace typedcall {

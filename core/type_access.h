@@ -7,8 +7,6 @@
 
 #include "core/platform.h"
 
-TYPEDCALL_BEGIN_C
-
 static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
   return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0;
 }
@@ -179,5 +177,4 @@ static inline const char *PyTypedcall_Internal_Name(PyTypeObject *type,
   return buffer;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPE_ACCESS_H_

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <string.h>
 
-TYPEDCALL_BEGIN_C
-
 /// In PyMemberDef.flags: the offset counts from the start of the type's own data. For
 /// PyTypeData_FromSpec; before 3.12 CPython itself does not know it.
 /// Source: PEP 697, "Relative member offsets".
@@ -92,11 +90,8 @@ static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': %s", spec->name, fault);
     return -1;
   }
-  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    if (slot->slot != Py_tp_members) continue;
-    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
-      if (PyTypeData_Internal_CheckMember(spec, m) < 0) return -1;
-    }
+  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
+    if (PyTypeData_Internal_CheckMember(spec, m) < 0) return -1;
   }
   return 0;
 }
@@ -112,12 +107,10 @@ static inline Py_ssize_t PyTypeData_Internal_Align(Py_ssize_t size) {
 // Copies the spec's slots, and its members with absolute offsets, into one block, which the caller
 // frees with PyMem_Free. Returns NULL with MemoryError.
 static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
+  const PyMemberDef *given = PyExtensibleType_Internal_Members(spec);
   size_t slots = 1, members = 1;
-  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    ++slots;
-    if (slot->slot != Py_tp_members) continue;
-    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) ++members;
-  }
+  while (spec->slots[slots - 1].slot != 0) ++slots;
+  while (given[members - 1].name != NULL) ++members;
   char *block =
       (char *)PyMem_Calloc(1, slots * sizeof(PyType_Slot) + members * sizeof(PyMemberDef));
   if (block == NULL) {
@@ -127,15 +120,13 @@ static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec,
   PyType_Slot *copy = (PyType_Slot *)(void *)block;
   PyMemberDef *member = (PyMemberDef *)(void *)(block + slots * sizeof(PyType_Slot));
   memcpy(copy, spec->slots, slots * sizeof(PyType_Slot));
+  memcpy(member, given, members * sizeof(PyMemberDef));
   for (PyType_Slot *slot = copy; slot->slot != 0; ++slot) {
-    if (slot->slot != Py_tp_members) continue;
-    const PyMemberDef *m = (const PyMemberDef *)slot->pfunc;
-    slot->pfunc = member;  // a type has one array of members: a second one is refused
-    for (; m->name != NULL; ++m, ++member) {
-      *member = *m;
-      member->offset += start;
-      member->flags &= ~Py_RELATIVE_OFFSET;
-    }
+    if (slot->slot == Py_tp_members) slot->pfunc = member;
+  }
+  for (; member->name != NULL; ++member) {
+    member->offset += start;
+    member->flags &= ~Py_RELATIVE_OFFSET;
   }
   return copy;
 }
@@ -211,20 +202,17 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 // with an exception.
 static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
-  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    if (slot->slot != Py_tp_members) continue;
-    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
-      const size_t field = PyTypeData_Internal_Special(m);
-      if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
-      // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
-      const Py_ssize_t wanted = start + m->offset;
-      if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
-      memcpy((char *)type + field, &wanted, sizeof(wanted));
-      // The member itself is no attribute, but one with the offset 0 has stayed in the dict.
-      if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
-      if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
-      PyType_Modified(type);
-    }
+  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
+    const size_t field = PyTypeData_Internal_Special(m);
+    if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
+    // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
+    const Py_ssize_t wanted = start + m->offset;
+    if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
+    memcpy((char *)type + field, &wanted, sizeof(wanted));
+    // The member itself is no attribute, but one with the offset 0 has stayed in the dict.
+    if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
+    if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
+    PyType_Modified(type);
   }
   return 0;
 }
@@ -307,5 +295,4 @@ static inline void *PyTypeData_Items(PyObject *obj) {
 #endif
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPE_DATA_H_

@@ -10,8 +10,8 @@
 #error "typedcall/tag.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
+#include "core/compiler.h"
 #include "core/platform.h"
-#include "core/separate.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
 #ifndef PYPY_VERSION  // no side table there: defs carry flag bits, and Python code keeps other tags

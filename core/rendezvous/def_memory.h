@@ -5,8 +5,6 @@
 
 #include "core/platform.h"
 
-TYPEDCALL_BEGIN_C
-
 #define PyTypedcall_Internal_KNOWN_DEFS 4096  // in pairs, the more recently used first
 
 typedef struct PyTypedcall_Internal_KnownDef {
@@ -74,5 +72,4 @@ static inline void PyTypedcall_Internal_CloseDefMemory(PyTypedcall_Internal_DefM
   PyTypedcall_END_EXCLUSIVE();
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_

@@ -4,10 +4,7 @@
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
 #include "core/rendezvous/published_rows.h"
-#include "core/slots/slot_names.h"
 #include "core/types/combined_metaclass.h"
-
-TYPEDCALL_BEGIN_C
 
 static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
   return ((PyTypedcall_Internal_State *)opaque)->metaclass;
@@ -30,13 +27,43 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_Resolve(void *opaque, PyTy
   return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
 }
 
+// The number of slot IDs that are allocated at run time: all of one registrar's.
+#define PyTypedcall_Internal_RUNTIME_IDS ((Py_ssize_t)1 << 23)
+
+// Returns the ID of a name, from the interpreter's dictionary of them, or 0 with an exception.
+static inline uintptr_t PyTypedcall_Internal_IDByName(PyObject *names, PyObject *name) {
+  PyObject *id = PyTypedcall_Internal_GetItem(names, name);
+  if (id == NULL && !PyErr_Occurred()) {
+    const Py_ssize_t next = PyDict_Size(names);
+    if (next >= PyTypedcall_Internal_RUNTIME_IDS) {
+      PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs are taken");
+      return 0;
+    }
+    // No Python code runs here, so no other call takes this ID.
+    PyObject *fresh =
+        PyLong_FromSize_t(PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
+    id = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, name, fresh) : NULL;
+    Py_XDECREF(fresh);
+  }
+  const uintptr_t found = id != NULL ? PyLong_AsSize_t(id) : 0;
+  Py_XDECREF(id);
+  return found;
+}
+
 static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
   PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
   if (PyTypedcall_Internal_IsEnding(state)) return 0;
+  if (name == NULL || name[0] == '\0') {
+    PyErr_SetString(PyExc_ValueError, "typedcall: a custom slot ID needs a name");
+    return 0;
+  }
+  PyObject *key = PyUnicode_FromString(name);
+  if (key == NULL) return 0;
   uintptr_t id;
   PyTypedcall_BEGIN_EXCLUSIVE(state->metaclass);
-  id = PyCustomSlot_Internal_IDByName(state->slot_names, name);
+  id = PyTypedcall_Internal_IDByName(state->slot_names, key);
   PyTypedcall_END_EXCLUSIVE();
+  Py_DECREF(key);
   return id;
 }
 
@@ -89,5 +116,4 @@ static inline const void *PyTypedcall_Internal_Sibling(void *opaque, const PyMet
   return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_State *)opaque)->defs, def, read);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_

@@ -7,8 +7,6 @@
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
-TYPEDCALL_BEGIN_C
-
 // Its capsule is in `_extensibletype` and, so that modules torn down after that one can still call
 // us, in the interpreter's own dictionary.
 typedef struct PyTypedcall_Internal_State {
@@ -19,7 +17,7 @@ typedef struct PyTypedcall_Internal_State {
   PyTypeObject *keeper_type;     // of the keepers of publish()'s `kept`
   PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
   PyTypedcall_Counters counters;
-  PyObject *slot_names;  // dict: name -> ID, see core/slots/slot_names.h
+  PyObject *slot_names;  // dict: name -> ID
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h
   PyExtensibleType_Internal_StaticTypes static_types;
   PyTypedcall_Internal_DefMemory defs;
@@ -37,5 +35,4 @@ static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_S
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_

@@ -5,8 +5,6 @@
 
 #include "core/rendezvous/row_keeper.h"
 
-TYPEDCALL_BEGIN_C
-
 // Removes a dead owner's rows. Returns 0, or -1 with an exception.
 static inline int PyTypedcall_Internal_RemoveRowsOf(PyTypedcall_Internal_Owner *owner) {
   PyTypedcall_Internal_State *state = owner->state;
@@ -64,15 +62,6 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_NewRow(
   return row;
 }
 
-// Makes room for one more row in the table. -1 without memory (no exception set).
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_ReserveRow(PyTypedcall_Internal_State *state,
-                                                                 int space) {
-  const int reserved = PyTypedcall_Internal_TableReserve(&state->tables[space]);
-  if (reserved < 0) return -1;
-  PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
-  return 0;
-}
-
 // Inserts a row, for which there is room; the table takes over its reference.
 static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state,
                                                PyTypedcall_Internal_Row *row) {
@@ -82,74 +71,77 @@ static inline void PyTypedcall_Internal_AddRow(PyTypedcall_Internal_State *state
   PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
 }
 
+// Releases a row that was offered and did not get into the table: its value is not taken.
+static inline void PyTypedcall_Internal_RejectRow(PyTypedcall_Internal_Row *row) {
+  row->destroy = NULL;
+  PyTypedcall_Internal_LeaveHost(row);
+  PyTypedcall_Internal_LetRowGo(row);
+}
+
+// True if a row's value says the same as the offered one.
+static inline int PyTypedcall_Internal_IsEqual(const PyTypedcall_Internal_Row *row,
+                                               const PyTypedcall_Internal_Row *offered,
+                                               int (*equal)(const void *, const void *)) {
+  return row->value == offered->value || (equal != NULL && equal(row->value, offered->value));
+}
+
 // Puts a retracted row back into the table if this owner alone has it and it equals the offered
 // one. Returns it, or NULL.
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ReviveRow(
     PyTypedcall_Internal_State *state, const PyTypedcall_Internal_Owner *owner,
     const PyTypedcall_Internal_Row *offered, int (*equal)(const void *, const void *)) {
   PyTypedcall_Internal_SideTable *table = &state->tables[offered->space];
-  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRetracted(table, offered->key);
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(table, offered->key);
   for (; row != NULL; row = row->older) {
     const PyTypedcall_Internal_Ownership *first = row->owned_by;
     if (first != NULL && (first->owner != owner || first->next_of_row != NULL)) continue;
-    if (row->value != offered->value && (equal == NULL || !equal(row->value, offered->value))) {
-      continue;
-    }
-    PyTypedcall_Internal_TableRevive(table, row);
-    row->is_in_table = 1;
-    PyTypedcall_Internal_Count(&state->counters.rows_added, 1);
+    if (!PyTypedcall_Internal_IsEqual(row, offered, equal)) continue;
+    PyTypedcall_Internal_TableForget(table, row);
+    PyTypedcall_Internal_AddRow(state, row);
     return row;
   }
   return NULL;
 }
 
-// Publish with the owner's record at hand; runs no Python code. Takes `*keeper` if the row has none
-// and `kept` is not NULL. Returns 0 and above or PyTypedcall_CONFLICT as publish, or -1 without an
-// exception if memory runs out.
+// Publish with the owner's record at hand; runs no Python code. Sets `*offered` to NULL if it takes
+// that row, and `*keeper` if it takes that because the row has none and `kept` is not NULL. Returns
+// 0 and above or PyTypedcall_CONFLICT as publish, or -1 without an exception if memory runs out.
 static inline int PyTypedcall_Internal_PublishFor(PyTypedcall_Internal_State *state,
                                                   PyTypedcall_Internal_Owner *owner,
-                                                  const PyTypedcall_Internal_Row *offered,
+                                                  PyTypedcall_Internal_Row **offered,
                                                   int (*equal)(const void *, const void *),
                                                   PyObject *kept, PyObject **keeper,
                                                   const PyObject *object) {
-  PyTypedcall_Internal_Row *row =
-      PyTypedcall_Internal_TableRow(&state->tables[offered->space], offered->key);
-  PyTypedcall_Internal_Row *fresh = NULL, *revived = NULL;
-  if (row == NULL) {
-    row = revived = PyTypedcall_Internal_ReviveRow(state, owner, offered, equal);
-  }
+  PyTypedcall_Internal_Row *fresh = *offered, *revived = NULL;
+  PyTypedcall_Internal_SideTable *table = &state->tables[fresh->space];
+  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(table, fresh->key);
   if (row != NULL) {
-    if (revived == NULL && row->value != offered->value &&
-        (equal == NULL || !equal(row->value, offered->value))) {
-      return PyTypedcall_CONFLICT;
-    }
+    if (!PyTypedcall_Internal_IsEqual(row, fresh, equal)) return PyTypedcall_CONFLICT;
   } else {
-    if (PyTypedcall_Internal_ReserveRow(state, offered->space) < 0) return -1;
-    row = fresh =
-        PyTypedcall_Internal_NewRow(offered->space, offered->key, offered->value, offered->destroy);
-    if (row == NULL) return -1;
+    row = revived = PyTypedcall_Internal_ReviveRow(state, owner, fresh, equal);
+  }
+  if (row == NULL) {
+    const int reserved = PyTypedcall_Internal_TableReserve(table);
+    if (reserved < 0) return -1;
+    PyTypedcall_Internal_Count(&state->counters.generations, (uint64_t)reserved);
+    row = fresh;
   }
   // Steps that can fail come first: an owner without its row does no harm.
   int failed = 0;
   if (kept != NULL) {
     if (row->keeper == NULL) PyTypedcall_Internal_GiveKeeper(state, row, keeper);
-    failed = PyTypedcall_Internal_Keep(row->keeper, state->reference_type, kept, object) < 0;
+    failed = PyTypedcall_Internal_Keep(row->keeper, kept, object) < 0;
   }
-  failed = failed || PyTypedcall_Internal_Own(owner, row) < 0;
-  if (failed && revived != NULL) PyTypedcall_Internal_RetractRow(state, revived);
-  if (fresh == NULL && failed) return -1;
-  if (fresh == NULL && row->value != offered->value) {
-    return revived != NULL ? PyTypedcall_CAME_BACK : 0;
+  if (failed || PyTypedcall_Internal_Own(owner, row) < 0) {
+    if (revived != NULL) PyTypedcall_Internal_RetractRow(state, revived);
+    return -1;
   }
-  if (fresh == NULL) return 1;
-  if (!failed) {
+  if (row == fresh) {
     PyTypedcall_Internal_AddRow(state, row);
-    return 1;
+    *offered = NULL;
   }
-  row->destroy = NULL;  // not taken
-  PyTypedcall_Internal_LeaveHost(row);
-  PyTypedcall_Internal_LetRowGo(row);
-  return -1;
+  if (row->value == fresh->value) return 1;
+  return revived != NULL ? PyTypedcall_CAME_BACK : 0;
 }
 
 // Removes the row of `key` if all its owners are dying: their weak references are cleared, but the
@@ -185,33 +177,26 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_Publish(
     return -1;
   }
   const int may_be_kept = space == PyTypedcall_BY_OBJECT && key == (const void *)object;
-  PyTypedcall_Internal_Row offered;
-  memset(&offered, 0, sizeof(offered));
-  offered.space = space;
-  offered.key = key;
-  offered.value = value;
-  offered.destroy = destroy;
-  int result;
-  PyObject *keeper = NULL;  // until a row takes it
+  PyObject *keeper = NULL, *held;  // the keeper: until a row takes it
   if (kept != NULL && (keeper = PyTypedcall_Internal_NewKeeper(state)) == NULL) return -1;
-  do {
-    // Anything that can run Python code (and so another publish) comes before the look at the
-    // table.
-    PyObject *held;
-    PyTypedcall_Internal_Owner *owner =
-        PyTypedcall_Internal_OwnerFor(state, object, may_be_kept, &held);
-    if (owner == NULL) {
-      Py_XDECREF(keeper);
-      return -1;
-    }
+  PyTypedcall_Internal_Row *offered = PyTypedcall_Internal_NewRow(space, key, value, destroy);
+  PyTypedcall_Internal_Owner *owner;
+  int result = -1;
+  // Anything that can run Python code (and so another publish) comes before the look at the table.
+  while (offered != NULL &&
+         (owner = PyTypedcall_Internal_OwnerFor(state, object, may_be_kept, &held)) != NULL) {
     result = PyTypedcall_Internal_PublishFor(state, owner, &offered, equal, kept, &keeper, object);
     PyTypedcall_Internal_DropIdleOwner(state, owner);
     Py_DECREF(held);
-  } while (result == PyTypedcall_CONFLICT && PyTypedcall_Internal_RetireDying(state, space, key));
+    if (result != PyTypedcall_CONFLICT) break;
+    if (!PyTypedcall_Internal_RetireDying(state, space, key)) break;
+    result = -1;
+  }
+  if (offered != NULL) PyTypedcall_Internal_RejectRow(offered);
   Py_XDECREF(keeper);
   if (kept != NULL && may_be_kept && result >= 0) PyTypedcall_Internal_Host(state, object);
   if (result == PyTypedcall_CONFLICT) PyTypedcall_Internal_Count(&state->counters.conflicts, 1);
-  if (result == -1) PyErr_NoMemory();
+  if (result == -1 && !PyErr_Occurred()) PyErr_NoMemory();
   return result;
 }
 
@@ -314,10 +299,7 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_Exchange(void *opaque, int
   } else if (value != expected) {
     PyTypedcall_Internal_Row *fresh = PyTypedcall_Internal_NewRow(space, key, value, destroy);
     if (fresh == NULL || PyTypedcall_Internal_Own(owner, fresh) < 0) {
-      if (fresh != NULL) {
-        fresh->destroy = NULL;  // not taken
-        PyTypedcall_Internal_ReleaseRow(fresh);
-      }
+      if (fresh != NULL) PyTypedcall_Internal_RejectRow(fresh);
       result = -1;
     } else {
       PyTypedcall_Internal_SwapRows(state, old, fresh);
@@ -329,5 +311,4 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_Exchange(void *opaque, int
   return result;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_

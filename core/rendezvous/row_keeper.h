@@ -5,16 +5,12 @@
 
 #include "core/rendezvous/row_owner.h"
 
-TYPEDCALL_BEGIN_C
-
 // A row and each reference to it have a reference to its keeper. Like those, it needs no tp_clear.
 // Kept objects may lead back to the tagged object: if the table had the keeper, both would stay
 // until the interpreter ends. So the tagged object's `__dict__` has it, if there is one; then the
 // object's rows share the keeper and go when it does.
 typedef struct PyTypedcall_Internal_Keeper {
-#ifndef Py_TARGET_ABI3T
-  PyObject_HEAD
-#endif
+  PyTypedcall_Internal_HEAD
   PyTypedcall_Internal_State *state;
   const void *hosted_by;  // the object, or NULL
   PyObject **kept;        // cells, at most half of them full
@@ -22,48 +18,46 @@ typedef struct PyTypedcall_Internal_Keeper {
 } PyTypedcall_Internal_Keeper;
 
 static inline PyTypedcall_Internal_Keeper *PyTypedcall_Internal_AsKeeper(PyObject *object) {
-#ifdef Py_TARGET_ABI3T
-  return (PyTypedcall_Internal_Keeper *)PyObject_GetTypeData_DuringGC(object, Py_TYPE(object));
-#else
-  return (PyTypedcall_Internal_Keeper *)object;
-#endif
+  return (PyTypedcall_Internal_Keeper *)PyTypedcall_Internal_FIELDS(object);
 }
 
-// Kept objects form a set. `references` is the type of references to rows, two of which are equal
-// if they keep the same, because each look-up makes a new one.
-static inline int PyTypedcall_Internal_IsSameKept(const PyTypeObject *references, PyObject *one,
-                                                  PyObject *other) {
+static inline int PyTypedcall_Internal_IsReference(PyObject *object) {
+  return PyTypedcall_Internal_SLOT(destructor, Py_TYPE(object), tp_dealloc) ==
+         PyTypedcall_Internal_FreeReference;
+}
+
+// Kept objects form a set. Two references to rows are equal if they keep the same, because each
+// look-up makes a new one.
+static inline int PyTypedcall_Internal_IsSameKept(PyObject *one, PyObject *other) {
   if (one == other) return 1;
-  if (Py_TYPE(one) != references || Py_TYPE(other) != references) return 0;
+  if (!PyTypedcall_Internal_IsReference(one) || !PyTypedcall_Internal_IsReference(other)) return 0;
   const PyTypedcall_Internal_Reference *a = PyTypedcall_Internal_AsReference(one);
   const PyTypedcall_Internal_Reference *b = PyTypedcall_Internal_AsReference(other);
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
 // Returns the cell of `object` among `capacity`, or the free one where it belongs. There is one.
-static inline TYPEDCALL_COLD PyObject **PyTypedcall_Internal_KeptCell(
-    PyObject **cells, size_t capacity, const PyTypeObject *references, PyObject *object) {
-  size_t hash;
-  if (Py_TYPE(object) == references) {
+static inline TYPEDCALL_COLD PyObject **PyTypedcall_Internal_KeptCell(PyObject **cells,
+                                                                      size_t capacity,
+                                                                      PyObject *object) {
+  size_t hash = PyTypedcall_Internal_Hash(object);
+  if (PyTypedcall_Internal_IsReference(object)) {
     // One row may be kept with many callables: each access makes a bound method.
     const PyTypedcall_Internal_Reference *kept = PyTypedcall_Internal_AsReference(object);
     hash = PyTypedcall_Internal_Hash(kept->row) + 3 * PyTypedcall_Internal_Hash(kept->owner) +
            5 * PyTypedcall_Internal_Hash(kept->callable);
-  } else {
-    hash = PyTypedcall_Internal_Hash(object);
   }
   for (size_t i = hash;; ++i) {
     PyObject **cell = cells + (i & (capacity - 1));
-    if (*cell == NULL || PyTypedcall_Internal_IsSameKept(references, *cell, object)) return cell;
+    if (*cell == NULL || PyTypedcall_Internal_IsSameKept(*cell, object)) return cell;
   }
 }
 
 // Keeps `object`, once. -1 without memory (no exception set). The caller has the state for itself.
 static inline TYPEDCALL_COLD int PyTypedcall_Internal_KeepOne(PyTypedcall_Internal_Keeper *keeper,
-                                                              const PyTypeObject *references,
                                                               PyObject *object) {
   if (keeper->capacity > 0 &&
-      *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) != NULL) {
+      *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, object) != NULL) {
     return 0;
   }
   if ((keeper->count + 1) * 2 > keeper->capacity) {
@@ -72,34 +66,31 @@ static inline TYPEDCALL_COLD int PyTypedcall_Internal_KeepOne(PyTypedcall_Intern
     if (cells == NULL) return -1;
     for (size_t i = 0; i < keeper->capacity; ++i) {
       PyObject *each = keeper->kept[i];
-      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, capacity, references, each) = each;
+      if (each != NULL) *PyTypedcall_Internal_KeptCell(cells, capacity, each) = each;
     }
     PyTypedcall_RAW_FREE(keeper->kept);
     keeper->kept = cells;
     keeper->capacity = capacity;
   }
   Py_INCREF(object);
-  *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, references, object) = object;
+  *PyTypedcall_Internal_KeptCell(keeper->kept, keeper->capacity, object) = object;
   ++keeper->count;
   return 0;
 }
 
 // Keeps `object`, or the items of a tuple, because tagging the same again makes a new tuple.
 // Ignores NULL and `owner`, with which the row goes. Returns as KeepOne.
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_Keep(PyObject *in,
-                                                           const PyTypeObject *references,
-                                                           PyObject *object,
+static inline TYPEDCALL_COLD int PyTypedcall_Internal_Keep(PyObject *in, PyObject *object,
                                                            const PyObject *owner) {
   // Nor the keeper itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
   PyTypedcall_Internal_Keeper *keeper = PyTypedcall_Internal_AsKeeper(in);
   if (!PyTuple_CheckExact(object)) {
-    return PyTypedcall_Internal_KeepOne(keeper, references, object);
+    return PyTypedcall_Internal_KeepOne(keeper, object);
   }
   for (Py_ssize_t i = 0; i < PyTuple_Size(object); ++i) {
     PyObject *item = PyTuple_GetItem(object, i);
-    if (item != owner && item != in && PyTypedcall_Internal_KeepOne(keeper, references, item) < 0)
-      return -1;
+    if (item != owner && item != in && PyTypedcall_Internal_KeepOne(keeper, item) < 0) return -1;
   }
   return 0;
 }
@@ -287,5 +278,4 @@ static inline TYPEDCALL_COLD void PyTypedcall_Internal_Host(PyTypedcall_Internal
   Py_XDECREF(dict);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_

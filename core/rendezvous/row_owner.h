@@ -5,8 +5,6 @@
 
 #include "core/rendezvous/row_reference.h"
 
-TYPEDCALL_BEGIN_C
-
 // Links an owner and a row; in the lists of both. The row is in its table, or retracted.
 typedef struct PyTypedcall_Internal_Ownership {
   struct PyTypedcall_Internal_Owner *owner;
@@ -255,5 +253,4 @@ static inline void PyTypedcall_Internal_LetKeptOwnerGo(PyTypedcall_Internal_Stat
   PyTypedcall_Internal_DropIdleOwner(state, owner);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_

@@ -5,8 +5,6 @@
 
 #include "core/rendezvous/interpreter_state.h"
 
-TYPEDCALL_BEGIN_C
-
 static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
     PyTypedcall_Internal_Row *row) {
   __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
@@ -23,25 +21,28 @@ static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row
   if (destroy != NULL) destroy(value);
 }
 
+// The head of our objects, and their fields. abi3t does not know the head's size (PEP 697). The
+// types have no subclasses.
+#ifdef Py_TARGET_ABI3T
+#define PyTypedcall_Internal_HEAD
+#define PyTypedcall_Internal_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
+#else
+#define PyTypedcall_Internal_HEAD PyObject_HEAD
+#define PyTypedcall_Internal_FIELDS(object) ((void *)(object))
+#endif
+
 // A consumer's reference, which keeps the row valid. Nothing in it changes, so a cycle with it can
 // be broken elsewhere, and it needs no tp_clear.
 typedef struct PyTypedcall_Internal_Reference {
-#ifndef Py_TARGET_ABI3T
-  PyObject_HEAD
-#endif
+  PyTypedcall_Internal_HEAD
   PyTypedcall_Internal_Row *row;
   PyObject *keeper;
   PyObject *owner;
   PyObject *callable;
 } PyTypedcall_Internal_Reference;
 
-// Returns the fields of such an object. Its type has no subclasses.
 static inline PyTypedcall_Internal_Reference *PyTypedcall_Internal_AsReference(PyObject *object) {
-#ifdef Py_TARGET_ABI3T  // they are behind a head of unknown size (PEP 697)
-  return (PyTypedcall_Internal_Reference *)PyObject_GetTypeData_DuringGC(object, Py_TYPE(object));
-#else
-  return (PyTypedcall_Internal_Reference *)object;
-#endif
+  return (PyTypedcall_Internal_Reference *)PyTypedcall_Internal_FIELDS(object);
 }
 
 static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitproc visit,
@@ -109,5 +110,4 @@ static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
       PyTypedcall_Internal_FreeReference, NULL);
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_

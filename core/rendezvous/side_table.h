@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-TYPEDCALL_BEGIN_C
-
 // One cell of a generation. Its key changes only when the array is reused for a later generation. A
 // writer stores the key first, then the value, and a reader checks both again, so it never sees
 // another key's value. A removed row leaves its key behind.
@@ -208,20 +206,6 @@ static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRows(
   return cell->key == key ? cell->row : NULL;
 }
 
-// Returns the retracted rows of a key without a live one, latest first; or NULL.
-static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TableRetracted(
-    PyTypedcall_Internal_SideTable *table, const void *key) {
-  if (PyTypedcall_Internal_TableRow(table, key) != NULL) return NULL;
-  return PyTypedcall_Internal_TableRows(table, key);
-}
-
-// Makes a retracted row live again.
-static inline void PyTypedcall_Internal_TableRevive(PyTypedcall_Internal_SideTable *table,
-                                                    PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_TableForget(table, row);
-  PyTypedcall_Internal_TableInsert(table, row);
-}
-
 static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable *table) {
   PyTypedcall_Internal_Generation *generation = table->current;
   table->current = NULL;
@@ -232,5 +216,4 @@ static inline void PyTypedcall_Internal_TableFree(PyTypedcall_Internal_SideTable
   }
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_

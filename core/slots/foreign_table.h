@@ -5,8 +5,6 @@
 
 #include "core/slot_id.h"
 
-TYPEDCALL_BEGIN_C
-
 /// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (those and the
 /// inherited ones). It changes only in that free places at its end, with ID 0, are taken one after
 /// the other and stay taken: first the data, then the ID.
@@ -78,5 +76,4 @@ static inline Py_ssize_t PyForeignSlots_Internal_Longer(Py_ssize_t before, Py_ss
   return before > 0 && before * 2 > needed ? before * 2 : needed;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_

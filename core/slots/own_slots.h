@@ -5,8 +5,6 @@
 
 #include "core/slots/slot_table.h"
 
-TYPEDCALL_BEGIN_C
-
 #define PyExtensibleType_OWN_SLOTS "__customslots__"
 
 // Sets an exception that names class and position of a faulty entry. Always returns -1.
@@ -83,15 +81,6 @@ static inline int PyExtensibleType_Internal_ReadEntry(PyTypeObject *type, Py_ssi
                                         &slot->data.flags);
 }
 
-static inline void PyExtensibleType_Internal_RefuseKind(PyTypeObject *type, PyObject *given) {
-  char name[PyTypedcall_Internal_NAME_SIZE], kind[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(PyExc_TypeError,
-               "type '%s': " PyExtensibleType_OWN_SLOTS
-               " must be a mapping or a list of (id, value), not '%s'",
-               PyTypedcall_Internal_Name(type, name),
-               PyTypedcall_Internal_Name(Py_TYPE(given), kind));
-}
-
 // Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception. May
 // run Python code if the object is not exactly a dict, list or tuple.
 static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, PyObject *given) {
@@ -109,8 +98,12 @@ static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, Py
         method != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError));
     Py_XDECREF(method);
     if (!is_mapping) {
-      PyErr_Clear();
-      PyExtensibleType_Internal_RefuseKind(type, given);
+      char name[PyTypedcall_Internal_NAME_SIZE], kind[PyTypedcall_Internal_NAME_SIZE];
+      PyErr_Format(PyExc_TypeError,
+                   "type '%s': " PyExtensibleType_OWN_SLOTS
+                   " must be a mapping or a list of (id, value), not '%s'",
+                   PyTypedcall_Internal_Name(type, name),
+                   PyTypedcall_Internal_Name(Py_TYPE(given), kind));
     }
   }
   PyObject *entries = items != NULL ? PySequence_Tuple(items) : NULL;
@@ -170,5 +163,4 @@ static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
   return 0;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_

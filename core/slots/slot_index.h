@@ -7,33 +7,17 @@
 
 #include <string.h>
 
-TYPEDCALL_BEGIN_C
-
 typedef struct PyExtensibleType_Internal_IndexCell {
   uintptr_t key;  // 0: a free cell
   Py_ssize_t at;
 } PyExtensibleType_Internal_IndexCell;
 
-#define PyExtensibleType_Internal_SMALL_INDEX 32
-
-// Open addressing, at most half full. Small tables, the usual ones, are on the caller's stack: do
-// not copy one.
+// Open addressing, at most half full. Begins as {NULL, 0, 0}; the caller frees the cells with
+// PyMem_Free.
 typedef struct PyExtensibleType_Internal_Index {
   PyExtensibleType_Internal_IndexCell *cells;  // NULL: nothing reserved
   size_t mask, used;
-  PyExtensibleType_Internal_IndexCell small[PyExtensibleType_Internal_SMALL_INDEX];
 } PyExtensibleType_Internal_Index;
-
-static inline void PyExtensibleType_Internal_IndexInit(PyExtensibleType_Internal_Index *index) {
-  index->cells = NULL;
-  index->mask = 0;
-  index->used = 0;
-}
-
-static inline void PyExtensibleType_Internal_IndexFree(PyExtensibleType_Internal_Index *index) {
-  if (index->cells != index->small) PyMem_Free(index->cells);
-  PyExtensibleType_Internal_IndexInit(index);
-}
 
 // Returns the cell of `key`, which is not 0, or the free one where it belongs. There is one.
 static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_IndexProbe(
@@ -60,28 +44,20 @@ static inline PyExtensibleType_Internal_IndexCell *PyExtensibleType_Internal_Ind
 static inline int PyExtensibleType_Internal_IndexReserve(PyExtensibleType_Internal_Index *index,
                                                          Py_ssize_t more) {
   const size_t wanted = index->used + (size_t)more;
-  if (index->cells != NULL && wanted * 2 <= index->mask + 1) return 0;
-  size_t length = PyExtensibleType_Internal_SMALL_INDEX;
+  const size_t old_length = index->cells != NULL ? index->mask + 1 : 0;
+  if (wanted * 2 <= old_length) return 0;
+  size_t length = 8;
   while (length < wanted * 2 && length <= SIZE_MAX / 4) length *= 2;
+  // PyMem_Calloc refuses a size that no size_t holds.
   PyExtensibleType_Internal_IndexCell *const old = index->cells;
-  const size_t old_length = old != NULL ? index->mask + 1 : 0;
-  if (length == PyExtensibleType_Internal_SMALL_INDEX) {
-    memset(index->small, 0, sizeof(index->small));
-    index->cells = index->small;
-  } else {
-    // PyMem_Calloc refuses a size that no size_t holds.
-    void *cells = PyMem_Calloc(length, sizeof(*old));
-    if (cells == NULL) {
-      PyErr_NoMemory();
-      return -1;
-    }
-    index->cells = (PyExtensibleType_Internal_IndexCell *)cells;
-  }
+  void *cells = PyMem_Calloc(length, sizeof(*old));
+  if (cells == NULL) return PyTypedcall_Internal_NoMemory();
+  index->cells = (PyExtensibleType_Internal_IndexCell *)cells;
   index->mask = length - 1;
   for (size_t i = 0; i < old_length; ++i) {
     if (old[i].key != 0) *PyExtensibleType_Internal_IndexProbe(index, old[i].key) = old[i];
   }
-  if (old != index->small) PyMem_Free(old);
+  PyMem_Free(old);
   return 0;
 }
 
@@ -96,5 +72,4 @@ static inline int PyExtensibleType_Internal_IndexAdd(PyExtensibleType_Internal_I
   return 1;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-TYPEDCALL_BEGIN_C
-
 // Returns -1. `format` has one %s, for the type's name.
 static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
                                                    const char *format) {
@@ -122,30 +120,10 @@ static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObjec
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
-// Returns the position of the slot with this ID among the first `count`, or -1.
-static inline Py_ssize_t PyExtensibleType_Internal_Position(const PyCustomSlot *slots,
-                                                            Py_ssize_t count, uintptr_t id) {
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    if (slots[i].id == id) return i;
-  }
-  return -1;
-}
-
-// The same, trying the expected position (any value is safe) first.
-static inline Py_ssize_t PyExtensibleType_Internal_PositionNear(const PyCustomSlot *slots,
-                                                                Py_ssize_t count, uintptr_t id,
-                                                                Py_ssize_t expected) {
-  if (PyTypedcall_LIKELY((size_t)expected < (size_t)count && slots[expected].id == id)) {
-    return expected;
-  }
-  return PyExtensibleType_Internal_Position(slots, count, id);
-}
-
 // Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or MemoryError.
 static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                                         Py_ssize_t own_count) {
-  PyExtensibleType_Internal_Index ids;
-  PyExtensibleType_Internal_IndexInit(&ids);
+  PyExtensibleType_Internal_Index ids = {NULL, 0, 0};
   int result = PyExtensibleType_Internal_IndexReserve(&ids, own_count);
   for (Py_ssize_t i = 0; result == 0 && i < own_count; ++i) {
     if (own[i].id == PyCustomSlot_ID_SKIP) continue;
@@ -160,7 +138,7 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
                  PyTypedcall_Internal_Name(type, name), i, id);
     result = -1;
   }
-  PyExtensibleType_Internal_IndexFree(&ids);
+  PyMem_Free(ids.cells);
   return result;
 }
 
@@ -278,12 +256,8 @@ static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObjec
 static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
     PyExtensibleType_Internal_Table *table, PyTypeObject *metaclass, PyTypeObject *layout,
     PyObject *mro, const PyExtensibleType_Internal_Own *own) {
-  PyExtensibleType_Internal_Merge merge;
-  merge.slots = table->slots;
-  merge.count = 0;
-  PyExtensibleType_Internal_Index kept;
-  PyExtensibleType_Internal_IndexInit(&merge.ids);
-  PyExtensibleType_Internal_IndexInit(&kept);
+  PyExtensibleType_Internal_Merge merge = {table->slots, 0, {NULL, 0, 0}};
+  PyExtensibleType_Internal_Index kept = {NULL, 0, 0};
   int result = 0;
   if (layout != NULL) {
     const PyExtensibleTypeData *first =
@@ -312,8 +286,8 @@ static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
           PyExtensibleType_Internal_MergeKept(table, &kept, of_base->kept, of_base->kept_count);
     }
   }
-  PyExtensibleType_Internal_IndexFree(&merge.ids);
-  PyExtensibleType_Internal_IndexFree(&kept);
+  PyMem_Free(merge.ids.cells);
+  PyMem_Free(kept.cells);
   return result < 0 ? -1 : merge.count;
 }
 
@@ -334,8 +308,7 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   }
   if (table == NULL || (kept > 0 && table->kept == NULL)) {
     PyMem_Free(table);
-    PyErr_NoMemory();
-    return -1;
+    return PyTypedcall_Internal_NoMemory();
   }
   table->references = 1;
   const Py_ssize_t count = PyExtensibleType_Internal_FillTable(table, metaclass, layout, mro, own);
@@ -369,5 +342,4 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
   return 0;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_

@@ -5,11 +5,10 @@
 
 #include "core/slots/slot_table.h"
 
-TYPEDCALL_BEGIN_C
-
 // A static type made ready. It outlives its interpreter and metaclass, so it is restored at their
 // end.
 typedef struct PyExtensibleType_Internal_StaticType {
+  struct PyExtensibleType_Internal_StaticType *next;
   PyTypeObject *type;
   PyExtensibleTypeData *data;
   Py_ssize_t own_count;  // number of slots before those of the bases were prepended
@@ -29,7 +28,6 @@ typedef struct PyExtensibleType_Internal_StaticType {
 
 typedef struct PyExtensibleType_Internal_StaticTypes {
   PyExtensibleType_Internal_StaticType *items;
-  Py_ssize_t count, capacity;
 #ifdef Py_TARGET_ABI3T
   Py_ssize_t field;  // offset of an object's type; 0 until it is known
 #endif
@@ -67,21 +65,6 @@ static inline int PyExtensibleType_Internal_FindTypeField(
   (void)types;
   return 0;
 #endif
-}
-
-// Makes room for one more. Returns 0, or -1 with MemoryError.
-static inline int PyExtensibleType_Internal_ReserveStatic(
-    PyExtensibleType_Internal_StaticTypes *types) {
-  if (types->count < types->capacity) return 0;
-  const Py_ssize_t capacity = types->capacity == 0 ? 4 : types->capacity * 2;
-  void *grown = PyTypedcall_RAW_REALLOC(types->items, (size_t)capacity * sizeof(*types->items));
-  if (grown == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  types->items = (PyExtensibleType_Internal_StaticType *)grown;
-  types->capacity = capacity;
-  return 0;
 }
 
 // Removes what we have put into a static type's dictionary: the type outlives its interpreter, but
@@ -123,8 +106,8 @@ static inline TYPEDCALL_COLD void PyExtensibleType_Internal_Retype(
 // one can make them ready.
 static inline void PyExtensibleType_Internal_ForgetStatic(
     PyExtensibleType_Internal_StaticTypes *types) {
-  for (Py_ssize_t i = 0; i < types->count; ++i) {
-    const PyExtensibleType_Internal_StaticType *item = &types->items[i];
+  while (types->items != NULL) {
+    PyExtensibleType_Internal_StaticType *item = types->items;
     PyTypedcall_STORE_RELEASE(&item->data->magic, (uint64_t)0);
     const Py_ssize_t inherited = item->data->count - item->own_count;
     if (inherited > 0) {
@@ -145,9 +128,9 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
     }
     // The next interpreter reuses version tags for other types.
     PyType_Modified(item->type);
+    types->items = item->next;
+    PyTypedcall_RAW_FREE(item);
   }
-  PyTypedcall_RAW_FREE(types->items);
-  memset(types, 0, sizeof(*types));
 }
 
 // Checks count, table and capacity. Returns 0, or -1 with ValueError.
@@ -178,10 +161,8 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_PrependInherited(
   if (mro != NULL) {
     (void)PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &most, &unused);
   }
-  PyExtensibleType_Internal_Merge merge;
-  merge.slots = (PyCustomSlot *)PyMem_Calloc((size_t)most + 1, sizeof(*merge.slots));
-  merge.count = 0;
-  PyExtensibleType_Internal_IndexInit(&merge.ids);
+  void *room = PyMem_Calloc((size_t)most + 1, sizeof(PyCustomSlot));
+  PyExtensibleType_Internal_Merge merge = {(PyCustomSlot *)room, 0, {NULL, 0, 0}};
   int result = -1;
   if (merge.slots == NULL || mro == NULL) {
     PyErr_NoMemory();
@@ -209,7 +190,7 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_PrependInherited(
     memcpy(data->table, merge.slots, (size_t)merge.count * sizeof(*merge.slots));
     data->count += merge.count;
   }
-  PyExtensibleType_Internal_IndexFree(&merge.ids);
+  PyMem_Free(merge.ids.cells);
   PyMem_Free(merge.slots);
   Py_XDECREF(mro);
   return result;
@@ -264,10 +245,9 @@ static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, in
 // True if a type was made ready before its base `type`, and so missed the base's slots.
 static inline int PyExtensibleType_Internal_IsLate(
     const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
-  for (Py_ssize_t i = 0; i < types->count; ++i) {
-    if (PyType_IsSubtype(types->items[i].type, type)) return 1;
-  }
-  return 0;
+  const PyExtensibleType_Internal_StaticType *item = types->items;
+  while (item != NULL && !PyType_IsSubtype(item->type, type)) item = item->next;
+  return item != NULL;
 }
 
 // See PyExtensibleType_Ready. `types` are the interpreter's.
@@ -305,31 +285,33 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
         "static type '%s' must be made ready before the types that derive from it");
   }
   if (PyExtensibleType_Internal_FindTypeField(types) < 0 ||
-      PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0 ||
-      PyExtensibleType_Internal_ReserveStatic(types) < 0) {
+      PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0) {
     return -1;
   }
+  PyExtensibleType_Internal_StaticType *item =
+      (PyExtensibleType_Internal_StaticType *)PyTypedcall_RAW_CALLOC(1, sizeof(*item));
+  if (item == NULL) return PyTypedcall_Internal_NoMemory();
+  item->type = type;
+  item->data = data;
+  item->own_count = data->count;
   // Without the magic it counts as unresolved, whatever PyType_Ready runs.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
   PyExtensibleType_Internal_SetType(types, type, metaclass);
-  const Py_ssize_t own_count = data->count;
-  int attributes = 0;
   int result = PyType_Ready(type);
   if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
     result = PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError,
         "static type '%s': a base has a metaclass that cannot be combined with ours");
   }
-  if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &attributes);
+  if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &item->attributes);
   if (result == 0) {
     result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, capacity);
   }
-  // PyType_Ready may have run code that made another static type ready.
-  if (result == 0) result = PyExtensibleType_Internal_ReserveStatic(types);
   if (result < 0) {
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-    PyExtensibleType_Internal_UnsetStatic(type, attributes);
+    PyExtensibleType_Internal_UnsetStatic(type, item->attributes);
+    PyTypedcall_RAW_FREE(item);
     PyType_Modified(type);
     // Bases list it as a subclass now, so it needs a type.
     PyExtensibleType_Internal_SetType(types, type, before != NULL ? before : &PyType_Type);
@@ -337,16 +319,12 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
     PyTypedcall_RestoreError(saved);
     return -1;
   }
-  PyExtensibleType_Internal_StaticType *item = &types->items[types->count++];
-  item->type = type;
-  item->data = data;
-  item->own_count = own_count;
-  item->attributes = attributes;
+  item->next = types->items;
+  types->items = item;
   // Types that derived from it before it had our metaclass, in an interpreter that has ended.
   PyExtensibleType_Internal_Retype(types, type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_

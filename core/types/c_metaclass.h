@@ -5,8 +5,6 @@
 
 #include "core/types/metaclass.h"
 
-TYPEDCALL_BEGIN_C
-
 // Returns -1 with TypeError.
 static inline TYPEDCALL_COLD int PyExtensibleType_Internal_CannotCombine(PyTypeObject *metaclass,
                                                                          const char *reason) {
@@ -165,5 +163,4 @@ static inline int PyExtensibleType_Internal_TakeDealloc(PyTypeObject *ours,
   return result;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_C_METACLASS_H_

@@ -5,8 +5,6 @@
 
 #include "core/types/c_metaclass.h"
 
-TYPEDCALL_BEGIN_C
-
 // `__init__` of a combined metaclass: that of the others, then ours, even if one of the others
 // forgets super().__init__, so that a faulty `__customslots__` is reported.
 static inline TYPEDCALL_COLD PyObject *PyExtensibleType_Internal_CombinedInit(
@@ -73,22 +71,14 @@ static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObj
   return PyList_Insert(bases, at, metaclass);
 }
 
-// Returns a new reference to the referent of a weak reference; NULL without an exception if it is
-// dead.
-static inline PyObject *PyExtensibleType_Internal_Dereference(PyObject *reference) {
-  PyObject *object = PyObject_CallObject(reference, NULL);
-  if (object != Py_None) return object;
-  Py_DECREF(object);
-  return NULL;
-}
-
 // Returns a new list of the interpreter's live combined metaclasses, or NULL.
 static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
   PyObject *references = PyDict_Values(cache);
   PyObject *all = references != NULL ? PyList_New(0) : NULL;
   for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(references); ++i) {
-    PyObject *alive = PyExtensibleType_Internal_Dereference(PyList_GetItem(references, i));
-    if (alive == NULL ? PyErr_Occurred() != NULL : PyList_Append(all, alive) < 0) Py_CLEAR(all);
+    PyObject *alive;
+    (void)PyTypedcall_Internal_GetReferent(PyList_GetItem(references, i), &alive);
+    if (alive != NULL && PyList_Append(all, alive) < 0) Py_CLEAR(all);
     Py_XDECREF(alive);
   }
   Py_XDECREF(references);
@@ -104,13 +94,6 @@ static inline int PyExtensibleType_Internal_IsCombined(PyObject *all_combined,
   return 0;
 }
 
-static inline int PyExtensibleType_Internal_AppendOnce(PyObject *list, PyObject *item) {
-  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
-    if (PyList_GetItem(list, i) == item) return 0;
-  }
-  return PyList_Append(list, item);
-}
-
 // Appends the components of `metaclass`, which derives from combined ones. Returns 0, or -1.
 static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combined,
                                                              PyObject *metaclass,
@@ -124,7 +107,7 @@ static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combi
     for (Py_ssize_t at = 0; !failed && bases != NULL && at < PyTuple_Size(bases); ++at) {
       PyObject *base = PyTuple_GetItem(bases, at);
       if (PyExtensibleType_Internal_IsCombined(all_combined, base)) continue;
-      failed = PyExtensibleType_Internal_AppendOnce(components, base) < 0;
+      failed = PyList_Append(components, base) < 0;
     }
     Py_XDECREF(bases);
     if (failed) return -1;
@@ -157,7 +140,7 @@ static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *our
       failed = PyExtensibleType_Internal_InsertBase(ours, bases, 0, metaclass) < 0 ||
                PyExtensibleType_Internal_AppendComponents(all_combined, metaclass, components) < 0;
     } else {
-      failed = PyExtensibleType_Internal_AppendOnce(components, metaclass) < 0;
+      failed = PyList_Append(components, metaclass) < 0;
     }
   }
   if (!failed) {
@@ -229,9 +212,9 @@ static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
   int failed = items == NULL;
   for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); ++i) {
     PyObject *item = PyList_GetItem(items, i);
-    PyObject *alive = PyExtensibleType_Internal_Dereference(PyTuple_GetItem(item, 1));
-    if (alive == NULL) {
-      failed = PyErr_Occurred() != NULL || PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
+    PyObject *alive;
+    if (PyTypedcall_Internal_GetReferent(PyTuple_GetItem(item, 1), &alive) == 0) {
+      failed = PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
     }
     Py_XDECREF(alive);
   }
@@ -309,7 +292,7 @@ static inline TYPEDCALL_COLD PyTypeObject *PyExtensibleType_Internal_Combine(
     Py_INCREF(combined);
   } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
     PyObject *known = PyTypedcall_Internal_GetItem(cache, key);
-    if (known != NULL) combined = PyExtensibleType_Internal_Dereference(known);
+    if (known != NULL) (void)PyTypedcall_Internal_GetReferent(known, &combined);
     Py_XDECREF(known);
     if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
       // Its `__bases__` were assigned.
@@ -326,7 +309,8 @@ static inline TYPEDCALL_COLD PyTypeObject *PyExtensibleType_Internal_Combine(
       PyTypedcall_Internal_Hide(cache);
       if (existing != reference || existing == NULL) {
         // Releasing ours may run code that drops that one.
-        PyObject *first = existing != NULL ? PyExtensibleType_Internal_Dereference(existing) : NULL;
+        PyObject *first = NULL;
+        if (existing != NULL) (void)PyTypedcall_Internal_GetReferent(existing, &first);
         Py_DECREF(combined);
         combined = first;
       }
@@ -343,5 +327,4 @@ static inline TYPEDCALL_COLD PyTypeObject *PyExtensibleType_Internal_Combine(
   return (PyTypeObject *)combined;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_

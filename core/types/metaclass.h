@@ -5,8 +5,6 @@
 
 #include "core/types/resolution.h"
 
-TYPEDCALL_BEGIN_C
-
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
 // See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
@@ -18,21 +16,19 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveAlone(PyTypeOb
     return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
                                             "type '%s' is not an extensible type");
   }
-  if (!PyExtensibleType_Internal_HasData(type)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
-  }
-  const uint64_t magic = *PyExtensibleType_Internal_MagicOf(metaclass, type);
+  const uint64_t magic = PyExtensibleType_Internal_HasData(type)
+                             ? *PyExtensibleType_Internal_MagicOf(metaclass, type)
+                             : 0;
   if (magic == PyExtensibleType_MAGIC) {
     if (count == 0) return 0;
     return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
                                             "the custom slots of type '%s' are final already");
   }
-  if (count == 0 && !PyExtensibleType_Internal_IsOpen(magic)) return 0;
   if (!PyTypedcall_Internal_IsHeapType(type)) {
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
   }
+  if (count == 0 && !PyExtensibleType_Internal_IsOpen(magic)) return 0;
   if (count < 0 || (slots == NULL && count > 0)) {
     return PyExtensibleType_Internal_Refuse(
         type, PyExc_SystemError,
@@ -165,5 +161,4 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
   return metaclass;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_METACLASS_H_

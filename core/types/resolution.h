@@ -5,8 +5,6 @@
 
 #include "core/slots/own_slots.h"
 
-TYPEDCALL_BEGIN_C
-
 // The magic of a type that this thread is resolving: if Python code run meanwhile leads back to the
 // type, the type offers nothing, and no type derived from it is settled. For another thread the
 // type is unsettled, and the first to finish settles it.
@@ -39,11 +37,10 @@ typedef struct PyExtensibleType_Internal_Step {
 // connected components.
 typedef struct PyExtensibleType_Internal_Resolution {
   PyTypeObject *metaclass;
-  PyExtensibleType_Internal_Step *steps;  // `few`, or allocated
+  PyExtensibleType_Internal_Step *steps;
   Py_ssize_t count, capacity;
   int has_settled_first;
   PyExtensibleType_Internal_Index seen;  // address of a type: its step, -1 after that has ended
-  PyExtensibleType_Internal_Step few[2];
 } PyExtensibleType_Internal_Resolution;
 
 // Ends the last step. Can run Python code, because it releases what was read.
@@ -68,15 +65,9 @@ static inline int PyExtensibleType_Internal_ReserveStep(
     PyExtensibleType_Internal_Resolution *resolution) {
   if (PyExtensibleType_Internal_IndexReserve(&resolution->seen, 1) < 0) return -1;
   if (resolution->count < resolution->capacity) return 0;
-  const Py_ssize_t capacity = resolution->capacity * 2;
-  const int is_first = resolution->steps == resolution->few;
-  void *grown = PyMem_Realloc(is_first ? NULL : resolution->steps,
-                              (size_t)capacity * sizeof(*resolution->steps));
-  if (grown == NULL) {
-    PyErr_NoMemory();
-    return -1;
-  }
-  if (is_first) memcpy(grown, resolution->few, sizeof(resolution->few));
+  const Py_ssize_t capacity = resolution->capacity > 0 ? resolution->capacity * 2 : 2;
+  void *grown = PyMem_Realloc(resolution->steps, (size_t)capacity * sizeof(*resolution->steps));
+  if (grown == NULL) return PyTypedcall_Internal_NoMemory();
   resolution->steps = (PyExtensibleType_Internal_Step *)grown;
   resolution->capacity = capacity;
   return 0;
@@ -241,18 +232,12 @@ static inline int PyExtensibleType_Internal_RunSteps(
 // run Python code.
 static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveWith(
     PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
-  PyExtensibleType_Internal_Resolution resolution;
-  resolution.metaclass = metaclass;
-  resolution.steps = resolution.few;
-  resolution.count = 0;
-  resolution.capacity = (Py_ssize_t)(sizeof(resolution.few) / sizeof(resolution.few[0]));
-  resolution.has_settled_first = 0;
-  PyExtensibleType_Internal_IndexInit(&resolution.seen);
+  PyExtensibleType_Internal_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};
   const int has_begun = PyExtensibleType_Internal_AddStep(&resolution, type, given, -1);
   int result = has_begun > 0 ? PyExtensibleType_Internal_RunSteps(&resolution) : has_begun;
   while (resolution.count > 0) PyExtensibleType_Internal_DropStep(&resolution);
-  if (resolution.steps != resolution.few) PyMem_Free(resolution.steps);
-  PyExtensibleType_Internal_IndexFree(&resolution.seen);
+  PyMem_Free(resolution.steps);
+  PyMem_Free(resolution.seen.cells);
   if (result < 0 || given == NULL || resolution.has_settled_first) return result;
   if (has_begun == 0 ||
       *PyExtensibleType_Internal_MagicOf(metaclass, type) == PyExtensibleType_MAGIC) {
@@ -264,5 +249,4 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveWith(
       type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_RESOLUTION_H_

@@ -11,9 +11,18 @@
 #include "core/types/type_from_metaclass_backport.h"
 #endif
 
-TYPEDCALL_BEGIN_C
-
 #ifndef Py_LIMITED_API
+// Returns the spec's members, which end with a NULL name. A type has one array of members: specs
+// with two are refused.
+static inline const PyMemberDef *PyExtensibleType_Internal_Members(const PyType_Spec *spec) {
+  static const PyMemberDef none = {NULL, 0, 0, 0, NULL};
+  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
+    const PyMemberDef *members = (const PyMemberDef *)slot->pfunc;
+    if (slot->slot == Py_tp_members && members->name != NULL) return members;
+  }
+  return &none;
+}
+
 // All versions copy the offset of any base that has a `__dict__`, although instances contain only
 // the base that determines the layout: attributes would be stored in foreign data.
 static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
@@ -21,11 +30,8 @@ static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
 #ifdef Py_TPFLAGS_MANAGED_DICT
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
 #endif
-  for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    if (slot->slot != Py_tp_members) continue;
-    for (const PyMemberDef *m = (const PyMemberDef *)slot->pfunc; m->name != NULL; ++m) {
-      if (strcmp(m->name, "__dictoffset__") == 0) return;
-    }
+  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
+    if (strcmp(m->name, "__dictoffset__") == 0) return;
   }
   type->tp_dictoffset = type->tp_base->tp_dictoffset;
 }
@@ -80,5 +86,4 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
   return type;
 }
 
-TYPEDCALL_END_C
 #endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <structmember.h>  // PyMemberDef, in Python.h only since 3.12
 
-TYPEDCALL_BEGIN_C
-
 // The slots of a spec that are more than a pointer to copy; all borrowed from the spec.
 typedef struct {
   const char *doc;
@@ -353,7 +351,5 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   }
   return (PyObject *)type;
 }
-
-TYPEDCALL_END_C
 
 #endif  // TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_

@@ -112,9 +112,13 @@ TEST_F(SideTable, RemovedRowsAmongOthersTakeNoMemory) {
 TEST_F(SideTable, ARetractedRowComesBack) {
   const int key = 0, other = 0, first = 1, second = 2;
   const auto revive = [&](const int *value) {
-    Row *row = PyTypedcall_Internal_TableRetracted(&table_, &key);
+    if (Find(&key) != nullptr) return static_cast<Row *>(nullptr);
+    Row *row = PyTypedcall_Internal_TableRows(&table_, &key);
     while (row != nullptr && *static_cast<const int *>(row->value) != *value) row = row->older;
-    if (row != nullptr) PyTypedcall_Internal_TableRevive(&table_, row);
+    if (row != nullptr) {
+      PyTypedcall_Internal_TableForget(&table_, row);
+      PyTypedcall_Internal_TableInsert(&table_, row);
+    }
     return row;
   };
   EXPECT_EQ(revive(&first), nullptr);

@@ -47,7 +47,6 @@ WITHOUT_REFERENCE = {
     "core/customslots.h": "the names of custom_slots.h",
     "core/extensibletype.h": "the names of extensible_type.h",
     "core/type_access.h": "private functions",
-    "core/separate.h": "private macros; docs/how-to/build-systems.md has the user's",
     "core/version.h": "one macro, for the others",
     "typedcall/meth_typed.h": "the names of typed_method.h",
 }

@@ -132,7 +132,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
                   EXPECT_EQ(PyDict_Size(State()->owners), 0);
                   // A retracted row without an owner is kept until the interpreter ends: not a
                   // leak.
-                  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRetracted(
+                  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(
                       &State()->tables[PyTypedcall_BY_OBJECT], number.get());
                   if (row != nullptr) {
                     PyTypedcall_Internal_TakeOut(State(), row);

@@ -21,7 +21,6 @@
 #include <cstddef>
 
 #include "core/compiler.h"
-#include "core/separate.h"
 
 #define TYPEDCALL_INTERNAL_PASTE_5(a, b, c, d, e) a##b##c##d##e
 #define TYPEDCALL_INTERNAL_JOIN_5(a, b, c, d, e) TYPEDCALL_INTERNAL_PASTE_5(a, b, c, d, e)
