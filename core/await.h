@@ -30,8 +30,8 @@ typedef struct PyTypedcall_Awaited {
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the bodies
 TYPEDCALL_BEGIN_C
-#define PyTypedcall_Internal_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Internal_Arrived)
-TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *state);
+#define PyTC_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTC_Arrived)
+TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTC_Arrived(void *state);
 #ifndef Py_LIMITED_API
 #define PyTypedcall_Await TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Await)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Await(void);
@@ -41,7 +41,7 @@ TYPEDCALL_END_C
 
 #if !TYPEDCALL_IS_SUPPORTED
 // Nothing ever arrives.
-static inline const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *state) {
+static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   (void)state;
   return NULL;
 }
@@ -50,8 +50,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(void *st
 // Records that the interface is here. Call sites that remember a look-up made without it look
 // again, because the counters change. Called again for another interface if Python code took the
 // capsule away.
-static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
-                                               const PyTypedcall_Interface *installed) {
+static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
+                               const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
       __atomic_exchange_n(&awaited->installed, installed, __ATOMIC_ACQ_REL);
   if (before == NULL) {
@@ -62,12 +62,11 @@ static inline void PyTypedcall_Internal_Arrive(PyTypedcall_Awaited *awaited,
 }
 
 // For installers; `kept` is the interpreter's dictionary.
-static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
-                                                    const PyTypedcall_Interface *installed) {
-  PyObject *capsule = PyTypedcall_Internal_Look(kept, PyTypedcall_AWAITED_NAME);
+static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface *installed) {
+  PyObject *capsule = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_AWAITED_NAME)) {
-    PyTypedcall_Internal_Arrive(
-        (PyTypedcall_Awaited *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME), installed);
+    PyTC_Arrive((PyTypedcall_Awaited *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME),
+                installed);
   }
   Py_XDECREF(capsule);
 }
@@ -76,8 +75,7 @@ static inline void PyTypedcall_Internal_TellWaiting(PyObject *kept,
 // tells us, so this searches the interpreter's own dictionary whenever that has changed.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_Arrived(
-    void *state) {
+static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
   // Other interpreters have interfaces of their own.
@@ -87,7 +85,7 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_A
   if (length == __atomic_load_n(&awaited->looked_at, __ATOMIC_RELAXED)) return NULL;
   installed = PyTypedcall_Peek();
   if (installed != NULL) {
-    PyTypedcall_Internal_Arrive(awaited, installed);
+    PyTC_Arrive(awaited, installed);
   } else {
     __atomic_store_n(&awaited->looked_at, length, __ATOMIC_RELAXED);
   }
@@ -98,7 +96,7 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Internal_A
 #endif
 
 // True if `interface` only stands in for another one.
-static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *interface) {
+static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
 }
@@ -108,20 +106,17 @@ static inline int PyTypedcall_Internal_IsAwaited(const PyTypedcall_Interface *in
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
-  if (interface == NULL || PyTypedcall_LIKELY(!PyTypedcall_Internal_IsAwaited(interface))) {
-    return interface;
-  }
-  return PyTypedcall_Internal_Arrived(interface->state);
+  if (interface == NULL || PyTypedcall_LIKELY(!PyTC_IsAwaited(interface))) return interface;
+  return PyTC_Arrived(interface->state);
 }
 
 #if TYPEDCALL_IS_SUPPORTED && !TYPEDCALL_INTERNAL_IS_DECLARED
 // Returns the interface in the capsule, or NULL with ImportError.
-static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Usable(
-    PyObject *capsule) {
-  char kind[PyTypedcall_Internal_NAME_SIZE];
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Usable(PyObject *capsule) {
+  char kind[PyTC_NAME_SIZE];
   if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     PyErr_Format(PyExc_ImportError, "%s is a '%s' instead of typedcall's interface",
-                 PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_Name(Py_TYPE(capsule), kind));
+                 PyTypedcall_CAPSULE_NAME, PyTC_Name(Py_TYPE(capsule), kind));
     return NULL;
   }
   const PyTypedcall_Interface *interface =
@@ -138,17 +133,16 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_U
 #if !TYPEDCALL_IS_SUPPORTED || !(TYPEDCALL_INTERNAL_IS_DECLARED || defined(Py_LIMITED_API))
 
 // Private state behind the public placeholder.
-typedef struct PyTypedcall_Internal_Awaiting {
+typedef struct PyTC_Awaiting {
   PyTypedcall_Awaited shown;
   PyTypedcall_Counters counters;
-  PyTypedcall_Internal_DefMemory defs;
-} PyTypedcall_Internal_Awaiting;
+  PyTC_DefMemory defs;
+} PyTC_Awaiting;
 
 // The placeholder's functions.
 
-static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_ToWriteTo(
-    void *state) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_ToWriteTo(void *state) {
+  const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   if (installed == NULL) {
     PyErr_SetString(
         PyExc_RuntimeError,
@@ -159,25 +153,22 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_T
   return installed;
 }
 
-static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_AwaitMetaclass(void *state) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
+static inline TYPEDCALL_COLD PyTypeObject *PyTC_AwaitMetaclass(void *state) {
+  const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   return installed != NULL ? installed->metaclass(installed->state) : NULL;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitResolve(void *state, PyTypeObject *type,
-                                                                   const PyCustomSlot *own,
-                                                                   Py_ssize_t own_count) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+static inline TYPEDCALL_COLD int PyTC_AwaitResolve(void *state, PyTypeObject *type,
+                                                   const PyCustomSlot *own, Py_ssize_t own_count) {
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   return installed != NULL ? installed->resolve(installed->state, type, own, own_count) : -1;
 }
 
-static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space, const void *key) {
+static inline const void *PyTC_AwaitFind(void *state, int space, const void *key) {
 #if TYPEDCALL_IS_SUPPORTED
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
-  if (installed == NULL && PyTypedcall_IsAttached()) {
-    installed = PyTypedcall_Internal_Arrived(state);
-  }
+  if (installed == NULL && PyTypedcall_IsAttached()) installed = PyTC_Arrived(state);
   return installed != NULL ? installed->find(installed->state, space, key) : NULL;
 #else
   (void)state, (void)space, (void)key;
@@ -185,16 +176,14 @@ static inline const void *PyTypedcall_Internal_AwaitFind(void *state, int space,
 #endif
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitRetract(void *state, int space,
-                                                                   const void *key) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
+static inline TYPEDCALL_COLD int PyTC_AwaitRetract(void *state, int space, const void *key) {
+  const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   return installed != NULL ? installed->retract(installed->state, space, key) : 0;
 }
 
-static inline TYPEDCALL_COLD void PyTypedcall_Internal_AwaitCounters(void *state,
-                                                                     PyTypedcall_Counters *out,
-                                                                     size_t size) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
+static inline TYPEDCALL_COLD void PyTC_AwaitCounters(void *state, PyTypedcall_Counters *out,
+                                                     size_t size) {
+  const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   if (installed != NULL) {
     installed->counters(installed->state, out, size);
   } else {
@@ -202,106 +191,96 @@ static inline TYPEDCALL_COLD void PyTypedcall_Internal_AwaitCounters(void *state
   }
 }
 
-static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_AwaitSlotId(void *state,
-                                                                        const char *name) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+static inline TYPEDCALL_COLD uintptr_t PyTC_AwaitSlotId(void *state, const char *name) {
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   return installed != NULL ? installed->slot_id(installed->state, name) : 0;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitReadyStatic(void *state,
-                                                                       PyTypeObject *type,
-                                                                       Py_ssize_t slot_table_size) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+static inline TYPEDCALL_COLD int PyTC_AwaitReadyStatic(void *state, PyTypeObject *type,
+                                                       Py_ssize_t slot_table_size) {
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   return installed != NULL ? installed->ready_static(installed->state, type, slot_table_size) : -1;
 }
 
-static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_AwaitCombined(
-    void *state, PyObject *metaclasses) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+static inline TYPEDCALL_COLD PyTypeObject *PyTC_AwaitCombined(void *state, PyObject *metaclasses) {
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   return installed != NULL ? installed->combined_metaclass(installed->state, metaclasses) : NULL;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitExchange(
-    void *state, int space, const void *key, PyObject *owner, const void *expected,
-    const void *value, void (*destroy)(const void *value)) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+static inline TYPEDCALL_COLD int PyTC_AwaitExchange(void *state, int space, const void *key,
+                                                    PyObject *owner, const void *expected,
+                                                    const void *value,
+                                                    void (*destroy)(const void *value)) {
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   if (installed == NULL) return -1;
   return installed->exchange(installed->state, space, key, owner, expected, value, destroy);
 }
 
-static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_AwaitHold(void *state, int space,
-                                                                      const void *key,
-                                                                      PyObject *callable,
-                                                                      const void **value) {
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_Arrived(state);
+static inline TYPEDCALL_COLD PyObject *PyTC_AwaitHold(void *state, int space, const void *key,
+                                                      PyObject *callable, const void **value) {
+  const PyTypedcall_Interface *installed = PyTC_Arrived(state);
   *value = NULL;
   if (installed == NULL) return NULL;
   return installed->hold(installed->state, space, key, callable, value);
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_AwaitPublish(
+static inline TYPEDCALL_COLD int PyTC_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
   if (!TYPEDCALL_IS_SUPPORTED) return 0;  // modules that tag their functions work without tags
-  const PyTypedcall_Interface *installed = PyTypedcall_Internal_ToWriteTo(state);
+  const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   if (installed == NULL) return -1;
   return installed->publish(installed->state, space, key, owner, value, equal, destroy, kept);
 }
 
-static inline const void *PyTypedcall_Internal_AwaitSibling(
-    void *state, const PyMethodDef *def, const void *(*read)(const PyMethodDef *def)) {
+static inline const void *PyTC_AwaitSibling(void *state, const PyMethodDef *def,
+                                            const void *(*read)(const PyMethodDef *def)) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
-  return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_Awaiting *)state)->defs, def, read);
+  return PyTC_AskOnce(&((PyTC_Awaiting *)state)->defs, def, read);
 }
 
 // The placeholder, with this state.
-#define PyTypedcall_Internal_PLACEHOLDER(state, counters)                                         \
-  {                                                                                               \
-    PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state, \
-        PyTypedcall_Internal_AwaitMetaclass, PyTypedcall_Internal_AwaitResolve,                   \
-        PyTypedcall_Internal_AwaitFind, PyTypedcall_Internal_AwaitHold,                           \
-        PyTypedcall_Internal_AwaitPublish, PyTypedcall_Internal_AwaitExchange,                    \
-        PyTypedcall_Internal_AwaitRetract, PyTypedcall_Internal_AwaitSibling,                     \
-        PyTypedcall_Internal_AwaitCounters, counters, PyTypedcall_Internal_AwaitSlotId,           \
-        PyTypedcall_Internal_AwaitReadyStatic, PyTypedcall_Internal_AwaitCombined                 \
+#define PyTC_PLACEHOLDER(state, counters)                                                          \
+  {                                                                                                \
+    PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state,  \
+        PyTC_AwaitMetaclass, PyTC_AwaitResolve, PyTC_AwaitFind, PyTC_AwaitHold, PyTC_AwaitPublish, \
+        PyTC_AwaitExchange, PyTC_AwaitRetract, PyTC_AwaitSibling, PyTC_AwaitCounters, counters,    \
+        PyTC_AwaitSlotId, PyTC_AwaitReadyStatic, PyTC_AwaitCombined                                \
   }
 
 #if TYPEDCALL_IS_SUPPORTED
 
-static inline void PyTypedcall_Internal_AwaitedEnds(PyObject *capsule) {
+static inline void PyTC_AwaitedEnds(PyObject *capsule) {
   // Modules hold the struct, so it stays.
-  PyTypedcall_Internal_CloseDefMemory(
-      &((PyTypedcall_Internal_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))
-           ->defs);
+  PyTC_CloseDefMemory(
+      &((PyTC_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))->defs);
 }
 
 // Returns a capsule with a new placeholder, or NULL with an exception.
-static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewAwaited(void) {
-  PyTypedcall_Internal_Awaiting *made =
-      (PyTypedcall_Internal_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
+static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
+  PyTC_Awaiting *made = (PyTC_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return PyErr_NoMemory();
-  const PyTypedcall_Interface interface = PyTypedcall_Internal_PLACEHOLDER(made, &made->counters);
+  const PyTypedcall_Interface interface = PyTC_PLACEHOLDER(made, &made->counters);
   made->shown.interface = interface;
   made->shown.interpreter = PyInterpreterState_Get();
   made->shown.looked_at = -1;
-  PyObject *capsule =
-      PyCapsule_New(made, PyTypedcall_AWAITED_NAME, PyTypedcall_Internal_AwaitedEnds);
+  PyObject *capsule = PyCapsule_New(made, PyTypedcall_AWAITED_NAME, PyTC_AwaitedEnds);
   if (capsule == NULL) PyTypedcall_RAW_FREE(made);
   return capsule;
 }
 
 // Returns this interpreter's placeholder, which it makes if there is none: borrowed, or NULL with
 // an exception.
-static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_Waiting(void) {
-  PyObject *kept = PyTypedcall_Internal_OwnDict();
+static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
+  PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
-  PyObject *existing = PyTypedcall_Internal_Look(kept, PyTypedcall_AWAITED_NAME);
+  PyObject *existing = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
   if (existing == NULL) {
-    PyObject *fresh = PyTypedcall_Internal_NewAwaited();
+    PyObject *fresh = PyTC_NewAwaited();
     if (fresh == NULL) return NULL;
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
-    existing = PyTypedcall_Internal_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
+    existing = PyTC_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
     // Another module was quicker, so ours is unseen. After an error it may have been seen.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
@@ -325,9 +304,9 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Internal_W
 /// valid until the interpreter ends. NULL with ImportError if something else has our names, or
 /// MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
-  PyObject *existing = PyTypedcall_Internal_Existing();
-  if (existing == NULL) return PyTypedcall_Internal_Waiting();
-  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(existing);
+  PyObject *existing = PyTC_Existing();
+  if (existing == NULL) return PyTC_Waiting();
+  const PyTypedcall_Interface *interface = PyTC_Usable(existing);
   Py_DECREF(existing);
   return interface;
 }
@@ -338,7 +317,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 /// functions are imported without tags.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
-  static const PyTypedcall_Interface empty = PyTypedcall_Internal_PLACEHOLDER(NULL, &none);
+  static const PyTypedcall_Interface empty = PyTC_PLACEHOLDER(NULL, &none);
   return &empty;
 }
 

@@ -29,7 +29,7 @@ typedef struct PyExtensibleHeapTypeData {
 #define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
 
 // alignof(max_align_t) for C99 and C++ alike.
-typedef struct PyExtensibleType_Internal_Alignment {
+typedef struct PyTC_Alignment {
   char first;
   union {
     long double floating;
@@ -37,8 +37,8 @@ typedef struct PyExtensibleType_Internal_Alignment {
     void *pointer;
     void (*function)(void);
   } most_aligned;
-} PyExtensibleType_Internal_Alignment;
-#define PyExtensibleType_ALIGNMENT offsetof(PyExtensibleType_Internal_Alignment, most_aligned)
+} PyTC_Alignment;
+#define PyExtensibleType_ALIGNMENT offsetof(PyTC_Alignment, most_aligned)
 
 /// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data
 /// of a metaclass derived from `type`. Depends on the CPython minor version compiled for.
@@ -47,8 +47,8 @@ typedef struct PyExtensibleType_Internal_Alignment {
    PyExtensibleType_ALIGNMENT)
 
 // Searches resolved data (may be NULL). Returns NULL also for the special IDs.
-static inline PyCustomSlot *PyExtensibleType_Internal_Among(const PyExtensibleTypeData *data,
-                                                            uintptr_t id, Py_ssize_t expected_pos) {
+static inline PyCustomSlot *PyTC_Among(const PyExtensibleTypeData *data, uintptr_t id,
+                                       Py_ssize_t expected_pos) {
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
   PyCustomSlot *table = data->table;
   const size_t count = (size_t)data->count;
@@ -66,7 +66,7 @@ static inline PyCustomSlot *PyExtensibleType_Internal_Among(const PyExtensibleTy
 
 #if !TYPEDCALL_IS_SUPPORTED
 // No type has slots there.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
+static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
   (void)type;
   return NULL;
 }
@@ -76,16 +76,15 @@ static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeO
 // look-up inside __init_subclass__, a derived metaclass that does not call super().__init__. Needs
 // the GIL, because without it another thread may change the MRO meanwhile. True if the type has its
 // data now.
-static inline int PyExtensibleType_Internal_ResolveHeld(const PyTypedcall_Interface *interface,
-                                                        PyTypeObject *type,
-                                                        const PyExtensibleTypeData *data) {
+static inline int PyTC_ResolveHeld(const PyTypedcall_Interface *interface, PyTypeObject *type,
+                                   const PyExtensibleTypeData *data) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
   const int failed = interface->resolve(interface->state, type, NULL, 0);
-  if (failed) PyTypedcall_Internal_PostponeInterrupt();
+  if (failed) PyTC_PostponeInterrupt();
   const int found = !failed && PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC &&
-                    !PyTypedcall_Internal_IsUnshared(type);
+                    !PyTC_IsUnshared(type);
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return found;
@@ -97,8 +96,8 @@ static inline int PyExtensibleType_Internal_ResolveHeld(const PyTypedcall_Interf
 // program that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE int PyExtensibleType_Internal_ResolveNow(
-    PyTypeObject *type, const PyExtensibleTypeData *data) {
+static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
+                                                 const PyExtensibleTypeData *data) {
 #ifndef Py_GIL_DISABLED  // there, wait for another thread that is about to settle it
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
@@ -107,7 +106,7 @@ static inline TYPEDCALL_RARE int PyExtensibleType_Internal_ResolveNow(
   if (interface == NULL) return 0;
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass == NULL || !PyType_IsSubtype(Py_TYPE(type), metaclass)) return 0;
-  return PyExtensibleType_Internal_ResolveHeld(interface, type, data);
+  return PyTC_ResolveHeld(interface, type, data);
 }
 #pragma GCC diagnostic pop
 
@@ -116,7 +115,7 @@ static inline TYPEDCALL_RARE int PyExtensibleType_Internal_ResolveNow(
 // points to the struct behind the type only in heap types, where CPython puts it, and in static
 // types that PyExtensibleType_Ready has seen; other static types have their own struct or inherit
 // the pointer.
-static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
+static inline int PyTC_HasData(const PyTypeObject *type) {
   return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
                             (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
          (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
@@ -126,61 +125,55 @@ static inline int PyExtensibleType_Internal_HasData(const PyTypeObject *type) {
 // one look at the type shows that it has the data, and all of it. (A static type's members can be
 // anywhere. If they happen to be here, less than a page behind the type, the bytes in between are
 // readable, and neither magic nor key.)
-static inline int PyExtensibleType_Internal_EndsAsOurs(const PyTypeObject *type) {
+static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
 // The general check: types without members, static types, larger metaclasses. Most types that get
 // here have no slots.
-static inline int PyExtensibleType_Internal_IsLargeEnough(PyTypeObject *type) {
+static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
   // The metaclass's size shows whether the bytes exist, the magic whether they are ours.
   return !PyTypedcall_LIKELY(
              Py_TYPE(type)->tp_basicsize <
              (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
-         PyExtensibleType_Internal_HasData(type);
+         PyTC_HasData(type);
 }
 
 // Returns the type's data; the caller has checked its size.
-static inline const PyExtensibleHeapTypeData *PyExtensibleType_Internal_Bytes(
-    const PyTypeObject *type) {
+static inline const PyExtensibleHeapTypeData *PyTC_Bytes(const PyTypeObject *type) {
   return (const PyExtensibleHeapTypeData *)(const void *)((const char *)type +
                                                           PyExtensibleType_DATA_OFFSET);
 }
 
 // Returns such a type's data; NULL if it is not extensible.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Resolved(PyTypeObject *type) {
-  const PyExtensibleTypeData *data = &PyExtensibleType_Internal_Bytes(type)->shared;
+static inline const PyExtensibleTypeData *PyTC_Resolved(PyTypeObject *type) {
+  const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
-  return PyExtensibleType_Internal_ResolveNow(type, data) ? data : NULL;
+  return PyTC_ResolveNow(type, data) ? data : NULL;
 }
 
 // Returns the data of any type; NULL if it is not extensible.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Data(PyTypeObject *type) {
-  if (!PyExtensibleType_Internal_EndsAsOurs(type) &&
-      !PyExtensibleType_Internal_IsLargeEnough(type)) {
-    return NULL;
-  }
-  return PyExtensibleType_Internal_Resolved(type);
+static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
+  if (!PyTC_EndsAsOurs(type) && !PyTC_IsLargeEnough(type)) return NULL;
+  return PyTC_Resolved(type);
 }
 
 // Returns the slot at position 0 of a type that ends as ours, if it has this valid ID. NULL: it has
 // not, or only the full look-up can tell.
-static inline PyCustomSlot *PyExtensibleType_Internal_First(const PyTypeObject *type,
-                                                            uintptr_t id) {
-  const PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_Bytes(type);
-  if (!PyTypedcall_Internal_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
+static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
+  const PyExtensibleHeapTypeData *data = PyTC_Bytes(type);
+  if (!PyTC_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
   if (data->shared.table == NULL) __builtin_unreachable();  // spares callers the check
   return data->shared.table;
 }
 
 // The same at another position, for resolved types. GCC does without: it inlines the search.
-static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObject *type,
-                                                               uintptr_t id,
-                                                               Py_ssize_t expected_pos) {
-  const PyExtensibleTypeData *data = &PyExtensibleType_Internal_Bytes(type)->shared;
+static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id,
+                                          Py_ssize_t expected_pos) {
+  const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
   if (PyTypedcall_LOAD_ACQUIRE(&data->magic) != PyExtensibleType_MAGIC) return NULL;
   if (id <= PyCustomSlot_ID_SKIP || (size_t)expected_pos >= (size_t)data->count) return NULL;
   return data->table[expected_pos].id == id ? &data->table[expected_pos] : NULL;
@@ -200,20 +193,18 @@ static inline PyCustomSlot *PyExtensibleType_Internal_Expected(const PyTypeObjec
 /// Source: SEP 200, "Consumer API".
 
 /// Returns 1 if the type of `obj` can have custom slots (perhaps it has none), else 0.
-static inline int PyCustomSlots_Check(PyObject *obj) {
-  return PyExtensibleType_Internal_Data(Py_TYPE(obj)) != NULL;
-}
+static inline int PyCustomSlots_Check(PyObject *obj) { return PyTC_Data(Py_TYPE(obj)) != NULL; }
 
 /// Returns the length of the slot table with its skipped positions; 0 if the type is not
 /// extensible.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
-  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
 }
 
 /// Returns the slot table; NULL if the type is not extensible or its table is empty.
 static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
-  const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(Py_TYPE(obj));
+  const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->table : NULL;
 }
 
@@ -225,10 +216,9 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
 }
 #else
 // Searches a type that has the data, which it resolves first.
-static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Search(
-    PyTypeObject *type, uintptr_t id, Py_ssize_t expected_pos) {
-  return PyExtensibleType_Internal_Among(PyExtensibleType_Internal_Resolved(type), id,
-                                         expected_pos);
+static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type, uintptr_t id,
+                                                              Py_ssize_t expected_pos) {
+  return PyTC_Among(PyTC_Resolved(type), id, expected_pos);
 }
 
 /// Returns the slot with that ID, or NULL; never one with the special IDs 0 and 1. Tries
@@ -236,17 +226,16 @@ static inline PyTypedcall_RARE_PART PyCustomSlot *PyExtensibleType_Internal_Sear
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);
-  if (PyTypedcall_RATHER(PyExtensibleType_Internal_EndsAsOurs(type))) {
+  if (PyTypedcall_RATHER(PyTC_EndsAsOurs(type))) {
     PyCustomSlot *there = PyTypedcall_IS_CUT && expected_pos != 0
-                              ? PyExtensibleType_Internal_Expected(type, id, expected_pos)
-                          : expected_pos == 0 && PyCustomSlot_IsValidID(id)
-                              ? PyExtensibleType_Internal_First(type, id)
-                              : NULL;
+                              ? PyTC_Expected(type, id, expected_pos)
+                          : expected_pos == 0 && PyCustomSlot_IsValidID(id) ? PyTC_First(type, id)
+                                                                            : NULL;
     if (PyTypedcall_LIKELY(there != NULL)) return there;
-  } else if (!PyExtensibleType_Internal_IsLargeEnough(type)) {
+  } else if (!PyTC_IsLargeEnough(type)) {
     return NULL;
   }
-  return PyExtensibleType_Internal_Search(type, id, expected_pos);
+  return PyTC_Search(type, id, expected_pos);
 }
 #endif
 

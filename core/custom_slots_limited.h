@@ -24,30 +24,27 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;
   out->metaclass = out->interface->metaclass(out->interface->state);
-  out->offset = TYPEDCALL_IS_SUPPORTED ? PyTypedcall_Internal_TypeDataOffset(out->metaclass) : 0;
+  out->offset = TYPEDCALL_IS_SUPPORTED ? PyTC_TypeDataOffset(out->metaclass) : 0;
   return out->offset < 0 ? -1 : 0;
 }
 
 // Returns the data of `type`; NULL if it is not extensible. Walking a metaclass's MRO needs the
 // GIL, because another thread may be changing it.
-static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
-    const PyCustomSlots_Limited *api, PyTypeObject *type, int attached) {
+static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_Limited *api,
+                                                           PyTypeObject *type, int attached) {
 #if TYPEDCALL_IS_SUPPORTED
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
   }
   // A static type's dictionary says whether it has the data.
-  if (!PyTypedcall_Internal_IsHeapType(type) &&
-      (!attached || !PyExtensibleType_Internal_HasData(type))) {
-    return NULL;
-  }
+  if (!PyTC_IsHeapType(type) && (!attached || !PyTC_HasData(type))) return NULL;
   const PyExtensibleTypeData *data =
       (const PyExtensibleTypeData *)(const void *)((const char *)type + api->offset);
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
     return data;
   }
-  if (attached && PyExtensibleType_Internal_ResolveHeld(api->interface, type, data)) return data;
+  if (attached && PyTC_ResolveHeld(api->interface, type, data)) return data;
 #else
   (void)api, (void)type, (void)attached;  // no type has slots there
 #endif
@@ -58,26 +55,25 @@ static inline const PyExtensibleTypeData *PyCustomSlots_Internal_LimitedData(
 /// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
 
 static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
-  return PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1) != NULL;
+  return PyTC_LimitedData(api, Py_TYPE(obj), 1) != NULL;
 }
 
 static inline Py_ssize_t PyCustomSlots_LimitedCount(const PyCustomSlots_Limited *api,
                                                     PyObject *obj) {
-  const PyExtensibleTypeData *data = PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1);
+  const PyExtensibleTypeData *data = PyTC_LimitedData(api, Py_TYPE(obj), 1);
   return data != NULL ? data->count : 0;
 }
 
 static inline PyCustomSlot *PyCustomSlots_LimitedTable(const PyCustomSlots_Limited *api,
                                                        PyObject *obj) {
-  const PyExtensibleTypeData *data = PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1);
+  const PyExtensibleTypeData *data = PyTC_LimitedData(api, Py_TYPE(obj), 1);
   return data != NULL ? data->table : NULL;
 }
 
 static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limited *api,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
-  return PyExtensibleType_Internal_Among(PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 1),
-                                         id, expected_pos);
+  return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
 /// PyCustomSlots_LimitedFind without the GIL; a separate function because the limited API cannot
@@ -86,8 +82,7 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
-  return PyExtensibleType_Internal_Among(PyCustomSlots_Internal_LimitedData(api, Py_TYPE(obj), 0),
-                                         id, expected_pos);
+  return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 0), id, expected_pos);
 }
 
 #endif  // TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_

@@ -32,8 +32,8 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 }
 #else
 
-static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
-    const PyTypedcall_Interface *interface, int space, PyTypeObject *type) {
+static inline const PyForeignSlots_Table *PyTC_ForeignRow(const PyTypedcall_Interface *interface,
+                                                          int space, PyTypeObject *type) {
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
@@ -41,10 +41,10 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Row(
 // with slots keeps its positions. Returns a new table with `*used` slots and, if it replaces one
 // with `before` slots, some capacity; NULL with MemoryError, or without an exception if there is no
 // MRO yet. Runs no Python code.
-static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
-    const PyTypedcall_Interface *interface, PyTypeObject *type, Py_ssize_t before,
-    Py_ssize_t *used) {
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
+static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interface *interface,
+                                                      PyTypeObject *type, Py_ssize_t before,
+                                                      Py_ssize_t *used) {
+  PyObject *mro = PyTC_Mro(type);
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
@@ -52,27 +52,27 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
   const PyForeignSlots_Table **rows =
       (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
-    rows[i] = PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE,
-                                          (PyTypeObject *)PyTuple_GetItem(mro, i));
-    most += PyForeignSlots_Internal_Used(rows[i]);
+    rows[i] =
+        PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
+    most += PyTC_ForeignUsed(rows[i]);
   }
   // Room to grow in place if it replaces a table that is too short.
-  const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, most);
-  PyForeignSlots_Table *merged = rows != NULL ? PyForeignSlots_Internal_New(capacity) : NULL;
-  PyExtensibleType_Internal_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
+  const Py_ssize_t capacity = PyTC_ForeignLonger(before, most);
+  PyForeignSlots_Table *merged = rows != NULL ? PyTC_ForeignNew(capacity) : NULL;
+  PyTC_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
   int failed = merged == NULL;
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
-    Py_ssize_t count = PyForeignSlots_Internal_Used(rows[i]);
+    Py_ssize_t count = PyTC_ForeignUsed(rows[i]);
     // Another thread may have added some; it looks here again.
     if (count > capacity - merge.count) count = capacity - merge.count;
-    failed = PyExtensibleType_Internal_MergeSlots(&merge, rows[i]->slots, count) < 0;
+    failed = PyTC_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
   PyMem_Free(merge.ids.cells);
   PyTypedcall_RAW_FREE((void *)rows);
   Py_DECREF(mro);
   if (failed) {
-    PyForeignSlots_Internal_Destroy(merged);
+    PyTC_ForeignDestroy(merged);
     PyErr_NoMemory();
     return NULL;
   }
@@ -84,18 +84,16 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Merge(
 // Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; takes
 // the table in any case. Callers look again: another thread, or Python code run by a type's first
 // row, may have come first, and then its table stands.
-static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *interface, int space,
-                                              PyTypeObject *type,
-                                              const PyForeignSlots_Table *existing,
-                                              PyForeignSlots_Table *table) {
+static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
+                                  PyTypeObject *type, const PyForeignSlots_Table *existing,
+                                  PyForeignSlots_Table *table) {
   PyObject *owner = (PyObject *)type;
-  const int result = existing != NULL
-                         ? interface->exchange(interface->state, space, type, owner, existing,
-                                               table, PyForeignSlots_Internal_Destroy)
-                         : interface->publish(interface->state, space, type, owner, table, NULL,
-                                              PyForeignSlots_Internal_Destroy, NULL);
+  const int result = existing != NULL ? interface->exchange(interface->state, space, type, owner,
+                                                            existing, table, PyTC_ForeignDestroy)
+                                      : interface->publish(interface->state, space, type, owner,
+                                                           table, NULL, PyTC_ForeignDestroy, NULL);
   if (result == 1) return 0;
-  PyForeignSlots_Internal_Destroy(table);
+  PyTC_ForeignDestroy(table);
   return result == -1 ? -1 : 0;
 }
 
@@ -103,51 +101,46 @@ static inline int PyForeignSlots_Internal_Put(const PyTypedcall_Interface *inter
 // replaces it. Returns 1 if `existing` has them now, in its free places; 0 if it was replaced or
 // has changed meanwhile, and callers look again; or -1 with an exception. Takes the table in any
 // case.
-static inline int PyForeignSlots_Internal_Extend(const PyTypedcall_Interface *interface, int space,
-                                                 PyTypeObject *type,
-                                                 const PyForeignSlots_Table *existing,
-                                                 Py_ssize_t before, PyForeignSlots_Table *table,
-                                                 Py_ssize_t used) {
+static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
+                                     PyTypeObject *type, const PyForeignSlots_Table *existing,
+                                     Py_ssize_t before, PyForeignSlots_Table *table,
+                                     Py_ssize_t used) {
   int is_extended = 0, has_changed = 0;
   PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
-  if (PyForeignSlots_Internal_Row(interface, space, type) != existing ||
-      PyForeignSlots_Internal_Used(existing) != before) {
+  if (PyTC_ForeignRow(interface, space, type) != existing || PyTC_ForeignUsed(existing) != before) {
     has_changed = 1;
   } else if (existing != NULL) {
-    const Py_ssize_t capacity = PyForeignSlots_Internal_Free(existing);
+    const Py_ssize_t capacity = PyTC_ForeignFree(existing);
     const int begins = used >= before && memcmp(existing->slots, table->slots,
                                                 (size_t)before * sizeof(PyCustomSlot)) == 0;
     if (begins &&
         (used == before || (used - before <= capacity && existing->count - capacity == before))) {
-      PyForeignSlots_Internal_Append(existing, PyForeignSlots_Internal_At(table, before),
-                                     used - before);
+      PyTC_ForeignAppend(existing, PyTC_ForeignAt(table, before), used - before);
       is_extended = 1;
     } else {
-      PyForeignSlots_Internal_Close(existing);
+      PyTC_ForeignClose(existing);
     }
   }
   PyTypedcall_END_EXCLUSIVE();
-  if (!is_extended && !has_changed) {
-    return PyForeignSlots_Internal_Put(interface, space, type, existing, table);
-  }
-  PyForeignSlots_Internal_Destroy(table);
+  if (!is_extended && !has_changed) return PyTC_ForeignPut(interface, space, type, existing, table);
+  PyTC_ForeignDestroy(table);
   return is_extended;
 }
 
 // Brings the merged row of `type` up to date with its MRO. Returns it, or NULL with an exception
 // (without one if the type has no MRO yet). Valid while the type lives.
-static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
+static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
     // Looked up before its sources, so that a thread with newer ones sees it change.
     const PyForeignSlots_Table *existing =
-        PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, type);
-    const Py_ssize_t before = PyForeignSlots_Internal_Used(existing);
+        PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
+    const Py_ssize_t before = PyTC_ForeignUsed(existing);
     Py_ssize_t used;
-    PyForeignSlots_Table *merged = PyForeignSlots_Internal_Merge(interface, type, before, &used);
+    PyForeignSlots_Table *merged = PyTC_ForeignMerge(interface, type, before, &used);
     if (merged == NULL) return NULL;
-    const int extended = PyForeignSlots_Internal_Extend(interface, PyTypedcall_MERGED_BY_TYPE, type,
-                                                        existing, before, merged, used);
+    const int extended = PyTC_ForeignExtend(interface, PyTypedcall_MERGED_BY_TYPE, type, existing,
+                                            before, merged, used);
     if (extended < 0) return NULL;
     // A slot that was added may have left the rows meanwhile, so look once more.
     if (extended > 0 && used == before) return existing;
@@ -156,9 +149,9 @@ static inline const PyForeignSlots_Table *PyForeignSlots_Internal_Refresh(
 
 // Refreshes the merged rows of `type` and of all classes derived from it; a class that was never
 // looked at has none. Returns 0, or -1 with an exception.
-static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface *interface,
-                                                     PyTypeObject *type) {
-  if (PyForeignSlots_Internal_Refresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
+static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
+                                         PyTypeObject *type) {
+  if (PyTC_ForeignRefresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
   PyObject *seen = PySet_New(NULL);  // addresses
   PyObject *types = seen != NULL ? PyList_New(0) : NULL;
   int result = types != NULL ? PyList_Append(types, (PyObject *)type) : -1;
@@ -174,9 +167,8 @@ static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface
       if (known < 0 || (known == 0 && (PySet_Add(seen, address) < 0 ||
                                        PyList_Append(types, (PyObject *)subtype) < 0))) {
         result = -1;
-      } else if (known == 0 &&
-                 PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, subtype) &&
-                 PyForeignSlots_Internal_Refresh(interface, subtype) == NULL) {
+      } else if (known == 0 && PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, subtype) &&
+                 PyTC_ForeignRefresh(interface, subtype) == NULL) {
         result = PyErr_Occurred() ? -1 : 0;
       }
       Py_XDECREF(address);
@@ -191,35 +183,35 @@ static inline int PyForeignSlots_Internal_RefreshAll(const PyTypedcall_Interface
 // Returns a new table with the `before` slots of `existing` (may be NULL) and the new ones not
 // among them, `*used` together. NULL with an exception for a conflict or lack of memory; NULL
 // without one if nothing is new.
-static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
-    PyTypeObject *type, const PyForeignSlots_Table *existing, Py_ssize_t before,
-    const PyCustomSlot *slots, Py_ssize_t count, Py_ssize_t *used) {
-  const Py_ssize_t capacity = PyForeignSlots_Internal_Longer(before, before + count);
-  PyForeignSlots_Table *table = PyForeignSlots_Internal_New(capacity);
+static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
+                                                    const PyForeignSlots_Table *existing,
+                                                    Py_ssize_t before, const PyCustomSlot *slots,
+                                                    Py_ssize_t count, Py_ssize_t *used) {
+  const Py_ssize_t capacity = PyTC_ForeignLonger(before, before + count);
+  PyForeignSlots_Table *table = PyTC_ForeignNew(capacity);
   if (table == NULL) {
     PyErr_NoMemory();
     return NULL;
   }
   table->count = before;
   if (before > 0) memcpy(table->slots, existing->slots, (size_t)before * sizeof(PyCustomSlot));
-  PyExtensibleType_Internal_Index ids = {NULL, 0, 0};
-  if (PyExtensibleType_Internal_IndexReserve(&ids, before) < 0) count = 0;
+  PyTC_Index ids = {NULL, 0, 0};
+  if (PyTC_IndexReserve(&ids, before) < 0) count = 0;
   for (Py_ssize_t i = 0; count > 0 && i < before; ++i) {
-    (void)PyExtensibleType_Internal_IndexAdd(&ids, table->slots[i].id, i);
+    (void)PyTC_IndexAdd(&ids, table->slots[i].id, i);
   }
   for (Py_ssize_t i = 0; i < count; ++i) {
-    const PyExtensibleType_Internal_IndexCell *known =
-        PyExtensibleType_Internal_IndexFind(&ids, slots[i].id);
+    const PyTC_IndexCell *known = PyTC_IndexFind(&ids, slots[i].id);
     if (slots[i].id == PyCustomSlot_ID_SKIP) {
       // The first registration decides the positions.
       if (existing == NULL || existing->count == 0) table->slots[table->count++] = slots[i];
     } else if (known == NULL) {
       table->slots[table->count++] = slots[i];
     } else if (table->slots[known->at].data.flags != slots[i].data.flags) {
-      char name[PyTypedcall_Internal_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
+      char name[PyTC_NAME_SIZE], id[2 + 2 * sizeof(uintptr_t) + 1];
       PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)slots[i].id);
       PyErr_Format(PyExc_ValueError, "type '%s' already has custom slot %s, with other data",
-                   PyTypedcall_Internal_Name(type, name), id);
+                   PyTC_Name(type, name), id);
       table->count = before;
       break;
     }
@@ -228,7 +220,7 @@ static inline PyForeignSlots_Table *PyForeignSlots_Internal_Add(
   *used = table->count;
   table->count = capacity;
   if (*used > before) return table;
-  PyForeignSlots_Internal_Destroy(table);
+  PyTC_ForeignDestroy(table);
   return NULL;
 }
 
@@ -249,28 +241,25 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
                                           Py_ssize_t count) {
   PyTypeObject *metaclass = interface->metaclass(interface->state);
   if (metaclass != NULL && PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "type '%s' is extensible: it has custom slots of its own");
+    return PyTC_Refuse(type, PyExc_TypeError,
+                       "type '%s' is extensible: it has custom slots of its own");
   }
   if (slots == NULL || count <= 0) {
-    return PyExtensibleType_Internal_Refuse(type, PyExc_ValueError,
-                                            "type '%s' was given no custom slots");
+    return PyTC_Refuse(type, PyExc_ValueError, "type '%s' was given no custom slots");
   }
-  if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
+  if (PyTC_ValidateOwn(type, slots, count) < 0) return -1;
   for (;;) {
-    const PyForeignSlots_Table *existing =
-        PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
-    const Py_ssize_t before = PyForeignSlots_Internal_Used(existing);
+    const PyForeignSlots_Table *existing = PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, type);
+    const Py_ssize_t before = PyTC_ForeignUsed(existing);
     Py_ssize_t used;
-    PyForeignSlots_Table *table =
-        PyForeignSlots_Internal_Add(type, existing, before, slots, count, &used);
+    PyForeignSlots_Table *table = PyTC_ForeignAdd(type, existing, before, slots, count, &used);
     if (table == NULL) break;
-    const int extended = PyForeignSlots_Internal_Extend(interface, PyTypedcall_BY_TYPE, type,
-                                                        existing, before, table, used);
+    const int extended =
+        PyTC_ForeignExtend(interface, PyTypedcall_BY_TYPE, type, existing, before, table, used);
     if (extended < 0) return -1;
     if (extended > 0) break;
   }
-  return PyErr_Occurred() ? -1 : PyForeignSlots_Internal_RefreshAll(interface, type);
+  return PyErr_Occurred() ? -1 : PyTC_ForeignRefreshAll(interface, type);
 }
 
 /// Removes the slot `id` registered for `type` by any module. Slots that have been found stay
@@ -279,29 +268,26 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
-    const PyForeignSlots_Table *existing =
-        PyForeignSlots_Internal_Row(interface, PyTypedcall_BY_TYPE, type);
+    const PyForeignSlots_Table *existing = PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, type);
     Py_ssize_t at = existing != NULL && id > PyCustomSlot_ID_SKIP ? existing->count - 1 : -1;
-    while (at >= 0 && PyForeignSlots_Internal_At(existing, at)->id != id) --at;
+    while (at >= 0 && PyTC_ForeignAt(existing, at)->id != id) --at;
     if (at < 0) {
       if (!was_there) return 0;
-      return PyForeignSlots_Internal_RefreshAll(interface, type) < 0 ? -1 : 1;
+      return PyTC_ForeignRefreshAll(interface, type) < 0 ? -1 : 1;
     }
     PyTypedcall_BEGIN_EXCLUSIVE((PyObject *)type);
-    PyForeignSlots_Internal_Close(existing);
+    PyTC_ForeignClose(existing);
     PyTypedcall_END_EXCLUSIVE();
-    const Py_ssize_t used = PyForeignSlots_Internal_Used(existing);
-    PyForeignSlots_Table *table = PyForeignSlots_Internal_New(used);
-    if (table == NULL) return PyTypedcall_Internal_NoMemory();
+    const Py_ssize_t used = PyTC_ForeignUsed(existing);
+    PyForeignSlots_Table *table = PyTC_ForeignNew(used);
+    if (table == NULL) return PyTC_NoMemory();
     table->count = used;
     memcpy(table->slots, existing->slots, (size_t)table->count * sizeof(PyCustomSlot));
     table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
     while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
       --table->count;
     }
-    if (PyForeignSlots_Internal_Put(interface, PyTypedcall_BY_TYPE, type, existing, table) < 0) {
-      return -1;
-    }
+    if (PyTC_ForeignPut(interface, PyTypedcall_BY_TYPE, type, existing, table) < 0) return -1;
   }
 }
 
@@ -309,7 +295,7 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
 // type; `inline` for the reason given in core/custom_slots.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
-static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyForeignSlots_Internal_FirstLook(
+static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
 #ifndef Py_LIMITED_API
   if (!PyTypedcall_IsAttached()) return NULL;
@@ -317,8 +303,8 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyForeignSlots_Internal
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Making the first row of a type can run code that releases it.
   Py_INCREF((PyObject *)type);
-  const PyForeignSlots_Table *table = PyForeignSlots_Internal_Refresh(interface, type);
-  if (PyTypedcall_Internal_IsUnshared(type)) table = NULL;
+  const PyForeignSlots_Table *table = PyTC_ForeignRefresh(interface, type);
+  if (PyTC_IsUnshared(type)) table = NULL;
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
   return table;
@@ -345,8 +331,8 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
                                                       Py_ssize_t expected_pos) {
   if (id <= PyCustomSlot_ID_SKIP) return NULL;
   const PyForeignSlots_Table *table =
-      PyForeignSlots_Internal_Row(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
-  if (table == NULL) table = PyForeignSlots_Internal_FirstLook(interface, Py_TYPE(obj));
+      PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, Py_TYPE(obj));
+  if (table == NULL) table = PyTC_ForeignFirstLook(interface, Py_TYPE(obj));
   if (table == NULL) return NULL;
   const PyCustomSlot *slots = table->slots;
   if ((size_t)expected_pos < (size_t)table->count &&

@@ -155,13 +155,13 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 // Returns a new reference to the value of `name` in `dict`, which may be NULL or no dictionary; or
 // NULL. Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
 // KeyboardInterrupt is raised later.
-static inline TYPEDCALL_RARE PyObject *PyTypedcall_Internal_Look(PyObject *dict, const char *name) {
+static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
   Py_INCREF(dict);
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *value = key != NULL ? PyTypedcall_Internal_GetItem(dict, key) : NULL;
-  if (PyErr_Occurred()) PyTypedcall_Internal_PostponeInterrupt();
+  PyObject *value = key != NULL ? PyTC_GetItem(dict, key) : NULL;
+  if (PyErr_Occurred()) PyTC_PostponeInterrupt();
   PyErr_Clear();
   Py_XDECREF(key);
   Py_DECREF(dict);
@@ -169,7 +169,7 @@ static inline TYPEDCALL_RARE PyObject *PyTypedcall_Internal_Look(PyObject *dict,
 }
 
 // Returns the interpreter's own dictionary, borrowed, or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_OwnDict(void) {
+static inline PyObject *PyTC_OwnDict(void) {
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (kept == NULL && !PyErr_Occurred()) {
     PyErr_SetString(PyExc_ImportError, "typedcall: this interpreter has no dictionary");
@@ -178,14 +178,14 @@ static inline PyObject *PyTypedcall_Internal_OwnDict(void) {
 }
 
 // Returns the object in the interface's place: a new reference, or NULL without an exception.
-static inline PyObject *PyTypedcall_Internal_Existing(void) {
+static inline PyObject *PyTC_Existing(void) {
   // The interpreter's own dictionary first: Python assignments do not reach it.
-  PyObject *capsule = PyTypedcall_Internal_Look(
-      PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
+  PyObject *capsule =
+      PyTC_Look(PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
   if (capsule == NULL) {
-    PyObject *module = PyTypedcall_Internal_Look(PySys_GetObject("modules"), PyTypedcall_MODULE);
+    PyObject *module = PyTC_Look(PySys_GetObject("modules"), PyTypedcall_MODULE);
     if (module != NULL && PyModule_Check(module)) {
-      capsule = PyTypedcall_Internal_Look(PyModule_GetDict(module), PyTypedcall_CAPSULE);
+      capsule = PyTC_Look(PyModule_GetDict(module), PyTypedcall_CAPSULE);
     }
     Py_XDECREF(module);
   }
@@ -199,7 +199,7 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void)
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   const PyTypedcall_Interface *interface = NULL;
-  PyObject *capsule = PyTypedcall_Internal_Existing();
+  PyObject *capsule = PyTC_Existing();
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
     interface =
         (const PyTypedcall_Interface *)PyCapsule_GetPointer(capsule, PyTypedcall_CAPSULE_NAME);

@@ -40,7 +40,7 @@
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
 // True if the word has this value; then everything its writer wrote before it is visible, too.
-static inline int PyTypedcall_Internal_EqualsAcquire(const uint64_t *word, uint64_t value) {
+static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   // GCC's own atomic load takes an instruction more. On x86-64 every load has acquire order.
@@ -135,14 +135,14 @@ static inline int PyTypedcall_IsAttached(void) {
 #endif  // the limited API and cpyext have no such function
 
 // Sets MemoryError. Always returns -1.
-static inline int PyTypedcall_Internal_NoMemory(void) {
+static inline int PyTC_NoMemory(void) {
   PyErr_NoMemory();
   return -1;
 }
 
 // Returns a new reference to the value of `key` in `dict`; NULL without an exception if there is
 // none, else with one. Comparing keys can run Python code.
-static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *key) {
+static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
   (void)PyDict_GetItemRef(dict, key, &value);
@@ -155,8 +155,7 @@ static inline PyObject *PyTypedcall_Internal_GetItem(PyObject *dict, PyObject *k
 
 // Returns the value of `key`, which it sets to `value` if there is none, in one step, whatever
 // comparing keys runs. New reference, or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject *key,
-                                                        PyObject *value) {
+static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
 #elif defined(Py_GIL_DISABLED)
@@ -171,10 +170,9 @@ static inline PyObject *PyTypedcall_Internal_SetDefault(PyObject *dict, PyObject
 }
 
 // The same by name.
-static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *name,
-                                                    PyObject *value) {
+static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
-  PyObject *existing = key != NULL ? PyTypedcall_Internal_SetDefault(dict, key, value) : NULL;
+  PyObject *existing = key != NULL ? PyTC_SetDefault(dict, key, value) : NULL;
   Py_XDECREF(key);
   return existing;
 }
@@ -182,16 +180,15 @@ static inline PyObject *PyTypedcall_Internal_Settle(PyObject *dict, const char *
 // SetDefault for a dictionary that only we write to, whose keys compare without Python code; the
 // caller has it for itself. Without memory for a larger array, CPython 3.13.0's own function adds
 // half an item and reports success.
-static inline PyObject *PyTypedcall_Internal_SetDefaultOfOurs(PyObject *dict, PyObject *key,
-                                                              PyObject *value) {
+static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
-  PyObject *existing = PyTypedcall_Internal_GetItem(dict, key);
+  PyObject *existing = PyTC_GetItem(dict, key);
   if (existing != NULL || PyErr_Occurred()) return existing;
   if (PyDict_SetItem(dict, key, value) < 0) return NULL;
   Py_INCREF(value);
   return value;
 #else
-  return PyTypedcall_Internal_SetDefault(dict, key, value);
+  return PyTC_SetDefault(dict, key, value);
 #endif
 }
 
@@ -225,7 +222,7 @@ static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
 }
 
 #ifndef PYPY_VERSION
-static inline int PyTypedcall_Internal_RaiseInterrupt(void *unused) {
+static inline int PyTC_RaiseInterrupt(void *unused) {
   (void)unused;
   PyErr_SetNone(PyExc_KeyboardInterrupt);
   return -1;
@@ -233,9 +230,9 @@ static inline int PyTypedcall_Internal_RaiseInterrupt(void *unused) {
 
 // For a look-up that must drop its exception: a KeyboardInterrupt is raised again as soon as Python
 // code runs. GIL: held.
-static inline void PyTypedcall_Internal_PostponeInterrupt(void) {
+static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-    (void)Py_AddPendingCall(PyTypedcall_Internal_RaiseInterrupt, NULL);
+    (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);
   }
 }
 #endif

@@ -24,8 +24,8 @@ TYPEDCALL_END_C
 #include "core/rendezvous/interface_functions.h"
 
 // `_extensibletype.combined_metaclass`, for Python code.
-static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_CombinedFromPython(
-    PyObject *self, PyObject *metaclasses) {
+static inline TYPEDCALL_COLD PyObject *PyTC_CombinedFromPython(PyObject *self,
+                                                               PyObject *metaclasses) {
   (void)self;
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface != NULL) {
@@ -35,59 +35,56 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_CombinedFromPython(
   return NULL;
 }
 
-static PyMethodDef PyTypedcall_Internal_CombinedDef = {
-    "combined_metaclass", PyTypedcall_Internal_CombinedFromPython, METH_VARARGS,
+static PyMethodDef PyTC_CombinedDef = {
+    "combined_metaclass", PyTC_CombinedFromPython, METH_VARARGS,
     PyDoc_STR("combined_metaclass($module, /, *metaclasses)\n--\n\n"
               "The metaclass of classes that derive from extensible types and from classes with\n"
               "these metaclasses: class C(Extensible, abc.ABC, metaclass=combined_metaclass("
               "abc.ABCMeta)).\n"
               "The same metaclasses give the same result, in whatever order.")};
 
-static inline TYPEDCALL_COLD void PyTypedcall_Internal_ReadCounters(void *opaque,
-                                                                    PyTypedcall_Counters *out,
-                                                                    size_t size) {
-  const PyTypedcall_Internal_State *state = (const PyTypedcall_Internal_State *)opaque;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf(state));
+static inline TYPEDCALL_COLD void PyTC_ReadCounters(void *opaque, PyTypedcall_Counters *out,
+                                                    size_t size) {
+  const PyTC_State *state = (const PyTC_State *)opaque;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf(state));
   memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
   PyTypedcall_END_EXCLUSIVE();
 }
 
 // Takes all rows out of the tables and their owners' lists, so that no look-up finds them. Returns
 // a chain with the state's references. Runs no Python code.
-static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_TakeAllRows(
-    PyTypedcall_Internal_State *state, PyObject *owners) {
-  PyTypedcall_Internal_Row *rows = NULL;
+static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
+  PyTC_Row *rows = NULL;
   PyObject *capsule;
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
-    PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_OwnerIn(capsule));
+    PyTC_DisownAll(PyTC_OwnerIn(capsule));
   }
   for (int space = 0; space < PyTypedcall_SPACES; ++space) {
-    PyTypedcall_Internal_SideTable *table = &state->tables[space];
-    PyTypedcall_Internal_Generation *generation = table->current;
+    PyTC_SideTable *table = &state->tables[space];
+    PyTC_Generation *generation = table->current;
     for (size_t i = 0; generation != NULL && i <= generation->mask; ++i) {
-      const PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_CellAt(generation, i);
-      for (PyTypedcall_Internal_Row *row = cell->row; row != NULL; row = row->older) {
+      const PyTC_Cell *cell = PyTC_CellAt(generation, i);
+      for (PyTC_Row *row = cell->row; row != NULL; row = row->older) {
         row->is_in_table = 0;
-        PyTypedcall_Internal_LeaveHost(row);
+        PyTC_LeaveHost(row);
         row->next = rows;
         rows = row;
       }
     }
     // Caches compare counters and must not take these rows for alive.
-    PyTypedcall_Internal_Count(&state->counters.rows_removed, table->live);
+    PyTC_Count(&state->counters.rows_removed, table->live);
     table->live = 0;
-    PyTypedcall_Internal_TableFree(table);
+    PyTC_TableFree(table);
   }
   return rows;
 }
 
 // Releases everything but the struct itself. That can run anything, so all of it leaves the state
 // first.
-static inline TYPEDCALL_COLD void PyTypedcall_Internal_EmptyState(
-    PyTypedcall_Internal_State *state) {
+static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
-  PyExtensibleType_Internal_StaticTypes static_types = state->static_types;
+  PyTC_StaticTypes static_types = state->static_types;
   PyObject *owners = state->owners, *capsule;
   state->metaclass = NULL;
   state->reference_type = NULL;
@@ -95,45 +92,42 @@ static inline TYPEDCALL_COLD void PyTypedcall_Internal_EmptyState(
   state->slot_names = NULL;
   state->combined = NULL;
   state->owners = NULL;
-  PyTypedcall_Internal_CloseDefMemory(&state->defs);
+  PyTC_CloseDefMemory(&state->defs);
   memset(&state->static_types, 0, sizeof(state->static_types));
-  PyTypedcall_Internal_Row *rows = PyTypedcall_Internal_TakeAllRows(state, owners);
-  PyExtensibleType_Internal_ForgetStatic(&static_types);
+  PyTC_Row *rows = PyTC_TakeAllRows(state, owners);
+  PyTC_ForgetStatic(&static_types);
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
-    PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(capsule));
+    PyTC_ForgetReference(PyTC_OwnerIn(capsule));
   }
   Py_XDECREF(owners);
-  PyTypedcall_Internal_LetRowsGo(rows);
+  PyTC_LetRowsGo(rows);
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
 // Returns `sys.<name>`, borrowed, or NULL; sets no exception. Asks twice, because PySys_GetObject
 // does not say whether memory ran out.
-static inline PyObject *PyTypedcall_Internal_OfSys(const char *name) {
+static inline PyObject *PyTC_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
 }
 
 // True if `sys` still has what every running interpreter has. It is wiped before the interpreter
 // releases its own dictionary.
-static inline int PyTypedcall_Internal_IsRunning(void) {
-  PyObject *modules = PyTypedcall_Internal_OfSys("modules"),
-           *version = PyTypedcall_Internal_OfSys("hexversion");
+static inline int PyTC_IsRunning(void) {
+  PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
 }
 
-static inline TYPEDCALL_COLD void PyTypedcall_Internal_CapsuleDied(PyObject *capsule);
+static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);
 
 // Python code can find the interpreter's dictionary (CPython 3.13 shows it to gc.get_objects()) and
 // empty it. The interface that others use stays, and is put back.
-static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *state) {
+static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  PyObject *existing = NULL, *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME,
-                                                    PyTypedcall_Internal_CapsuleDied);
-  if (kept != NULL && again != NULL) {
-    existing = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, again);
-  }
+  PyObject *existing = NULL,
+           *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
+  if (kept != NULL && again != NULL) existing = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, again);
   // If that failed, modules that have this interface keep using it.
   state->is_coming_back = 1;
   Py_XDECREF(existing);
@@ -143,67 +137,66 @@ static inline void PyTypedcall_Internal_ComeBack(PyTypedcall_Internal_State *sta
 }
 
 // For capsules that this module made.
-static inline PyTypedcall_Internal_State *PyTypedcall_Internal_StateIn(PyObject *capsule) {
-  return (PyTypedcall_Internal_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(
-                                            capsule, PyTypedcall_CAPSULE_NAME))
+static inline PyTC_State *PyTC_StateIn(PyObject *capsule) {
+  return (PyTC_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(capsule,
+                                                                      PyTypedcall_CAPSULE_NAME))
       ->state;
 }
 
-static inline TYPEDCALL_COLD void PyTypedcall_Internal_CapsuleDied(PyObject *capsule) {
-  PyTypedcall_Internal_State *state = PyTypedcall_Internal_StateIn(capsule);
+static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule) {
+  PyTC_State *state = PyTC_StateIn(capsule);
   if (state->is_coming_back) return;
-  if (state->is_installed && PyTypedcall_Internal_IsRunning()) {
-    PyTypedcall_Internal_ComeBack(state);
+  if (state->is_installed && PyTC_IsRunning()) {
+    PyTC_ComeBack(state);
     return;
   }
   // An installed interface's struct stays, some two hundred bytes an interpreter: CPython runs
   // Python code after the interpreter's dictionary has gone, and that code may call modules that
   // hold the interface.
   const int was_shown = state->is_installed;
-  PyTypedcall_Internal_EmptyState(state);
+  PyTC_EmptyState(state);
   if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
 // Returns a capsule with a new interface, which no other code has seen yet: a new reference, or
 // NULL with an exception.
-static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewCapsule(void) {
-  PyTypedcall_Internal_State *state =
-      (PyTypedcall_Internal_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
+static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
+  PyTC_State *state = (PyTC_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
   PyTypedcall_Interface *interface = &state->interface;
   interface->abi_major = PyTypedcall_ABI_MAJOR;
   interface->abi_minor = PyTypedcall_ABI_MINOR;
   interface->size = (uint32_t)sizeof(*interface);
   interface->state = state;
-  interface->metaclass = PyTypedcall_Internal_Metaclass;
-  interface->resolve = PyTypedcall_Internal_Resolve;
-  interface->find = PyTypedcall_Internal_Find;
-  interface->publish = PyTypedcall_Internal_LockAndPublish;
-  interface->retract = PyTypedcall_Internal_Retract;
-  interface->counters = PyTypedcall_Internal_ReadCounters;
-  interface->slot_id = PyTypedcall_Internal_SlotId;
-  interface->ready_static = PyTypedcall_Internal_ReadyStatic;
-  interface->combined_metaclass = PyTypedcall_Internal_CombinedMetaclass;
-  interface->exchange = PyTypedcall_Internal_LockAndExchange;
+  interface->metaclass = PyTC_Metaclass;
+  interface->resolve = PyTC_ResolveUnlessEnding;
+  interface->find = PyTC_Find;
+  interface->publish = PyTC_LockAndPublish;
+  interface->retract = PyTC_Retract;
+  interface->counters = PyTC_ReadCounters;
+  interface->slot_id = PyTC_SlotId;
+  interface->ready_static = PyTC_LockAndReady;
+  interface->combined_metaclass = PyTC_CombinedMetaclass;
+  interface->exchange = PyTC_LockAndExchange;
   interface->live_counters = &state->counters;
-  interface->hold = PyTypedcall_Internal_Hold;
-  interface->sibling = PyTypedcall_Internal_Sibling;
+  interface->hold = PyTC_Hold;
+  interface->sibling = PyTC_Sibling;
   PyObject *capsule = NULL;
-  state->metaclass = PyExtensibleType_Internal_NewMetaclass();
-  if (state->metaclass != NULL) state->reference_type = PyTypedcall_Internal_NewReferenceType();
-  if (state->reference_type != NULL) state->keeper_type = PyTypedcall_Internal_NewKeeperType();
+  state->metaclass = PyTC_NewMetaclass();
+  if (state->metaclass != NULL) state->reference_type = PyTC_NewReferenceType();
+  if (state->reference_type != NULL) state->keeper_type = PyTC_NewKeeperType();
   if (state->keeper_type != NULL) state->owners = PyDict_New();
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
     // CPython 3.14 tracks them from the beginning.
-    PyTypedcall_Internal_Hide(state->owners);
-    PyTypedcall_Internal_Hide(state->slot_names);
-    PyTypedcall_Internal_Hide(state->combined);
-    capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTypedcall_Internal_CapsuleDied);
+    PyTC_Hide(state->owners);
+    PyTC_Hide(state->slot_names);
+    PyTC_Hide(state->combined);
+    capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
   }
   if (capsule == NULL) {
-    PyTypedcall_Internal_EmptyState(state);
+    PyTC_EmptyState(state);
     PyTypedcall_RAW_FREE(state);
   }
   return capsule;
@@ -211,21 +204,21 @@ static inline TYPEDCALL_COLD PyObject *PyTypedcall_Internal_NewCapsule(void) {
 
 // Puts the metaclass and the functions for Python code into the module's dictionary. Returns 0, or
 // -1 with ImportError if another metaclass is there.
-static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
-  char kind[PyTypedcall_Internal_NAME_SIZE];
-  PyObject *existing = PyTypedcall_Internal_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+static inline int PyTC_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
+  char kind[PyTC_NAME_SIZE];
+  PyObject *existing = PyTC_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
   if (existing == NULL) return -1;
   const int is_other = existing != metaclass;
   if (is_other) {
     PyErr_Format(PyExc_ImportError, "%s.%s is a '%s' instead of typedcall's metaclass",
                  PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
-                 PyTypedcall_Internal_Name(Py_TYPE(existing), kind));
+                 PyTC_Name(Py_TYPE(existing), kind));
   }
   Py_DECREF(existing);
   if (is_other) return -1;
-  const char *name = PyTypedcall_Internal_CombinedDef.ml_name;
-  PyObject *function = PyCFunction_NewEx(&PyTypedcall_Internal_CombinedDef, NULL, NULL);
-  existing = function != NULL ? PyTypedcall_Internal_Settle(dict, name, function) : NULL;
+  const char *name = PyTC_CombinedDef.ml_name;
+  PyObject *function = PyCFunction_NewEx(&PyTC_CombinedDef, NULL, NULL);
+  existing = function != NULL ? PyTC_Settle(dict, name, function) : NULL;
   Py_XDECREF(function);
   Py_XDECREF(existing);
   return existing != NULL ? 0 : -1;
@@ -233,9 +226,8 @@ static inline int PyTypedcall_Internal_ShowMetaclass(PyObject *dict, PyObject *m
 
 // Returns the interface in the module's capsule, or NULL with ImportError that says why it is
 // unusable.
-static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject *dict,
-                                                                       PyObject *capsule) {
-  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Usable(capsule);
+static inline const PyTypedcall_Interface *PyTC_Accept(PyObject *dict, PyObject *capsule) {
+  const PyTypedcall_Interface *interface = PyTC_Usable(capsule);
   if (interface == NULL) return NULL;
   PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
   if (metaclass == NULL) {
@@ -243,15 +235,15 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Accept(PyObject 
     return NULL;
   }
   Py_INCREF(metaclass);
-  const int shown = PyTypedcall_Internal_ShowMetaclass(dict, metaclass);
+  const int shown = PyTC_ShowMetaclass(dict, metaclass);
   Py_DECREF(metaclass);
   return shown == 0 ? interface : NULL;
 }
 
 // Returns the dictionary of module `_extensibletype`, which it makes if necessary: a new reference,
 // or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
-  PyObject *modules = PyTypedcall_Internal_OfSys("modules"), *dict = NULL;
+static inline PyObject *PyTC_MakeModule(void) {
+  PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
     // Lack of memory looks the same.
     PyObject *name = PyUnicode_FromString("modules");
@@ -261,19 +253,19 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
     return NULL;
   }
   Py_INCREF(modules);
-  PyObject *module = PyTypedcall_Internal_Look(modules, PyTypedcall_MODULE);
+  PyObject *module = PyTC_Look(modules, PyTypedcall_MODULE);
   if (module == NULL) {
     PyObject *fresh = PyModule_New(PyTypedcall_MODULE);
-    if (fresh != NULL) module = PyTypedcall_Internal_Settle(modules, PyTypedcall_MODULE, fresh);
+    if (fresh != NULL) module = PyTC_Settle(modules, PyTypedcall_MODULE, fresh);
     Py_XDECREF(fresh);
   }
   Py_DECREF(modules);
   if (module == NULL) return NULL;
   if (PyModule_Check(module)) dict = PyModule_GetDict(module);
   if (dict == NULL) {
-    char kind[PyTypedcall_Internal_NAME_SIZE];
+    char kind[PyTC_NAME_SIZE];
     PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is a '%s' instead of a module",
-                 PyTypedcall_MODULE, PyTypedcall_Internal_Name(Py_TYPE(module), kind));
+                 PyTypedcall_MODULE, PyTC_Name(Py_TYPE(module), kind));
   }
   Py_XINCREF(dict);
   Py_DECREF(module);
@@ -282,39 +274,37 @@ static inline PyObject *PyTypedcall_Internal_MakeModule(void) {
 
 // Returns the capsule in the module, ours if there was none: a new reference, or NULL with an
 // exception. `dict` is the module's, `kept` the interpreter's own.
-static inline PyObject *PyTypedcall_Internal_ExistingCapsule(PyObject *dict, PyObject *kept) {
-  PyObject *existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
+static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
+  PyObject *existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
   if (existing != NULL) return existing;
   // Emptying sys.modules removes the module, but not the interface that others use.
-  PyObject *ours = PyTypedcall_Internal_Look(kept, PyTypedcall_CAPSULE_NAME);
+  PyObject *ours = PyTC_Look(kept, PyTypedcall_CAPSULE_NAME);
   if (ours == NULL) {
     // Making it may run other code: an interface installed meanwhile wins.
-    PyObject *fresh = PyTypedcall_Internal_NewCapsule();
+    PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
-    existing = PyTypedcall_Internal_Look(dict, PyTypedcall_CAPSULE);
-    ours = existing != NULL ? existing
-                            : PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
+    existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
+    ours = existing != NULL ? existing : PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, fresh);
     if (ours == fresh) {
-      PyTypedcall_Internal_StateIn(fresh)->is_installed = 1;
-      PyTypedcall_Internal_TellWaiting(kept, &PyTypedcall_Internal_StateIn(fresh)->interface);
+      PyTC_StateIn(fresh)->is_installed = 1;
+      PyTC_TellWaiting(kept, &PyTC_StateIn(fresh)->interface);
     }
     Py_DECREF(fresh);
     if (existing != NULL || ours == NULL) return ours;
   }
-  existing = PyTypedcall_Internal_Settle(dict, PyTypedcall_CAPSULE, ours);
+  existing = PyTC_Settle(dict, PyTypedcall_CAPSULE, ours);
   Py_DECREF(ours);
   return existing;
 }
 
 // Puts our capsule where it is missing, and returns the interface there if it is usable. Borrowed,
 // or NULL with an exception.
-static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *dict,
-                                                                     PyObject *kept) {
-  PyObject *existing = PyTypedcall_Internal_ExistingCapsule(dict, kept);
+static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *kept) {
+  PyObject *existing = PyTC_ExistingCapsule(dict, kept);
   if (existing == NULL) return NULL;
-  const PyTypedcall_Interface *interface = PyTypedcall_Internal_Accept(dict, existing);
+  const PyTypedcall_Interface *interface = PyTC_Accept(dict, existing);
   if (interface != NULL) {
-    PyObject *first = PyTypedcall_Internal_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
+    PyObject *first = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
     if (first != NULL && first != existing) {
       PyErr_Format(PyExc_ImportError,
                    "%s has been replaced: this interpreter has another interface",
@@ -335,11 +325,10 @@ static inline const PyTypedcall_Interface *PyTypedcall_Internal_Meet(PyObject *d
 /// Returns NULL with ImportError if something else has our names or another major version was
 /// first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL: held.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(void) {
-  PyObject *dict = PyTypedcall_Internal_MakeModule();
+  PyObject *dict = PyTC_MakeModule();
   if (dict == NULL) return NULL;
-  PyObject *kept = PyTypedcall_Internal_OwnDict();
-  const PyTypedcall_Interface *interface =
-      kept != NULL ? PyTypedcall_Internal_Meet(dict, kept) : NULL;
+  PyObject *kept = PyTC_OwnDict();
+  const PyTypedcall_Interface *interface = kept != NULL ? PyTC_Meet(dict, kept) : NULL;
   Py_DECREF(dict);
   return interface;
 }

@@ -7,25 +7,25 @@
 
 #include "core/platform.h"
 
-static inline int PyTypedcall_Internal_IsHeapType(PyTypeObject *type) {
+static inline int PyTC_IsHeapType(PyTypeObject *type) {
   return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-// A slot of `type`, cast to its C type: PyTypedcall_Internal_SLOT(initproc, type, tp_init).
+// A slot of `type`, cast to its C type: PyTC_SLOT(initproc, type, tp_init).
 #ifdef Py_LIMITED_API
-#define PyTypedcall_Internal_SLOT(ctype, type, slot) ((ctype)PyType_GetSlot(type, Py_##slot))
+#define PyTC_SLOT(ctype, type, slot) ((ctype)PyType_GetSlot(type, Py_##slot))
 #else
-#define PyTypedcall_Internal_SLOT(ctype, type, slot) ((ctype)(type)->slot)
+#define PyTC_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
 // Returns `type.__dict__[name].__get__(type)`: `type`'s own attribute, past any metaclass that
 // defines the same name. New reference, or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, const char *name) {
+static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
   PyObject *value = NULL;
   if (descriptor != NULL) {
-    descrgetfunc get = PyTypedcall_Internal_SLOT(descrgetfunc, Py_TYPE(descriptor), tp_descr_get);
+    descrgetfunc get = PyTC_SLOT(descrgetfunc, Py_TYPE(descriptor), tp_descr_get);
     value = get(descriptor, (PyObject *)type, (PyObject *)Py_TYPE((PyObject *)type));
   }
   Py_XDECREF(descriptor);
@@ -34,9 +34,9 @@ static inline PyObject *PyTypedcall_Internal_TypeAttribute(PyTypeObject *type, c
 }
 
 // tp_basicsize; -1 with an exception.
-static inline Py_ssize_t PyTypedcall_Internal_BasicSize(PyTypeObject *type) {
+static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
-  PyObject *basicsize = PyTypedcall_Internal_TypeAttribute(type, "__basicsize__");
+  PyObject *basicsize = PyTC_TypeAttribute(type, "__basicsize__");
   if (basicsize == NULL) return -1;
   const Py_ssize_t size = PyLong_AsSsize_t(basicsize);
   Py_DECREF(basicsize);
@@ -51,8 +51,8 @@ static inline Py_ssize_t PyTypedcall_Internal_BasicSize(PyTypeObject *type) {
 // Returns the bytes from the start of a type to the data that `metaclass` adds to it (PEP 697); -1
 // with an exception. PyObject_GetTypeData wants a type that has this metaclass already: CPython's
 // debug builds abort for any other.
-static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metaclass) {
-  const Py_ssize_t size = PyTypedcall_Internal_BasicSize(metaclass);
+static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
+  const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;
   const Py_ssize_t added = PyType_GetTypeDataSize(metaclass);
   return added < 0 ? -1 : size - added;
@@ -63,10 +63,10 @@ static inline Py_ssize_t PyTypedcall_Internal_TypeDataOffset(PyTypeObject *metac
 // Returns the MRO of `type`: a new reference to a tuple; NULL without an exception if it has none
 // yet, and with MemoryError if its getter (for the limited API and without the GIL) runs out of
 // memory. Keeps a pending exception.
-static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
+static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *mro = PyTypedcall_Internal_TypeAttribute(type, "__mro__");
+  PyObject *mro = PyTC_TypeAttribute(type, "__mro__");
   if (mro == NULL && saved.raised == NULL) return NULL;
   PyTypedcall_RestoreError(saved);
   if (mro == NULL || PyTuple_Check(mro)) return mro;
@@ -80,9 +80,9 @@ static inline PyObject *PyTypedcall_Internal_Mro(PyTypeObject *type) {
 
 // Returns the class body's own value of `name`. New reference; NULL without an exception if there
 // is none, else with one.
-static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, const char *name) {
+static inline PyObject *PyTC_OwnAttribute(PyTypeObject *type, const char *name) {
 #ifdef Py_LIMITED_API
-  PyObject *dict = PyTypedcall_Internal_TypeAttribute(type, "__dict__");
+  PyObject *dict = PyTC_TypeAttribute(type, "__dict__");
   if (dict == NULL) return NULL;
   PyObject *value = PyMapping_GetItemString(dict, name);
   Py_DECREF(dict);
@@ -91,14 +91,14 @@ static inline PyObject *PyTypedcall_Internal_OwnAttribute(PyTypeObject *type, co
 #else
   PyObject *key = type->tp_dict != NULL ? PyUnicode_FromString(name) : NULL;
   if (key == NULL) return NULL;
-  PyObject *value = PyTypedcall_Internal_GetItem(type->tp_dict, key);
+  PyObject *value = PyTC_GetItem(type->tp_dict, key);
   Py_DECREF(key);
   return value;
 #endif
 }
 
 #ifdef Py_LIMITED_API
-static inline int PyTypedcall_Internal_TakeDict(PyObject *visited, void *found) {
+static inline int PyTC_TakeDict(PyObject *visited, void *found) {
   if (PyDict_Check(visited)) *(PyObject **)found = visited;
   return 0;
 }
@@ -107,14 +107,14 @@ static inline int PyTypedcall_Internal_TakeDict(PyObject *visited, void *found) 
 // Returns the writable dictionary of a ready static type that is not one of CPython's own. Call
 // PyType_Modified after a change, for the caches of attributes. New reference, or NULL with an
 // exception.
-static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
+static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
   // The limited API gives only the proxy in front of it, which shows it to the garbage collector.
-  PyObject *proxy = PyTypedcall_Internal_TypeAttribute(type, "__dict__");
+  PyObject *proxy = PyTC_TypeAttribute(type, "__dict__");
   if (proxy == NULL) return NULL;
-  traverseproc traverse = PyTypedcall_Internal_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
-  if (traverse != NULL) (void)traverse(proxy, PyTypedcall_Internal_TakeDict, &dict);
+  traverseproc traverse = PyTC_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
+  if (traverse != NULL) (void)traverse(proxy, PyTC_TakeDict, &dict);
   Py_XINCREF(dict);
   Py_DECREF(proxy);
 #else
@@ -127,7 +127,7 @@ static inline PyObject *PyTypedcall_Internal_StaticDict(PyTypeObject *type) {
 
 // PyWeakref_GetRef of CPython 3.13: returns 1 with a new reference, 0 with NULL if the weak
 // reference is dead, or -1 with NULL. Keeps a pending exception and sets none.
-static inline int PyTypedcall_Internal_GetReferent(PyObject *reference, PyObject **object) {
+static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);
 #else
@@ -146,7 +146,7 @@ static inline int PyTypedcall_Internal_GetReferent(PyObject *reference, PyObject
 }
 
 // True if only the caller has a reference to `type`.
-static inline int PyTypedcall_Internal_IsUnshared(PyTypeObject *type) {
+static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   // The headers of 3.12 read 64 bits of the object; from 3.14 on the count is the lower half.
   return (uint32_t)Py_REFCNT((PyObject *)type) == 1;
@@ -157,22 +157,21 @@ static inline int PyTypedcall_Internal_IsUnshared(PyTypeObject *type) {
 
 // Takes a dictionary of ours out of gc.get_objects(), where each insertion puts it: Python code
 // must not change it, and nothing in it is part of a cycle.
-static inline void PyTypedcall_Internal_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
+static inline void PyTC_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
-#define PyTypedcall_Internal_NAME_SIZE 128
+#define PyTC_NAME_SIZE 128
 
 // The name of `type` for an error message, cut to the buffer. Keeps a pending exception.
-static inline const char *PyTypedcall_Internal_Name(PyTypeObject *type,
-                                                    char buffer[PyTypedcall_Internal_NAME_SIZE]) {
+static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SIZE]) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *name = PyType_GetName(type);
   const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-  PyOS_snprintf(buffer, PyTypedcall_Internal_NAME_SIZE, "%.100s", text != NULL ? text : "?");
+  PyOS_snprintf(buffer, PyTC_NAME_SIZE, "%.100s", text != NULL ? text : "?");
   Py_XDECREF(name);
   PyTypedcall_RestoreError(saved);
 #else
-  PyOS_snprintf(buffer, PyTypedcall_Internal_NAME_SIZE, "%.100s", type->tp_name);
+  PyOS_snprintf(buffer, PyTC_NAME_SIZE, "%.100s", type->tp_name);
 #endif
   return buffer;
 }

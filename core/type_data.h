@@ -31,7 +31,7 @@
 #endif
 
 // Returns the offset in PyTypeObject of the field that a special member sets; 0 for other members.
-static inline size_t PyTypeData_Internal_Special(const PyMemberDef *member) {
+static inline size_t PyTC_SpecialField(const PyMemberDef *member) {
   if (strcmp(member->name, "__weaklistoffset__") == 0) {
     return offsetof(PyTypeObject, tp_weaklistoffset);
   }
@@ -44,15 +44,14 @@ static inline size_t PyTypeData_Internal_Special(const PyMemberDef *member) {
 
 // Checks the members as CPython 3.12 and later do, and as they should. Returns 0, or -1 with
 // SystemError.
-static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
-                                                  const PyMemberDef *member) {
+static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *member) {
 #if PY_VERSION_HEX >= 0x030C0000
   const int offset_type = Py_T_PYSSIZET, offset_flags = Py_READONLY | Py_RELATIVE_OFFSET;
 #else
   const int offset_type = T_PYSSIZET, offset_flags = READONLY | Py_RELATIVE_OFFSET;
 #endif
   const int extends = spec->basicsize < 0;
-  const int special = PyTypeData_Internal_Special(member) != 0;
+  const int special = PyTC_SpecialField(member) != 0;
   // A special member stands for a pointer; the length of others is their author's concern.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
@@ -75,7 +74,7 @@ static inline int PyTypeData_Internal_CheckMember(const PyType_Spec *spec,
 }
 
 // Checks everything that does not depend on the base. Returns 0, or -1 with SystemError.
-static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
+static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
   const char *fault = NULL;
   if (spec->name == NULL) {
     PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
@@ -90,8 +89,8 @@ static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': %s", spec->name, fault);
     return -1;
   }
-  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
-    if (PyTypeData_Internal_CheckMember(spec, m) < 0) return -1;
+  for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
+    if (PyTC_CheckMember(spec, m) < 0) return -1;
   }
   return 0;
 }
@@ -99,15 +98,15 @@ static inline int PyTypeData_Internal_CheckSpec(const PyType_Spec *spec) {
 #if PY_VERSION_HEX < 0x030C0000
 
 // CPython rounds to alignof(max_align_t), too.
-static inline Py_ssize_t PyTypeData_Internal_Align(Py_ssize_t size) {
+static inline Py_ssize_t PyTC_Align(Py_ssize_t size) {
   const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;
 }
 
 // Copies the spec's slots, and its members with absolute offsets, into one block, which the caller
 // frees with PyMem_Free. Returns NULL with MemoryError.
-static inline PyType_Slot *PyTypeData_Internal_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
-  const PyMemberDef *given = PyExtensibleType_Internal_Members(spec);
+static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
+  const PyMemberDef *given = PyTC_Members(spec);
   size_t slots = 1, members = 1;
   while (spec->slots[slots - 1].slot != 0) ++slots;
   while (given[members - 1].name != NULL) ++members;
@@ -151,20 +150,20 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX < 0x030C0000
 // Makes a type whose spec has a negative basicsize: finds the base, then makes sizes and offsets
 // absolute. Returns a new reference, or NULL with an exception.
-static inline PyObject *PyTypeData_Internal_Extend(PyTypeObject *metaclass, PyObject *module,
-                                                   const PyType_Spec *spec, PyObject *bases) {
+static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
+                                        const PyType_Spec *spec, PyObject *bases) {
   PyType_Spec absolute = *spec;
   absolute.basicsize = 0;
-  PyExtensibleType_Internal_Special special;
-  if (PyExtensibleType_Internal_ReadSpec(&absolute, &special) < 0) return NULL;
-  bases = PyExtensibleType_Internal_Bases(bases, &special);
+  PyTC_Special special;
+  if (PyTC_ReadSpec(&absolute, &special) < 0) return NULL;
+  bases = PyTC_Bases(bases, &special);
   if (bases == NULL) return NULL;
   destructor unused;
   PyObject *type = NULL;
-  const PyTypeObject *base = PyExtensibleType_Internal_BestBase(bases, &unused);
+  const PyTypeObject *base = PyTC_BestBase(bases, &unused);
   if (base != NULL) {
-    const Py_ssize_t start = PyTypeData_Internal_Align(base->tp_basicsize);
-    const Py_ssize_t size = start + PyTypeData_Internal_Align(-(Py_ssize_t)spec->basicsize);
+    const Py_ssize_t start = PyTC_Align(base->tp_basicsize);
+    const Py_ssize_t size = start + PyTC_Align(-(Py_ssize_t)spec->basicsize);
     if (base->tp_itemsize != 0 && !(spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
         !PyTypeData_HasItemsAtEnd(base)) {
       PyErr_SetString(PyExc_SystemError,
@@ -173,7 +172,7 @@ static inline PyObject *PyTypeData_Internal_Extend(PyTypeObject *metaclass, PyOb
       PyErr_Format(PyExc_SystemError, "type '%.100s': basicsize is out of range", spec->name);
     } else {
       absolute.basicsize = (int)size;
-      absolute.slots = PyTypeData_Internal_Absolute(spec, start);
+      absolute.slots = PyTC_Absolute(spec, start);
       if (absolute.slots != NULL) {
         type = PyExtensibleType_FromMetaclass(metaclass, module, &absolute, bases);
       }
@@ -193,17 +192,17 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyType_GetTypeDataSize(cls);
 #else
-  const Py_ssize_t size = cls->tp_basicsize - PyTypeData_Internal_Align(cls->tp_base->tp_basicsize);
+  const Py_ssize_t size = cls->tp_basicsize - PyTC_Align(cls->tp_base->tp_basicsize);
   return size > 0 ? size : 0;
 #endif
 }
 
 // Corrects offsets that CPython gets wrong, while no other code has seen the type. Returns 0, or -1
 // with an exception.
-static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
+static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
-  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
-    const size_t field = PyTypeData_Internal_Special(m);
+  for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
+    const size_t field = PyTC_SpecialField(m);
     if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
     // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
     const Py_ssize_t wanted = start + m->offset;
@@ -244,17 +243,15 @@ static inline int PyTypeData_Internal_PlaceSpecial(PyTypeObject *type, const PyT
 /// Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative member offsets".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
-  if (PyTypeData_Internal_CheckSpec(spec) < 0) return NULL;
+  if (PyTC_CheckSpec(spec) < 0) return NULL;
   PyObject *type;
 #if PY_VERSION_HEX >= 0x030C0000
   type = PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
 #else
-  type = spec->basicsize < 0 ? PyTypeData_Internal_Extend(metaclass, module, spec, bases)
+  type = spec->basicsize < 0 ? PyTC_ExtendBase(metaclass, module, spec, bases)
                              : PyExtensibleType_FromMetaclass(metaclass, module, spec, bases);
 #endif
-  if (type != NULL && PyTypeData_Internal_PlaceSpecial((PyTypeObject *)type, spec) < 0) {
-    Py_CLEAR(type);
-  }
+  if (type != NULL && PyTC_PlaceSpecial((PyTypeObject *)type, spec) < 0) Py_CLEAR(type);
   if (type != NULL && (spec->flags & Py_TPFLAGS_ITEMS_AT_END) &&
       ((PyTypeObject *)type)->tp_itemsize == 0) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': Py_TPFLAGS_ITEMS_AT_END without items",
@@ -276,7 +273,7 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #elif PY_VERSION_HEX >= 0x030C0000
   return PyObject_GetTypeData(obj, cls);
 #else
-  return (char *)obj + PyTypeData_Internal_Align(cls->tp_base->tp_basicsize);
+  return (char *)obj + PyTC_Align(cls->tp_base->tp_basicsize);
 #endif
 }
 

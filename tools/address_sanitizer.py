@@ -40,7 +40,7 @@ OPTIONS = {
 # Deliberately never freed: an interpreter's interface, and objects that modules create on execution
 # (typedcall/python/typedcall/calling/home.h). A module's file may be a copy that is already gone, and then there are no
 # names.
-KEPT = ("PyTypedcall_Internal_NewCapsule", "PyModule_ExecDef")
+KEPT = ("PyTC_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>
 long use_of_freed(long x) { long *volatile at = malloc(8); *at = x; free(at); return *at; }

@@ -27,7 +27,7 @@ inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interfac
 /// then out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
-  if (interface == nullptr || !PyTypedcall_Internal_IsAwaited(interface)) return false;
+  if (interface == nullptr || !PyTC_IsAwaited(interface)) return false;
   const auto *awaited = static_cast<const PyTypedcall_Awaited *>(interface->state);
   return PyTypedcall_LOAD_ACQUIRE(&awaited->installed) != nullptr;
 #else

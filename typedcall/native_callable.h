@@ -164,10 +164,10 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  PyObject *mro = PyTC_Mro(type);
   for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); ++i) {
     PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
-    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Data(base);
+    const PyExtensibleTypeData *data = PyTC_Data(base);
     for (Py_ssize_t at = 0; data != NULL && at < data->count; ++at) {
       if (data->table[at].id == PYCUSTOMSLOT_NATIVECALLABLE_ID) owner = base;
     }

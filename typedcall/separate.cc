@@ -33,9 +33,7 @@ TYPEDCALL_BEGIN_C
 #ifndef PYPY_VERSION
 DEFINE(const PyTypedcall_Interface *, PyTypedcall_Import, (void)) { return PyTypedcall_Import(); }
 
-DEFINE(const PyTypedcall_Interface *, PyTypedcall_Internal_Arrived, (void *state)) {
-  return PyTypedcall_Internal_Arrived(state);
-}
+DEFINE(const PyTypedcall_Interface *, PyTC_Arrived, (void *state)) { return PyTC_Arrived(state); }
 #endif
 
 #ifndef Py_LIMITED_API

@@ -5,42 +5,40 @@
 
 #include "core/platform.h"
 
-#define PyTypedcall_Internal_KNOWN_DEFS 4096  // in pairs, the more recently used first
+#define PyTC_KNOWN_DEFS 4096  // in pairs, the more recently used first
 
-typedef struct PyTypedcall_Internal_KnownDef {
+typedef struct PyTC_KnownDef {
   const PyMethodDef *def;
   const char *name;
   PyCFunction function;
   const void *answer;
-} PyTypedcall_Internal_KnownDef;
+} PyTC_KnownDef;
 
-typedef struct PyTypedcall_Internal_DefMemory {
-  PyTypedcall_Internal_KnownDef *known;  // NULL until the first question
-  int is_closed;                         // the interpreter ends: remembers nothing any more
-} PyTypedcall_Internal_DefMemory;
+typedef struct PyTC_DefMemory {
+  PyTC_KnownDef *known;  // NULL until the first question
+  int is_closed;         // the interpreter ends: remembers nothing any more
+} PyTC_DefMemory;
 
 // A freed def may have another's address. Defs with a symbol are never freed, and for those on the
 // heap the answer is the same either way. Comparing name and function covers memory that was given
 // back and became a shared object's.
-static inline int PyTypedcall_Internal_IsKnown(const PyTypedcall_Internal_KnownDef *known,
-                                               const PyMethodDef *def) {
+static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }
 
 // Returns `ask(def)`, cached. GIL: held. Sets no exception; without memory it asks every time.
-static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefMemory *memory,
-                                                       const PyMethodDef *def,
-                                                       const void *(*ask)(const PyMethodDef *def)) {
+static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef *def,
+                                       const void *(*ask)(const PyMethodDef *def)) {
   const uint64_t spread = (uint64_t)(uintptr_t)def * UINT64_C(0x9e3779b97f4a7c15) >> 32;
-  const size_t home = (size_t)(spread % (PyTypedcall_Internal_KNOWN_DEFS / 2) * 2);
-  PyTypedcall_Internal_KnownDef found = {NULL, NULL, NULL, NULL};
+  const size_t home = (size_t)(spread % (PyTC_KNOWN_DEFS / 2) * 2);
+  PyTC_KnownDef found = {NULL, NULL, NULL, NULL};
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
-  PyTypedcall_Internal_KnownDef *pair = memory->known != NULL ? memory->known + home : NULL;
-  if (pair != NULL && PyTypedcall_Internal_IsKnown(&pair[1], def)) {
+  PyTC_KnownDef *pair = memory->known != NULL ? memory->known + home : NULL;
+  if (pair != NULL && PyTC_IsKnown(&pair[1], def)) {
     found = pair[1];
     pair[1] = pair[0];
     pair[0] = found;
-  } else if (pair != NULL && PyTypedcall_Internal_IsKnown(&pair[0], def)) {
+  } else if (pair != NULL && PyTC_IsKnown(&pair[0], def)) {
     found = pair[0];
   }
   PyTypedcall_END_EXCLUSIVE();
@@ -52,8 +50,8 @@ static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefM
   found.answer = ask(def);
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   if (memory->known == NULL && !memory->is_closed) {
-    memory->known = (PyTypedcall_Internal_KnownDef *)PyTypedcall_RAW_CALLOC(
-        PyTypedcall_Internal_KNOWN_DEFS, sizeof(*memory->known));
+    memory->known =
+        (PyTC_KnownDef *)PyTypedcall_RAW_CALLOC(PyTC_KNOWN_DEFS, sizeof(*memory->known));
   }
   if (memory->known != NULL) {
     memory->known[home + 1] = memory->known[home];
@@ -64,7 +62,7 @@ static inline const void *PyTypedcall_Internal_AskOnce(PyTypedcall_Internal_DefM
 }
 
 // Call this when the interpreter ends.
-static inline void PyTypedcall_Internal_CloseDefMemory(PyTypedcall_Internal_DefMemory *memory) {
+static inline void PyTC_CloseDefMemory(PyTC_DefMemory *memory) {
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   memory->is_closed = 1;
   PyTypedcall_RAW_FREE(memory->known);

@@ -6,12 +6,12 @@
 #include "core/rendezvous/published_rows.h"
 #include "core/types/combined_metaclass.h"
 
-static inline PyTypeObject *PyTypedcall_Internal_Metaclass(void *opaque) {
-  return ((PyTypedcall_Internal_State *)opaque)->metaclass;
+static inline PyTypeObject *PyTC_Metaclass(void *opaque) {
+  return ((PyTC_State *)opaque)->metaclass;
 }
 
 // True if the interpreter has released its state. Then sets RuntimeError.
-static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State *state) {
+static inline int PyTC_IsEnding(const PyTC_State *state) {
   if (state->metaclass != NULL) return 0;
   PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
   return 1;
@@ -19,30 +19,30 @@ static inline int PyTypedcall_Internal_IsEnding(const PyTypedcall_Internal_State
 
 // PyTypedcall_Interface documents each of these.
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_Resolve(void *opaque, PyTypeObject *type,
-                                                              const PyCustomSlot *own,
-                                                              Py_ssize_t own_count) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return -1;
-  return PyExtensibleType_Internal_Resolve(state->metaclass, type, own, own_count);
+static inline TYPEDCALL_COLD int PyTC_ResolveUnlessEnding(void *opaque, PyTypeObject *type,
+                                                          const PyCustomSlot *own,
+                                                          Py_ssize_t own_count) {
+  PyTC_State *state = (PyTC_State *)opaque;
+  if (PyTC_IsEnding(state)) return -1;
+  return PyTC_Resolve(state->metaclass, type, own, own_count);
 }
 
 // The number of slot IDs that are allocated at run time: all of one registrar's.
-#define PyTypedcall_Internal_RUNTIME_IDS ((Py_ssize_t)1 << 23)
+#define PyTC_RUNTIME_IDS ((Py_ssize_t)1 << 23)
 
 // Returns the ID of a name, from the interpreter's dictionary of them, or 0 with an exception.
-static inline uintptr_t PyTypedcall_Internal_IDByName(PyObject *names, PyObject *name) {
-  PyObject *id = PyTypedcall_Internal_GetItem(names, name);
+static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
+  PyObject *id = PyTC_GetItem(names, name);
   if (id == NULL && !PyErr_Occurred()) {
     const Py_ssize_t next = PyDict_Size(names);
-    if (next >= PyTypedcall_Internal_RUNTIME_IDS) {
+    if (next >= PyTC_RUNTIME_IDS) {
       PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs are taken");
       return 0;
     }
     // No Python code runs here, so no other call takes this ID.
     PyObject *fresh =
         PyLong_FromSize_t(PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
-    id = fresh != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(names, name, fresh) : NULL;
+    id = fresh != NULL ? PyTC_SetDefaultOfOurs(names, name, fresh) : NULL;
     Py_XDECREF(fresh);
   }
   const uintptr_t found = id != NULL ? PyLong_AsSize_t(id) : 0;
@@ -50,9 +50,9 @@ static inline uintptr_t PyTypedcall_Internal_IDByName(PyObject *names, PyObject 
   return found;
 }
 
-static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_SlotId(void *opaque, const char *name) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return 0;
+static inline TYPEDCALL_COLD uintptr_t PyTC_SlotId(void *opaque, const char *name) {
+  PyTC_State *state = (PyTC_State *)opaque;
+  if (PyTC_IsEnding(state)) return 0;
   if (name == NULL || name[0] == '\0') {
     PyErr_SetString(PyExc_ValueError, "typedcall: a custom slot ID needs a name");
     return 0;
@@ -61,59 +61,59 @@ static inline TYPEDCALL_COLD uintptr_t PyTypedcall_Internal_SlotId(void *opaque,
   if (key == NULL) return 0;
   uintptr_t id;
   PyTypedcall_BEGIN_EXCLUSIVE(state->metaclass);
-  id = PyTypedcall_Internal_IDByName(state->slot_names, key);
+  id = PyTC_IDByName(state->slot_names, key);
   PyTypedcall_END_EXCLUSIVE();
   Py_DECREF(key);
   return id;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_ReadyStatic(void *opaque, PyTypeObject *type,
-                                                                  Py_ssize_t slot_table_size) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return -1;
+static inline TYPEDCALL_COLD int PyTC_LockAndReady(void *opaque, PyTypeObject *type,
+                                                   Py_ssize_t slot_table_size) {
+  PyTC_State *state = (PyTC_State *)opaque;
+  if (PyTC_IsEnding(state)) return -1;
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(state->metaclass);
-  result = PyExtensibleType_Internal_ReadyStatic(state->metaclass, &state->static_types, type,
-                                                 slot_table_size);
+  result = PyTC_ReadyStatic(state->metaclass, &state->static_types, type, slot_table_size);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }
 
-static inline TYPEDCALL_COLD PyTypeObject *PyTypedcall_Internal_CombinedMetaclass(
-    void *opaque, PyObject *metaclasses) {
-  PyTypedcall_Internal_State *state = (PyTypedcall_Internal_State *)opaque;
-  if (PyTypedcall_Internal_IsEnding(state)) return NULL;
+static inline TYPEDCALL_COLD PyTypeObject *PyTC_CombinedMetaclass(void *opaque,
+                                                                  PyObject *metaclasses) {
+  PyTC_State *state = (PyTC_State *)opaque;
+  if (PyTC_IsEnding(state)) return NULL;
   PyTypeObject *combined;
   PyTypedcall_BEGIN_EXCLUSIVE(state->metaclass);
-  combined = PyExtensibleType_Internal_Combine(state->metaclass, state->combined, metaclasses);
+  combined = PyTC_Combine(state->metaclass, state->combined, metaclasses);
   PyTypedcall_END_EXCLUSIVE();
   return combined;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndPublish(
+static inline TYPEDCALL_COLD int PyTC_LockAndPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
   int result;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Publish(opaque, space, key, object, value, equal, destroy, kept);
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf((PyTC_State *)opaque));
+  result = PyTC_Publish(opaque, space, key, object, value, equal, destroy, kept);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }
 
-static inline TYPEDCALL_COLD int PyTypedcall_Internal_LockAndExchange(
-    void *opaque, int space, const void *key, PyObject *object, const void *expected,
-    const void *value, void (*destroy)(const void *value)) {
+static inline TYPEDCALL_COLD int PyTC_LockAndExchange(void *opaque, int space, const void *key,
+                                                      PyObject *object, const void *expected,
+                                                      const void *value,
+                                                      void (*destroy)(const void *value)) {
   int result;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTypedcall_Internal_LockOf((PyTypedcall_Internal_State *)opaque));
-  result = PyTypedcall_Internal_Exchange(opaque, space, key, object, expected, value, destroy);
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf((PyTC_State *)opaque));
+  result = PyTC_Exchange(opaque, space, key, object, expected, value, destroy);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }
 
-static inline const void *PyTypedcall_Internal_Sibling(void *opaque, const PyMethodDef *def,
-                                                       const void *(*read)(const PyMethodDef *)) {
-  return PyTypedcall_Internal_AskOnce(&((PyTypedcall_Internal_State *)opaque)->defs, def, read);
+static inline const void *PyTC_Sibling(void *opaque, const PyMethodDef *def,
+                                       const void *(*read)(const PyMethodDef *)) {
+  return PyTC_AskOnce(&((PyTC_State *)opaque)->defs, def, read);
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_

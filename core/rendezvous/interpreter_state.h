@@ -9,29 +9,29 @@
 
 // Its capsule is in `_extensibletype` and, so that modules torn down after that one can still call
 // us, in the interpreter's own dictionary.
-typedef struct PyTypedcall_Internal_State {
+typedef struct PyTC_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
-  PyTypedcall_Internal_SideTable tables[PyTypedcall_SPACES];
+  PyTC_SideTable tables[PyTypedcall_SPACES];
   PyTypeObject *reference_type;  // of hold()'s results
   PyTypeObject *keeper_type;     // of the keepers of publish()'s `kept`
-  PyObject *owners;  // dict: address of an owner -> capsule of its PyTypedcall_Internal_Owner
+  PyObject *owners;              // dict: address of an owner -> capsule of its PyTC_Owner
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h
-  PyExtensibleType_Internal_StaticTypes static_types;
-  PyTypedcall_Internal_DefMemory defs;
+  PyTC_StaticTypes static_types;
+  PyTC_DefMemory defs;
   int is_installed, is_coming_back;  // see core/rendezvous.h
-} PyTypedcall_Internal_State;
+} PyTC_State;
 
 // Adds to a counter. The caller has the state for itself, but readers may be looking.
-static inline void PyTypedcall_Internal_Count(uint64_t *counter, uint64_t more) {
+static inline void PyTC_Count(uint64_t *counter, uint64_t more) {
   __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
 }
 
 // Returns the object to lock before writing to the state: the metaclass, whose own functions lock
 // it, too. At the interpreter's end there is one thread only.
-static inline PyObject *PyTypedcall_Internal_LockOf(const PyTypedcall_Internal_State *state) {
+static inline PyObject *PyTC_LockOf(const PyTC_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
 

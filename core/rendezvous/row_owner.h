@@ -6,42 +6,39 @@
 #include "core/rendezvous/row_reference.h"
 
 // Links an owner and a row; in the lists of both. The row is in its table, or retracted.
-typedef struct PyTypedcall_Internal_Ownership {
-  struct PyTypedcall_Internal_Owner *owner;
-  PyTypedcall_Internal_Row *row;
+typedef struct PyTC_Ownership {
+  struct PyTC_Owner *owner;
+  PyTC_Row *row;
   // Doubly linked: a row may have thousands of owners, and an owner thousands of rows.
-  struct PyTypedcall_Internal_Ownership *next_of_owner, *next_of_row;
-  struct PyTypedcall_Internal_Ownership **from_of_owner, **from_of_row;  // the pointers to this
-} PyTypedcall_Internal_Ownership;
+  struct PyTC_Ownership *next_of_owner, *next_of_row;
+  struct PyTC_Ownership **from_of_owner, **from_of_row;  // the pointers to this
+} PyTC_Ownership;
 
-typedef struct PyTypedcall_Internal_Owner {
-  PyTypedcall_Internal_State *state;
+typedef struct PyTC_Owner {
+  PyTC_State *state;
   PyObject *key;        // its address, in `owners`: removing it must not need memory
   PyObject *reference;  // a weak reference, or the owner itself where it has no weak references;
                         // NULL once the record is no longer in `owners`
   int is_kept;          // the latter: then there is one row, BY_OBJECT, for the owner itself
-  PyTypedcall_Internal_Ownership *owned;
-} PyTypedcall_Internal_Owner;
+  PyTC_Ownership *owned;
+} PyTC_Owner;
 
-#define PyTypedcall_Internal_OWNER_NAME PyTypedcall_MODULE ".owner"
+#define PyTC_OWNER_NAME PyTypedcall_MODULE ".owner"
 
-static inline PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerIn(PyObject *capsule) {
-  return (PyTypedcall_Internal_Owner *)PyCapsule_GetPointer(capsule,
-                                                            PyTypedcall_Internal_OWNER_NAME);
+static inline PyTC_Owner *PyTC_OwnerIn(PyObject *capsule) {
+  return (PyTC_Owner *)PyCapsule_GetPointer(capsule, PyTC_OWNER_NAME);
 }
 
 // Adds the row to the owner's unless it is there. -1 without memory (no exception set).
-static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
-                                           PyTypedcall_Internal_Row *row) {
+static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   // Walks both lists at once, to the end of the shorter one.
-  const PyTypedcall_Internal_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
+  const PyTC_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
   while (of_row != NULL && of_owner != NULL) {
     if (of_row->owner == owner || of_owner->row == row) return 0;
     of_row = of_row->next_of_row;
     of_owner = of_owner->next_of_owner;
   }
-  PyTypedcall_Internal_Ownership *made =
-      (PyTypedcall_Internal_Ownership *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
+  PyTC_Ownership *made = (PyTC_Ownership *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return -1;
   made->owner = owner;
   made->row = row;
@@ -56,7 +53,7 @@ static inline int PyTypedcall_Internal_Own(PyTypedcall_Internal_Owner *owner,
   return 0;
 }
 
-static inline void PyTypedcall_Internal_Disown(PyTypedcall_Internal_Ownership *ended) {
+static inline void PyTC_Disown(PyTC_Ownership *ended) {
   *ended->from_of_owner = ended->next_of_owner;
   if (ended->next_of_owner != NULL) ended->next_of_owner->from_of_owner = ended->from_of_owner;
   *ended->from_of_row = ended->next_of_row;
@@ -69,24 +66,24 @@ static inline void PyTypedcall_Internal_Disown(PyTypedcall_Internal_Ownership *e
   PyTypedcall_RAW_FREE(ended);
 }
 
-static inline void PyTypedcall_Internal_DisownAll(PyTypedcall_Internal_Owner *owner) {
-  while (owner->owned != NULL) PyTypedcall_Internal_Disown(owner->owned);
+static inline void PyTC_DisownAll(PyTC_Owner *owner) {
+  while (owner->owned != NULL) PyTC_Disown(owner->owned);
 }
 
 // Removes a row from all its owners.
-static inline void PyTypedcall_Internal_DisownRow(PyTypedcall_Internal_Row *row) {
-  while (row->owned_by != NULL) PyTypedcall_Internal_Disown(row->owned_by);
+static inline void PyTC_DisownRow(PyTC_Row *row) {
+  while (row->owned_by != NULL) PyTC_Disown(row->owned_by);
 }
 
-static inline void PyTypedcall_Internal_FreeOwner(PyObject *capsule) {
-  PyTypedcall_Internal_Owner *owner = PyTypedcall_Internal_OwnerIn(capsule);
+static inline void PyTC_FreeOwner(PyObject *capsule) {
+  PyTC_Owner *owner = PyTC_OwnerIn(capsule);
   Py_XDECREF(owner->reference);
   Py_XDECREF(owner->key);
   PyTypedcall_RAW_FREE(owner);
 }
 
 // Breaks the cycle of a record and its weak reference, which the callback makes.
-static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Owner *owner) {
+static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
   PyObject *reference = owner->reference;
   owner->reference = NULL;
   Py_XDECREF(reference);
@@ -94,8 +91,7 @@ static inline void PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_Own
 
 // Removes a record that owns nothing from the state. It may be freed, unless the caller has a
 // reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
-static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *state,
-                                                   PyTypedcall_Internal_Owner *owner) {
+static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
   if (owner->reference == NULL || owners == NULL) return 0;  // done by another call
   Py_INCREF(key);
@@ -110,30 +106,25 @@ static inline int PyTypedcall_Internal_ForgetOwner(PyTypedcall_Internal_State *s
 }
 
 // Removes a record that owns no row after all, so that it does not keep its object alive.
-static inline void PyTypedcall_Internal_DropIdleOwner(PyTypedcall_Internal_State *state,
-                                                      PyTypedcall_Internal_Owner *owner) {
+static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
   if (owner->owned != NULL) return;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  (void)PyTypedcall_Internal_ForgetOwner(state, owner);
+  (void)PyTC_ForgetOwner(state, owner);
   PyTypedcall_RestoreError(saved);
 }
 
 // The weak reference's callback, in core/rendezvous/published_rows.h.
-static inline PyObject *PyTypedcall_Internal_OwnerDied(PyObject *self, PyObject *reference);
+static inline PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference);
 
-static PyMethodDef PyTypedcall_Internal_OwnerDiedDef = {
-    "_typedcall_owner_died", PyTypedcall_Internal_OwnerDied, METH_O, NULL};
+static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
 // Makes a record for an object that has none, not yet in the state. Returns a new reference to its
 // capsule, or NULL with an exception.
-static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State *state,
-                                                      PyObject *object, PyObject *key,
-                                                      int may_be_kept) {
-  PyTypedcall_Internal_Owner *owner =
-      (PyTypedcall_Internal_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
+static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObject *key,
+                                      int may_be_kept) {
+  PyTC_Owner *owner = (PyTC_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
   if (owner == NULL) return PyErr_NoMemory();
-  PyObject *capsule =
-      PyCapsule_New(owner, PyTypedcall_Internal_OWNER_NAME, PyTypedcall_Internal_FreeOwner);
+  PyObject *capsule = PyCapsule_New(owner, PyTC_OWNER_NAME, PyTC_FreeOwner);
   if (capsule == NULL) {
     PyTypedcall_RAW_FREE(owner);
     return NULL;
@@ -141,7 +132,7 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
   owner->state = state;
   Py_INCREF(key);
   owner->key = key;
-  PyObject *callback = PyCFunction_New(&PyTypedcall_Internal_OwnerDiedDef, capsule);
+  PyObject *callback = PyCFunction_New(&PyTC_OwnerDiedDef, capsule);
   if (callback != NULL) {
     owner->reference = PyWeakref_NewRef(object, callback);
     Py_DECREF(callback);
@@ -159,29 +150,26 @@ static inline PyObject *PyTypedcall_Internal_NewOwner(PyTypedcall_Internal_State
 
 // Returns the capsule of an object's record, which it makes if necessary: a new reference, or NULL
 // with an exception.
-static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_State *state,
-                                                          PyObject *object, PyObject *key,
-                                                          int may_be_kept) {
+static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, PyObject *key,
+                                          int may_be_kept) {
   PyObject *owners = state->owners;
   if (owners == NULL) {
     PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
     return NULL;
   }
   Py_INCREF(owners);
-  PyObject *existing = PyTypedcall_Internal_GetItem(owners, key);
+  PyObject *existing = PyTC_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
-    PyObject *fresh = PyTypedcall_Internal_NewOwner(state, object, key, may_be_kept);
+    PyObject *fresh = PyTC_NewOwner(state, object, key, may_be_kept);
     // Making it may have collected garbage and so run anything: a record made meanwhile wins,
     // unless the state was emptied.
     if (fresh != NULL && state->owners == owners) {
-      existing = PyTypedcall_Internal_SetDefaultOfOurs(owners, key, fresh);
-      PyTypedcall_Internal_Hide(owners);
+      existing = PyTC_SetDefaultOfOurs(owners, key, fresh);
+      PyTC_Hide(owners);
     } else if (fresh != NULL) {
       PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
     }
-    if (fresh != NULL && existing != fresh) {
-      PyTypedcall_Internal_ForgetReference(PyTypedcall_Internal_OwnerIn(fresh));
-    }
+    if (fresh != NULL && existing != fresh) PyTC_ForgetReference(PyTC_OwnerIn(fresh));
     Py_XDECREF(fresh);
   }
   Py_DECREF(owners);
@@ -190,25 +178,25 @@ static inline PyObject *PyTypedcall_Internal_OwnerCapsule(PyTypedcall_Internal_S
 
 // Returns an owner's record, which is then in the state, with a reference to its capsule in
 // `*held`; NULL with an exception. The caller has the state for itself.
-static inline TYPEDCALL_COLD PyTypedcall_Internal_Owner *PyTypedcall_Internal_OwnerFor(
-    PyTypedcall_Internal_State *state, PyObject *object, int may_be_kept, PyObject **held) {
+static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObject *object,
+                                                       int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
   if (key == NULL) return NULL;
-  PyTypedcall_Internal_Owner *owner = NULL;
+  PyTC_Owner *owner = NULL;
   *held = NULL;
   do {
     // Without the GIL, anything that waits lets other threads in, which may find the record idle
     // and drop it. Nothing waits between the last look at it and its use.
     Py_XDECREF(*held);
-    *held = PyTypedcall_Internal_OwnerCapsule(state, object, key, may_be_kept);
-    owner = *held != NULL ? PyTypedcall_Internal_OwnerIn(*held) : NULL;
+    *held = PyTC_OwnerCapsule(state, object, key, may_be_kept);
+    owner = *held != NULL ? PyTC_OwnerIn(*held) : NULL;
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
     // The record keeps it alive for its own row only: a second row would never go.
-    char kind[PyTypedcall_Internal_NAME_SIZE];
+    char kind[PyTC_NAME_SIZE];
     PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
-                 PyTypedcall_Internal_Name(Py_TYPE(object), kind));
+                 PyTC_Name(Py_TYPE(object), kind));
     Py_CLEAR(*held);
     return NULL;
   }
@@ -216,25 +204,24 @@ static inline TYPEDCALL_COLD PyTypedcall_Internal_Owner *PyTypedcall_Internal_Ow
 }
 
 // Returns the ownership at that place in the row's list, or NULL behind its end.
-static inline const PyTypedcall_Internal_Ownership *PyTypedcall_Internal_OwnershipAt(
-    const PyTypedcall_Internal_Row *row, size_t at) {
-  const PyTypedcall_Internal_Ownership *each = row->owned_by;
+static inline const PyTC_Ownership *PyTC_OwnershipAt(const PyTC_Row *row, size_t at) {
+  const PyTC_Ownership *each = row->owned_by;
   for (size_t i = 0; each != NULL && i < at; ++i) each = each->next_of_row;
   return each;
 }
 
 // Returns a live owner of the row: a new reference, or NULL. Without the GIL other threads may come
 // in between: the caller has a reference to the row, and looks at it again afterwards.
-static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Internal_Row *row) {
+static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
   for (size_t at = 0;;) {
-    const PyTypedcall_Internal_Ownership *each = PyTypedcall_Internal_OwnershipAt(row, at);
+    const PyTC_Ownership *each = PyTC_OwnershipAt(row, at);
     if (each == NULL) return NULL;
     PyObject *reference = each->owner->reference, *object = NULL;
     const size_t left = row->left;
     if (reference != NULL) {
       Py_INCREF(reference);
       if (each->owner->is_kept) return reference;
-      (void)PyTypedcall_Internal_GetReferent(reference, &object);
+      (void)PyTC_GetReferent(reference, &object);
       Py_DECREF(reference);
     }
     if (object != NULL) return object;
@@ -245,12 +232,11 @@ static inline PyObject *PyTypedcall_Internal_LiveOwner(const PyTypedcall_Interna
 
 // Releases an object without weak references, which its record keeps alive, with its row, which the
 // caller has taken out of the table. May run Python code.
-static inline void PyTypedcall_Internal_LetKeptOwnerGo(PyTypedcall_Internal_State *state,
-                                                       const PyTypedcall_Internal_Row *row) {
-  PyTypedcall_Internal_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
+static inline void PyTC_LetKeptOwnerGo(PyTC_State *state, const PyTC_Row *row) {
+  PyTC_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
   if (owner == NULL || !owner->is_kept) return;
-  PyTypedcall_Internal_DisownAll(owner);
-  PyTypedcall_Internal_DropIdleOwner(state, owner);
+  PyTC_DisownAll(owner);
+  PyTC_DropIdleOwner(state, owner);
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_

@@ -5,15 +5,14 @@
 
 #include "core/rendezvous/interpreter_state.h"
 
-static inline PyTypedcall_Internal_Row *PyTypedcall_Internal_ShareRow(
-    PyTypedcall_Internal_Row *row) {
+static inline PyTC_Row *PyTC_ShareRow(PyTC_Row *row) {
   __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
   return row;
 }
 
 // Releases a reference. LetRowGo releases the table's, after it has taken the keeper out. May run
 // anything: `destroy`.
-static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row) {
+static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;
   void (*destroy)(const void *value) = row->destroy;
@@ -24,30 +23,29 @@ static inline void PyTypedcall_Internal_ReleaseRow(PyTypedcall_Internal_Row *row
 // The head of our objects, and their fields. abi3t does not know the head's size (PEP 697). The
 // types have no subclasses.
 #ifdef Py_TARGET_ABI3T
-#define PyTypedcall_Internal_HEAD
-#define PyTypedcall_Internal_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
+#define PyTC_HEAD
+#define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
 #else
-#define PyTypedcall_Internal_HEAD PyObject_HEAD
-#define PyTypedcall_Internal_FIELDS(object) ((void *)(object))
+#define PyTC_HEAD PyObject_HEAD
+#define PyTC_FIELDS(object) ((void *)(object))
 #endif
 
 // A consumer's reference, which keeps the row valid. Nothing in it changes, so a cycle with it can
 // be broken elsewhere, and it needs no tp_clear.
-typedef struct PyTypedcall_Internal_Reference {
-  PyTypedcall_Internal_HEAD
-  PyTypedcall_Internal_Row *row;
+typedef struct PyTC_Reference {
+  PyTC_HEAD
+  PyTC_Row *row;
   PyObject *keeper;
   PyObject *owner;
   PyObject *callable;
-} PyTypedcall_Internal_Reference;
+} PyTC_Reference;
 
-static inline PyTypedcall_Internal_Reference *PyTypedcall_Internal_AsReference(PyObject *object) {
-  return (PyTypedcall_Internal_Reference *)PyTypedcall_Internal_FIELDS(object);
+static inline PyTC_Reference *PyTC_AsReference(PyObject *object) {
+  return (PyTC_Reference *)PyTC_FIELDS(object);
 }
 
-static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitproc visit,
-                                                         void *arg) {
-  PyTypedcall_Internal_Reference *reference = PyTypedcall_Internal_AsReference(self);
+static inline int PyTC_TraverseReference(PyObject *self, visitproc visit, void *arg) {
+  PyTC_Reference *reference = PyTC_AsReference(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(reference->keeper);
   Py_VISIT(reference->owner);
@@ -55,16 +53,16 @@ static inline int PyTypedcall_Internal_TraverseReference(PyObject *self, visitpr
   return 0;
 }
 
-static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
-  PyTypedcall_Internal_Reference *reference = PyTypedcall_Internal_AsReference(self);
+static inline void PyTC_FreeReference(PyObject *self) {
+  PyTC_Reference *reference = PyTC_AsReference(self);
   PyTypeObject *type = Py_TYPE(self);
-  PyTypedcall_Internal_Row *row = reference->row;
+  PyTC_Row *row = reference->row;
   PyObject *keeper = reference->keeper;
   PyObject *owner = reference->owner, *callable = reference->callable;
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
   // Before the owner, which may contain the value.
-  if (row != NULL) PyTypedcall_Internal_ReleaseRow(row);
+  if (row != NULL) PyTC_ReleaseRow(row);
   Py_XDECREF(keeper);
   Py_XDECREF(callable);
   Py_XDECREF(owner);
@@ -73,9 +71,9 @@ static inline void PyTypedcall_Internal_FreeReference(PyObject *self) {
 
 // Returns a new type for this interpreter, without subclasses, that Python code cannot call; or
 // NULL with an exception. `size` is its struct's; `methods` may be NULL.
-static inline PyTypeObject *PyTypedcall_Internal_NewType(const char *name, const char *doc,
-                                                         size_t size, traverseproc traverse,
-                                                         destructor dealloc, PyMethodDef *methods) {
+static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
+                                         traverseproc traverse, destructor dealloc,
+                                         PyMethodDef *methods) {
   PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)doc},
                          {Py_tp_traverse, (void *)traverse},
                          {Py_tp_dealloc, (void *)dealloc},
@@ -101,13 +99,12 @@ static inline PyTypeObject *PyTypedcall_Internal_NewType(const char *name, const
   return type;
 }
 
-static inline PyTypeObject *PyTypedcall_Internal_NewReferenceType(void) {
-  return PyTypedcall_Internal_NewType(
+static inline PyTypeObject *PyTC_NewReferenceType(void) {
+  return PyTC_NewType(
       PyTypedcall_MODULE ".reference",
       "Keeps what a native address depends on: the tag, what was tagged, and the callable that was "
       "asked.",
-      sizeof(PyTypedcall_Internal_Reference), PyTypedcall_Internal_TraverseReference,
-      PyTypedcall_Internal_FreeReference, NULL);
+      sizeof(PyTC_Reference), PyTC_TraverseReference, PyTC_FreeReference, NULL);
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_REFERENCE_H_

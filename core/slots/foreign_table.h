@@ -13,37 +13,36 @@ typedef struct PyForeignSlots_Table {
   PyCustomSlot slots[1];  ///< `count` of them
 } PyForeignSlots_Table;
 
-static inline PyForeignSlots_Table *PyForeignSlots_Internal_New(Py_ssize_t room) {
+static inline PyForeignSlots_Table *PyTC_ForeignNew(Py_ssize_t room) {
   return (PyForeignSlots_Table *)PyTypedcall_RAW_CALLOC(
       1, offsetof(PyForeignSlots_Table, slots) + (size_t)room * sizeof(PyCustomSlot));
 }
 
-static inline void PyForeignSlots_Internal_Destroy(const void *table) {
+static inline void PyTC_ForeignDestroy(const void *table) {
   PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
 }
 
 // By pointer, as cells of the side table.
-static inline const PyCustomSlot *PyForeignSlots_Internal_At(const PyForeignSlots_Table *table,
-                                                             Py_ssize_t at) {
+static inline const PyCustomSlot *PyTC_ForeignAt(const PyForeignSlots_Table *table, Py_ssize_t at) {
   const PyCustomSlot *slots = table->slots;
   return slots + at;
 }
 
 // Returns the number of slots in a table (may be NULL), without empty places at its end.
-static inline Py_ssize_t PyForeignSlots_Internal_Used(const PyForeignSlots_Table *table) {
+static inline Py_ssize_t PyTC_ForeignUsed(const PyForeignSlots_Table *table) {
   Py_ssize_t used = table != NULL ? table->count : 0;
-  while (used > 0 && PyTypedcall_LOAD_ACQUIRE(&PyForeignSlots_Internal_At(table, used - 1)->id) <=
-                         PyCustomSlot_ID_SKIP) {
+  while (used > 0 &&
+         PyTypedcall_LOAD_ACQUIRE(&PyTC_ForeignAt(table, used - 1)->id) <= PyCustomSlot_ID_SKIP) {
     --used;
   }
   return used;
 }
 
 // Returns the number of places at the end of `table` (may be NULL) that can be taken.
-static inline Py_ssize_t PyForeignSlots_Internal_Free(const PyForeignSlots_Table *table) {
+static inline Py_ssize_t PyTC_ForeignFree(const PyForeignSlots_Table *table) {
   Py_ssize_t room = 0;
   while (table != NULL && room < table->count &&
-         PyForeignSlots_Internal_At(table, table->count - 1 - room)->id == PyCustomSlot_ID_EMPTY) {
+         PyTC_ForeignAt(table, table->count - 1 - room)->id == PyCustomSlot_ID_EMPTY) {
     ++room;
   }
   return room;
@@ -51,10 +50,10 @@ static inline Py_ssize_t PyForeignSlots_Internal_Free(const PyForeignSlots_Table
 
 // Fills free places, of which there are enough. The caller has the type for itself; readers need
 // not.
-static inline void PyForeignSlots_Internal_Append(const PyForeignSlots_Table *table,
-                                                  const PyCustomSlot *slots, Py_ssize_t count) {
+static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const PyCustomSlot *slots,
+                                      Py_ssize_t count) {
   PyCustomSlot *to = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
-  to += table->count - PyForeignSlots_Internal_Free(table);
+  to += table->count - PyTC_ForeignFree(table);
   for (Py_ssize_t i = 0; i < count; ++i, ++to) {
     to->data = slots[i].data;
     PyTypedcall_STORE_RELEASE(&to->id, slots[i].id);
@@ -63,8 +62,8 @@ static inline void PyForeignSlots_Internal_Append(const PyForeignSlots_Table *ta
 
 // Fixes a table (may be NULL) before it is copied, so that nothing another thread adds meanwhile is
 // lost. The caller has the type for itself.
-static inline void PyForeignSlots_Internal_Close(const PyForeignSlots_Table *table) {
-  Py_ssize_t room = PyForeignSlots_Internal_Free(table);
+static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
+  Py_ssize_t room = PyTC_ForeignFree(table);
   for (; room > 0; --room) {
     PyCustomSlot *slots = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
     PyTypedcall_STORE_RELEASE(&slots[table->count - room].id, (uintptr_t)PyCustomSlot_ID_SKIP);
@@ -72,7 +71,7 @@ static inline void PyForeignSlots_Internal_Close(const PyForeignSlots_Table *tab
 }
 
 // Returns the length of a table that replaces one with `before` slots: at least twice that.
-static inline Py_ssize_t PyForeignSlots_Internal_Longer(Py_ssize_t before, Py_ssize_t needed) {
+static inline Py_ssize_t PyTC_ForeignLonger(Py_ssize_t before, Py_ssize_t needed) {
   return before > 0 && before * 2 > needed ? before * 2 : needed;
 }
 

@@ -8,25 +8,23 @@
 #define PyExtensibleType_OWN_SLOTS "__customslots__"
 
 // Sets an exception that names class and position of a faulty entry. Always returns -1.
-static inline int PyExtensibleType_Internal_Fault(PyTypeObject *type, Py_ssize_t at,
-                                                  PyObject *exception, const char *fault,
-                                                  PyObject *culprit) {
-  char name[PyTypedcall_Internal_NAME_SIZE], kind[PyTypedcall_Internal_NAME_SIZE];
+static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *exception,
+                             const char *fault, PyObject *culprit) {
+  char name[PyTC_NAME_SIZE], kind[PyTC_NAME_SIZE];
   PyErr_Format(exception, "type '%s': " PyExtensibleType_OWN_SLOTS " entry %zd: %s (a '%s')",
-               PyTypedcall_Internal_Name(type, name), at, fault,
-               PyTypedcall_Internal_Name(Py_TYPE(culprit), kind));
+               PyTC_Name(type, name), at, fault, PyTC_Name(Py_TYPE(culprit), kind));
   return -1;
 }
 
 // Returns a capsule's pointer, whatever its name: the slot's ID gives its meaning.
-static inline void *PyExtensibleType_Internal_Pointer(PyObject *capsule) {
+static inline void *PyTC_Pointer(PyObject *capsule) {
   return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }
 
 // Converts an int that fits a word; negative ones too if `is_signed`. Returns 0, or -1 with
 // ValueError and `fault` instead of OverflowError.
-static inline int PyExtensibleType_Internal_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value,
-                                                 int is_signed, const char *fault, uintptr_t *out) {
+static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, int is_signed,
+                            const char *fault, uintptr_t *out) {
   *out = (uintptr_t)PyLong_AsSize_t(value);
   if (*out == (uintptr_t)-1 && PyErr_Occurred() && is_signed) {
     PyErr_Clear();
@@ -34,56 +32,52 @@ static inline int PyExtensibleType_Internal_Word(PyTypeObject *type, Py_ssize_t 
   }
   if (*out != (uintptr_t)-1 || !PyErr_Occurred()) return 0;
   PyErr_Clear();
-  return PyExtensibleType_Internal_Fault(type, at, PyExc_ValueError, fault, value);
+  return PyTC_Fault(type, at, PyExc_ValueError, fault, value);
 }
 
 // Converts one (id, value) into `slot`. Adds capsules to `own->kept`, which has room for two.
 // Returns 0, or -1 with TypeError or ValueError.
-static inline int PyExtensibleType_Internal_ReadEntry(PyTypeObject *type, Py_ssize_t at,
-                                                      PyObject *id, PyObject *value,
-                                                      PyCustomSlot *slot,
-                                                      PyExtensibleType_Internal_Own *own) {
+static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id, PyObject *value,
+                                 PyCustomSlot *slot, PyTC_Own *own) {
   uintptr_t word;
   if (PyCapsule_CheckExact(id)) {
-    slot->id = (uintptr_t)PyExtensibleType_Internal_Pointer(id);
+    slot->id = (uintptr_t)PyTC_Pointer(id);
     Py_INCREF(id);
     own->kept[own->kept_count++] = id;
   } else if (!PyLong_Check(id)) {
-    return PyExtensibleType_Internal_Fault(
-        type, at, PyExc_TypeError, "the ID must be an int, or a capsule for its address", id);
-  } else if (PyExtensibleType_Internal_Word(type, at, id, 0, "the ID is out of range", &word) < 0) {
+    return PyTC_Fault(type, at, PyExc_TypeError,
+                      "the ID must be an int, or a capsule for its address", id);
+  } else if (PyTC_Word(type, at, id, 0, "the ID is out of range", &word) < 0) {
     return -1;
   } else {
     slot->id = word;
   }
   if (!PyCustomSlot_IsValidID(slot->id)) {
-    return PyExtensibleType_Internal_Fault(type, at, PyExc_ValueError,
-                                           "this is not a valid slot ID", id);
+    return PyTC_Fault(type, at, PyExc_ValueError, "this is not a valid slot ID", id);
   }
   if (slot->id == PyCustomSlot_ID_NATIVECALLABLE) {
     // The only ID known to make readers follow a pointer inside the instance.
-    return PyExtensibleType_Internal_Fault(
+    return PyTC_Fault(
         type, at, PyExc_ValueError,
         "SEP 201's slot is an offset into the instance, which only C code can vouch for", value);
   }
   if (PyCapsule_CheckExact(value)) {
-    slot->data.pointer = PyExtensibleType_Internal_Pointer(value);
+    slot->data.pointer = PyTC_Pointer(value);
     Py_INCREF(value);
     own->kept[own->kept_count++] = value;
     return 0;
   }
   if (!PyLong_Check(value)) {
-    return PyExtensibleType_Internal_Fault(
+    return PyTC_Fault(
         type, at, PyExc_TypeError,
         "the value must be a capsule (for a pointer) or an int (for flags or an offset)", value);
   }
-  return PyExtensibleType_Internal_Word(type, at, value, 1, "the value does not fit a machine word",
-                                        &slot->data.flags);
+  return PyTC_Word(type, at, value, 1, "the value does not fit a machine word", &slot->data.flags);
 }
 
 // Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception. May
 // run Python code if the object is not exactly a dict, list or tuple.
-static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, PyObject *given) {
+static inline PyObject *PyTC_Entries(PyTypeObject *type, PyObject *given) {
   if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
   PyObject *items = NULL;
   if (PyDict_CheckExact(given)) {
@@ -98,12 +92,11 @@ static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, Py
         method != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError));
     Py_XDECREF(method);
     if (!is_mapping) {
-      char name[PyTypedcall_Internal_NAME_SIZE], kind[PyTypedcall_Internal_NAME_SIZE];
+      char name[PyTC_NAME_SIZE], kind[PyTC_NAME_SIZE];
       PyErr_Format(PyExc_TypeError,
                    "type '%s': " PyExtensibleType_OWN_SLOTS
                    " must be a mapping or a list of (id, value), not '%s'",
-                   PyTypedcall_Internal_Name(type, name),
-                   PyTypedcall_Internal_Name(Py_TYPE(given), kind));
+                   PyTC_Name(type, name), PyTC_Name(Py_TYPE(given), kind));
     }
   }
   PyObject *entries = items != NULL ? PySequence_Tuple(items) : NULL;
@@ -111,8 +104,8 @@ static inline PyObject *PyExtensibleType_Internal_Entries(PyTypeObject *type, Py
   return entries;
 }
 
-static inline void PyExtensibleType_Internal_DropOwn(PyExtensibleType_Internal_Own *own) {
-  PyExtensibleType_Internal_ReleaseKept(own->kept, own->kept_count);
+static inline void PyTC_DropOwn(PyTC_Own *own) {
+  PyTC_ReleaseKept(own->kept, own->kept_count);
   PyMem_Free((void *)(uintptr_t)own->slots);
   memset(own, 0, sizeof(*own));
 }
@@ -120,12 +113,11 @@ static inline void PyExtensibleType_Internal_DropOwn(PyExtensibleType_Internal_O
 // Reads the class body's `__customslots__`, if any, into `own`, which DropOwn frees. Returns 0, or
 // -1 with TypeError or ValueError (which entry, and why), MemoryError, or what the mapping raised.
 // May run Python code.
-static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
-                                                    PyExtensibleType_Internal_Own *own) {
+static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
   memset(own, 0, sizeof(*own));
-  PyObject *given = PyTypedcall_Internal_OwnAttribute(type, PyExtensibleType_OWN_SLOTS);
+  PyObject *given = PyTC_OwnAttribute(type, PyExtensibleType_OWN_SLOTS);
   if (given == NULL) return PyErr_Occurred() ? -1 : 0;
-  PyObject *entries = PyExtensibleType_Internal_Entries(type, given);
+  PyObject *entries = PyTC_Entries(type, given);
   Py_DECREF(given);
   if (entries == NULL) return -1;
   const Py_ssize_t count = PyTuple_Size(entries);
@@ -139,13 +131,12 @@ static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
     PyObject *entry = PyTuple_GetItem(entries, i);
     PyObject *pair = PyTuple_Check(entry) || PyList_Check(entry) ? PySequence_Tuple(entry) : NULL;
     if (pair != NULL && PyTuple_Size(pair) == 2) {
-      failed = PyExtensibleType_Internal_ReadEntry(type, i, PyTuple_GetItem(pair, 0),
-                                                   PyTuple_GetItem(pair, 1), &slots[i], own) < 0;
+      failed = PyTC_ReadEntry(type, i, PyTuple_GetItem(pair, 0), PyTuple_GetItem(pair, 1),
+                              &slots[i], own) < 0;
     } else {
       failed = 1;
       if (!PyErr_Occurred()) {
-        PyExtensibleType_Internal_Fault(type, i, PyExc_TypeError, "must be a pair (id, value)",
-                                        entry);
+        PyTC_Fault(type, i, PyExc_TypeError, "must be a pair (id, value)", entry);
       }
     }
     Py_XDECREF(pair);
@@ -153,10 +144,10 @@ static inline int PyExtensibleType_Internal_ReadOwn(PyTypeObject *type,
     if (!failed && i % 4096 == 4095) failed = PyErr_CheckSignals() < 0;
   }
   Py_DECREF(entries);
-  if (!failed) failed = PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0;
+  if (!failed) failed = PyTC_ValidateOwn(type, slots, count) < 0;
   if (failed) {
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-    PyExtensibleType_Internal_DropOwn(own);
+    PyTC_DropOwn(own);
     PyTypedcall_RestoreError(saved);
     return -1;
   }

@@ -11,16 +11,15 @@
 #include <string.h>
 
 // Returns -1. `format` has one %s, for the type's name.
-static inline int PyExtensibleType_Internal_Refuse(PyTypeObject *type, PyObject *exception,
-                                                   const char *format) {
-  char name[PyTypedcall_Internal_NAME_SIZE];
-  PyErr_Format(exception, format, PyTypedcall_Internal_Name(type, name));
+static inline int PyTC_Refuse(PyTypeObject *type, PyObject *exception, const char *format) {
+  char name[PyTC_NAME_SIZE];
+  PyErr_Format(exception, format, PyTC_Name(type, name));
   return -1;
 }
 
 // A slot table made by `resolve`. Subclasses that add nothing share their base's; the last one
 // frees it, because a base can go before its subclass when `__bases__` is assigned.
-typedef struct PyExtensibleType_Internal_Table {
+typedef struct PyTC_Table {
   Py_ssize_t references;
   PyTypeObject *owner;   // the type it was made for, NULL after its death; only compared
   Py_ssize_t own_count;  // number of the owner's own slots
@@ -28,20 +27,19 @@ typedef struct PyExtensibleType_Internal_Table {
   PyObject **kept;       // the capsules of all pointers in the slots, or NULL
   Py_ssize_t kept_count;
   PyCustomSlot slots[1];  // the resolved slots, then the owner's own if they differ
-} PyExtensibleType_Internal_Table;
+} PyTC_Table;
 
 // A type's own slots on their way into its table.
-typedef struct PyExtensibleType_Internal_Own {
+typedef struct PyTC_Own {
   const PyCustomSlot *slots;
   Py_ssize_t count;
   PyObject **kept;  // the capsules of the slots' pointers, one reference each
   Py_ssize_t kept_count;
-} PyExtensibleType_Internal_Own;
+} PyTC_Own;
 
 // Returns the data of `type`, an instance of our metaclass. Static types end with the shared part.
 // Every word counts here: each class has it.
-static inline PyExtensibleHeapTypeData *PyExtensibleType_Internal_DataOf(PyTypeObject *metaclass,
-                                                                         PyTypeObject *type) {
+static inline PyExtensibleHeapTypeData *PyTC_DataOf(PyTypeObject *metaclass, PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   return (PyExtensibleHeapTypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
 #else
@@ -50,28 +48,24 @@ static inline PyExtensibleHeapTypeData *PyExtensibleType_Internal_DataOf(PyTypeO
 #endif
 }
 
-static inline void PyExtensibleType_Internal_ReleaseKept(PyObject **kept, Py_ssize_t count) {
+static inline void PyTC_ReleaseKept(PyObject **kept, Py_ssize_t count) {
   for (Py_ssize_t i = 0; i < count; ++i) Py_DECREF(kept[i]);
   PyMem_Free(kept);
 }
 
 // Returns the table that a type of ours has or shares; NULL for a static type, whose slots are not
 // ours to free, and for a heap type with a static type's slots.
-static inline PyExtensibleType_Internal_Table *PyExtensibleType_Internal_TableOf(
-    PyTypeObject *metaclass, PyTypeObject *type) {
-  if (!PyTypedcall_Internal_IsHeapType(type)) return NULL;
-  const PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *type) {
+  if (!PyTC_IsHeapType(type)) return NULL;
+  const PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
   if (PyTypedcall_LOAD_RELAXED(&data->key) == 0) return NULL;
-  return (
-      PyExtensibleType_Internal_Table *)(void *)((char *)data->shared.table -
-                                                 offsetof(PyExtensibleType_Internal_Table, slots));
+  return (PyTC_Table *)(void *)((char *)data->shared.table - offsetof(PyTC_Table, slots));
 }
 
 // Gives a heap type its slots: `table`, its own or shared, or `slots` of a static type.
-static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, PyTypeObject *type,
-                                                      PyExtensibleType_Internal_Table *table,
-                                                      PyCustomSlot *slots, Py_ssize_t count) {
-  PyExtensibleHeapTypeData *data = PyExtensibleType_Internal_DataOf(metaclass, type);
+static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, PyTC_Table *table,
+                                 PyCustomSlot *slots, Py_ssize_t count) {
+  PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
   data->shared.count = count;
   data->shared.table = table != NULL ? table->slots : slots;
   if (table == NULL) return;
@@ -89,53 +83,51 @@ static inline void PyExtensibleType_Internal_SetTable(PyTypeObject *metaclass, P
 }
 
 // Makes the table forget its owner `type`, which is dying.
-static inline void PyExtensibleType_Internal_LeaveTable(PyExtensibleType_Internal_Table *table,
-                                                        const PyTypeObject *type) {
+static inline void PyTC_LeaveTable(PyTC_Table *table, const PyTypeObject *type) {
   if (PyTypedcall_LOAD_RELAXED(&table->owner) == type) {
     __atomic_store_n(&table->owner, (PyTypeObject *)NULL, __ATOMIC_RELAXED);
   }
 }
 
 // Releases a type's reference to the table, which may be NULL.
-static inline void PyExtensibleType_Internal_ReleaseTable(PyExtensibleType_Internal_Table *table) {
+static inline void PyTC_ReleaseTable(PyTC_Table *table) {
   if (table == NULL) return;
   // Types die without the lock under which tables are shared.
   if (__atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) return;
-  PyExtensibleType_Internal_ReleaseKept(table->kept, table->kept_count);
+  PyTC_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
 
 // Returns the slots that a type brought itself, without inherited ones. All of a static type's
 // count as its own, because nothing marks the inherited ones.
-static inline const PyCustomSlot *PyExtensibleType_Internal_OwnSlots(PyTypeObject *metaclass,
-                                                                     PyTypeObject *type,
-                                                                     Py_ssize_t *count) {
-  if (!PyTypedcall_Internal_IsHeapType(type)) {
-    const PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeObject *type,
+                                                Py_ssize_t *count) {
+  if (!PyTC_IsHeapType(type)) {
+    const PyExtensibleTypeData *data = &PyTC_DataOf(metaclass, type)->shared;
     *count = data->count;
     return data->table;
   }
-  const PyExtensibleType_Internal_Table *table = PyExtensibleType_Internal_TableOf(metaclass, type);
+  const PyTC_Table *table = PyTC_TableOf(metaclass, type);
   *count = table != NULL && PyTypedcall_LOAD_RELAXED(&table->owner) == type ? table->own_count : 0;
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
 // Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or MemoryError.
-static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
-                                                        Py_ssize_t own_count) {
-  PyExtensibleType_Internal_Index ids = {NULL, 0, 0};
-  int result = PyExtensibleType_Internal_IndexReserve(&ids, own_count);
+static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
+                                   Py_ssize_t own_count) {
+  PyTC_Index ids = {NULL, 0, 0};
+  int result = PyTC_IndexReserve(&ids, own_count);
   for (Py_ssize_t i = 0; result == 0 && i < own_count; ++i) {
     if (own[i].id == PyCustomSlot_ID_SKIP) continue;
     const int valid = PyCustomSlot_IsValidID(own[i].id);
-    if (valid && PyExtensibleType_Internal_IndexAdd(&ids, own[i].id, i)) continue;
+    if (valid && PyTC_IndexAdd(&ids, own[i].id, i)) continue;
     char id[2 + 2 * sizeof(uintptr_t) + 1];  // before 3.12 PyErr_Format has no %llx
-    char name[PyTypedcall_Internal_NAME_SIZE];
+    char name[PyTC_NAME_SIZE];
     PyOS_snprintf(id, sizeof(id), "0x%llx", (unsigned long long)own[i].id);
     PyErr_Format(PyExc_ValueError,
                  valid ? "type '%s': custom slot %zd has ID %s, which occurs twice"
                        : "type '%s': custom slot %zd has the invalid ID %s",
-                 PyTypedcall_Internal_Name(type, name), i, id);
+                 PyTC_Name(type, name), i, id);
     result = -1;
   }
   PyMem_Free(ids.cells);
@@ -144,27 +136,25 @@ static inline int PyExtensibleType_Internal_ValidateOwn(PyTypeObject *type, cons
 
 // Slots under merge: the first type with slots decides the positions, so that they stay where
 // consumers expect them, and the first that brings an ID decides its value.
-typedef struct PyExtensibleType_Internal_Merge {
+typedef struct PyTC_Merge {
   PyCustomSlot *slots;  // room for all merged ones
   Py_ssize_t count;
-  PyExtensibleType_Internal_Index ids;  // positions; ~position while a value is replaceable
-} PyExtensibleType_Internal_Merge;
+  PyTC_Index ids;  // positions; ~position while a value is replaceable
+} PyTC_Merge;
 
 // Each of these returns 0, or -1 with MemoryError. None runs Python code.
 
 // Adds new slots. Takes over positions to skip from the first type only.
-static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal_Merge *merge,
-                                                       const PyCustomSlot *slots,
-                                                       Py_ssize_t count) {
-  if (PyExtensibleType_Internal_IndexReserve(&merge->ids, count) < 0) return -1;
+static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, Py_ssize_t count) {
+  if (PyTC_IndexReserve(&merge->ids, count) < 0) return -1;
   const int is_first = merge->count == 0;
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (slots[i].id <= PyCustomSlot_ID_SKIP
             ? is_first
-            : PyExtensibleType_Internal_IndexAdd(&merge->ids, slots[i].id, merge->count)) {
+            : PyTC_IndexAdd(&merge->ids, slots[i].id, merge->count)) {
       merge->slots[merge->count++] = slots[i];
     } else if (slots[i].id > PyCustomSlot_ID_SKIP) {
-      Py_ssize_t *at = &PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+      Py_ssize_t *at = &PyTC_IndexFind(&merge->ids, slots[i].id)->at;
       if (*at >= 0) continue;
       *at = ~*at;
       merge->slots[*at] = slots[i];
@@ -174,26 +164,24 @@ static inline int PyExtensibleType_Internal_MergeSlots(PyExtensibleType_Internal
 }
 
 // Starts with the positions of these slots; slots merged later replace their values.
-static inline int PyExtensibleType_Internal_MergePositions(PyExtensibleType_Internal_Merge *merge,
-                                                           const PyCustomSlot *slots,
-                                                           Py_ssize_t count) {
-  if (PyExtensibleType_Internal_MergeSlots(merge, slots, count) < 0) return -1;
+static inline int PyTC_MergePositions(PyTC_Merge *merge, const PyCustomSlot *slots,
+                                      Py_ssize_t count) {
+  if (PyTC_MergeSlots(merge, slots, count) < 0) return -1;
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (slots[i].id <= PyCustomSlot_ID_SKIP) continue;
-    Py_ssize_t *at = &PyExtensibleType_Internal_IndexFind(&merge->ids, slots[i].id)->at;
+    Py_ssize_t *at = &PyTC_IndexFind(&merge->ids, slots[i].id)->at;
     if (*at >= 0) *at = ~*at;
   }
   return 0;
 }
 
 // Adds the capsules that `table` does not have yet.
-static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_Table *table,
-                                                      PyExtensibleType_Internal_Index *known,
-                                                      PyObject *const *kept, Py_ssize_t count) {
+static inline int PyTC_MergeKept(PyTC_Table *table, PyTC_Index *known, PyObject *const *kept,
+                                 Py_ssize_t count) {
   if (count == 0) return 0;
-  if (PyExtensibleType_Internal_IndexReserve(known, count) < 0) return -1;
+  if (PyTC_IndexReserve(known, count) < 0) return -1;
   for (Py_ssize_t i = 0; i < count; ++i) {
-    if (!PyExtensibleType_Internal_IndexAdd(known, (uintptr_t)kept[i], i)) continue;
+    if (!PyTC_IndexAdd(known, (uintptr_t)kept[i], i)) continue;
     Py_INCREF(kept[i]);
     table->kept[table->kept_count++] = kept[i];
   }
@@ -206,10 +194,10 @@ static inline int PyExtensibleType_Internal_MergeKept(PyExtensibleType_Internal_
 #ifdef Py_LIMITED_API
 // As in core/custom_slots.h. The limited API does not show tp_as_buffer, but does show the mark
 // that ready_static has put into the type's dictionary. GIL: held; keeps a pending exception.
-static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
-  if (PyTypedcall_Internal_IsHeapType(type)) return 1;
+static inline int PyTC_HasData(PyTypeObject *type) {
+  if (PyTC_IsHeapType(type)) return 1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *mark = PyTypedcall_Internal_OwnAttribute(type, PyExtensibleType_READY_MARK);
+  PyObject *mark = PyTC_OwnAttribute(type, PyExtensibleType_READY_MARK);
   const int has_data = mark != NULL && PyCapsule_IsValid(mark, PyExtensibleType_READY_NAME) &&
                        PyCapsule_GetPointer(mark, PyExtensibleType_READY_NAME) == (void *)type;
   Py_XDECREF(mark);
@@ -219,31 +207,25 @@ static inline int PyExtensibleType_Internal_HasData(PyTypeObject *type) {
 #endif
 
 // Returns the resolved data of `base`; NULL if it is not resolved or has none.
-static inline const PyExtensibleTypeData *PyExtensibleType_Internal_Settled(PyTypeObject *metaclass,
-                                                                            PyObject *base) {
-  if (!PyType_IsSubtype(Py_TYPE(base), metaclass) ||
-      !PyExtensibleType_Internal_HasData((PyTypeObject *)base)) {
+static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, PyObject *base) {
+  if (!PyType_IsSubtype(Py_TYPE(base), metaclass) || !PyTC_HasData((PyTypeObject *)base)) {
     return NULL;
   }
-  const PyExtensibleTypeData *data =
-      &PyExtensibleType_Internal_DataOf(metaclass, (PyTypeObject *)base)->shared;
+  const PyExtensibleTypeData *data = &PyTC_DataOf(metaclass, (PyTypeObject *)base)->shared;
   return data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
 
 // Returns the first type in the MRO that has slots, or NULL. Starts at the first entry: a derived
 // metaclass's mro() can leave out the type itself, which is otherwise skipped as unresolved. Adds
 // all their slots to `capacity` and capsules to `kept`.
-static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObject *metaclass,
-                                                                     PyObject *mro,
-                                                                     Py_ssize_t *capacity,
-                                                                     Py_ssize_t *kept) {
+static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObject *mro,
+                                                Py_ssize_t *capacity, Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
   for (Py_ssize_t i = 0; i < PyTuple_Size(mro); ++i) {
     PyObject *base = PyTuple_GetItem(mro, i);
-    const PyExtensibleTypeData *data = PyExtensibleType_Internal_Settled(metaclass, base);
+    const PyExtensibleTypeData *data = PyTC_Settled(metaclass, base);
     if (data == NULL) continue;
-    const PyExtensibleType_Internal_Table *table =
-        PyExtensibleType_Internal_TableOf(metaclass, (PyTypeObject *)base);
+    const PyTC_Table *table = PyTC_TableOf(metaclass, (PyTypeObject *)base);
     if (first == NULL && data->count > 0) first = (PyTypeObject *)base;
     if (table != NULL) *kept += table->kept_count;
     *capacity += data->count;
@@ -253,37 +235,30 @@ static inline PyTypeObject *PyExtensibleType_Internal_FirstWithSlots(PyTypeObjec
 
 // Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the own ones.
 // Returns the number of slots, or -1 with MemoryError.
-static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
-    PyExtensibleType_Internal_Table *table, PyTypeObject *metaclass, PyTypeObject *layout,
-    PyObject *mro, const PyExtensibleType_Internal_Own *own) {
-  PyExtensibleType_Internal_Merge merge = {table->slots, 0, {NULL, 0, 0}};
-  PyExtensibleType_Internal_Index kept = {NULL, 0, 0};
+static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
+                                        PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
+  PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};
+  PyTC_Index kept = {NULL, 0, 0};
   int result = 0;
   if (layout != NULL) {
-    const PyExtensibleTypeData *first =
-        &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared;
-    result = PyExtensibleType_Internal_MergePositions(&merge, first->table, first->count);
+    const PyExtensibleTypeData *first = &PyTC_DataOf(metaclass, layout)->shared;
+    result = PyTC_MergePositions(&merge, first->table, first->count);
   }
-  if (result == 0) result = PyExtensibleType_Internal_MergeSlots(&merge, own->slots, own->count);
-  if (result == 0) {
-    result = PyExtensibleType_Internal_MergeKept(table, &kept, own->kept, own->kept_count);
-  }
+  if (result == 0) result = PyTC_MergeSlots(&merge, own->slots, own->count);
+  if (result == 0) result = PyTC_MergeKept(table, &kept, own->kept, own->kept_count);
   // Slots that a base kept from bases it no longer has come after all bases' own slots.
   for (int is_inherited = 0; is_inherited <= 1; ++is_inherited) {
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
       PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
-      const PyExtensibleTypeData *data =
-          PyExtensibleType_Internal_Settled(metaclass, (PyObject *)base);
+      const PyExtensibleTypeData *data = PyTC_Settled(metaclass, (PyObject *)base);
       if (data == NULL) continue;
       Py_ssize_t count = data->count;
       const PyCustomSlot *slots =
-          is_inherited ? data->table : PyExtensibleType_Internal_OwnSlots(metaclass, base, &count);
-      result = PyExtensibleType_Internal_MergeSlots(&merge, slots, count);
-      const PyExtensibleType_Internal_Table *of_base =
-          PyExtensibleType_Internal_TableOf(metaclass, base);
+          is_inherited ? data->table : PyTC_OwnSlots(metaclass, base, &count);
+      result = PyTC_MergeSlots(&merge, slots, count);
+      const PyTC_Table *of_base = PyTC_TableOf(metaclass, base);
       if (result < 0 || is_inherited || of_base == NULL) continue;
-      result =
-          PyExtensibleType_Internal_MergeKept(table, &kept, of_base->kept, of_base->kept_count);
+      result = PyTC_MergeKept(table, &kept, of_base->kept, of_base->kept_count);
     }
   }
   PyMem_Free(merge.ids.cells);
@@ -294,37 +269,35 @@ static inline Py_ssize_t PyExtensibleType_Internal_FillTable(
 // Merges into new memory, which the type then owns. Keeps the positions of the first type in the
 // MRO that has slots; MRO order decides the values. Runs no Python code. Returns 0, or -1 with
 // MemoryError.
-static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, PyTypeObject *type,
-                                                       PyObject *mro,
-                                                       const PyExtensibleType_Internal_Own *own) {
+static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, PyObject *mro,
+                                  const PyTC_Own *own) {
   Py_ssize_t capacity = own->count, kept = own->kept_count;
-  PyTypeObject *layout = PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &capacity, &kept);
+  PyTypeObject *layout = PyTC_FirstWithSlots(metaclass, mro, &capacity, &kept);
   if (layout == NULL && own->count == 0) return 0;
-  PyExtensibleType_Internal_Table *table = (PyExtensibleType_Internal_Table *)PyMem_Calloc(
-      1, offsetof(PyExtensibleType_Internal_Table, slots) +
-             (size_t)(capacity + own->count) * sizeof(PyCustomSlot));
+  PyTC_Table *table = (PyTC_Table *)PyMem_Calloc(
+      1, offsetof(PyTC_Table, slots) + (size_t)(capacity + own->count) * sizeof(PyCustomSlot));
   if (table != NULL && kept > 0) {
     table->kept = (PyObject **)PyMem_Calloc((size_t)kept, sizeof(*table->kept));
   }
   if (table == NULL || (kept > 0 && table->kept == NULL)) {
     PyMem_Free(table);
-    return PyTypedcall_Internal_NoMemory();
+    return PyTC_NoMemory();
   }
   table->references = 1;
-  const Py_ssize_t count = PyExtensibleType_Internal_FillTable(table, metaclass, layout, mro, own);
+  const Py_ssize_t count = PyTC_FillTable(table, metaclass, layout, mro, own);
   if (count < 0) {
-    PyExtensibleType_Internal_ReleaseTable(table);
+    PyTC_ReleaseTable(table);
     return -1;
   }
 
   const PyExtensibleTypeData *first =
-      layout != NULL ? &PyExtensibleType_Internal_DataOf(metaclass, layout)->shared : NULL;
+      layout != NULL ? &PyTC_DataOf(metaclass, layout)->shared : NULL;
   if (own->count == 0 && first != NULL && first->count == count &&
       memcmp(first->table, table->slots, (size_t)count * sizeof(PyCustomSlot)) == 0) {
-    PyExtensibleType_Internal_ReleaseTable(table);
-    PyExtensibleType_Internal_Table *shared = PyExtensibleType_Internal_TableOf(metaclass, layout);
+    PyTC_ReleaseTable(table);
+    PyTC_Table *shared = PyTC_TableOf(metaclass, layout);
     if (shared != NULL) __atomic_add_fetch(&shared->references, 1, __ATOMIC_RELAXED);
-    PyExtensibleType_Internal_SetTable(metaclass, type, shared, first->table, count);
+    PyTC_SetTable(metaclass, type, shared, first->table, count);
     return 0;
   }
   table->own_at = layout == NULL && count == own->count ? 0 : count;
@@ -332,13 +305,13 @@ static inline int PyExtensibleType_Internal_BuildTable(PyTypeObject *metaclass, 
     memcpy(table->slots + count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   } else {
     // Shrinks it in place; if that fails, some bytes are wasted.
-    void *shrunk = PyMem_Realloc(table, offsetof(PyExtensibleType_Internal_Table, slots) +
-                                            (size_t)count * sizeof(PyCustomSlot));
-    if (shrunk != NULL) table = (PyExtensibleType_Internal_Table *)shrunk;
+    void *shrunk =
+        PyMem_Realloc(table, offsetof(PyTC_Table, slots) + (size_t)count * sizeof(PyCustomSlot));
+    if (shrunk != NULL) table = (PyTC_Table *)shrunk;
   }
   table->owner = type;
   table->own_count = own->count;
-  PyExtensibleType_Internal_SetTable(metaclass, type, table, NULL, count);
+  PyTC_SetTable(metaclass, type, table, NULL, count);
   return 0;
 }
 

@@ -7,35 +7,35 @@
 
 // A static type made ready. It outlives its interpreter and metaclass, so it is restored at their
 // end.
-typedef struct PyExtensibleType_Internal_StaticType {
-  struct PyExtensibleType_Internal_StaticType *next;
+typedef struct PyTC_StaticType {
+  struct PyTC_StaticType *next;
   PyTypeObject *type;
   PyExtensibleTypeData *data;
   Py_ssize_t own_count;  // number of slots before those of the bases were prepended
   int attributes;        // the ones we have put into its dictionary
-} PyExtensibleType_Internal_StaticType;
+} PyTC_StaticType;
 
 // True if the running CPython frees names to which a static type refers when its interpreter ends.
 #if PY_VERSION_HEX >= 0x030B0000
-#define PyExtensibleType_Internal_FREES_NAMES (Py_Version >= 0x030E0000)
+#define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
 #else
-#define PyExtensibleType_Internal_FREES_NAMES 0
+#define PyTC_FREES_NAMES 0
 #endif
 
 // Bits of StaticType.attributes.
-#define PyExtensibleType_Internal_PUT_MODULE 1
-#define PyExtensibleType_Internal_PUT_MARK 2
+#define PyTC_PUT_MODULE 1
+#define PyTC_PUT_MARK 2
 
-typedef struct PyExtensibleType_Internal_StaticTypes {
-  PyExtensibleType_Internal_StaticType *items;
+typedef struct PyTC_StaticTypes {
+  PyTC_StaticType *items;
 #ifdef Py_TARGET_ABI3T
   Py_ssize_t field;  // offset of an object's type; 0 until it is known
 #endif
-} PyExtensibleType_Internal_StaticTypes;
+} PyTC_StaticTypes;
 
 // Py_SET_TYPE, after FindTypeField.
-static inline void PyExtensibleType_Internal_SetType(
-    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *to) {
+static inline void PyTC_SetType(const PyTC_StaticTypes *types, PyTypeObject *type,
+                                PyTypeObject *to) {
 #ifdef Py_TARGET_ABI3T
   *(PyTypeObject **)(void *)((char *)type + types->field) = to;
 #else
@@ -47,11 +47,10 @@ static inline void PyExtensibleType_Internal_SetType(
 // abi3t has no Py_SET_TYPE, because objects have other fields without the GIL. But the type is the
 // last field in both; this checks that in an object whose type is known. Otherwise static types
 // would fail for other modules if one for abi3t came first. Returns 0, or -1 with an exception.
-static inline int PyExtensibleType_Internal_FindTypeField(
-    PyExtensibleType_Internal_StaticTypes *types) {
+static inline int PyTC_FindTypeField(PyTC_StaticTypes *types) {
 #ifdef Py_TARGET_ABI3T
   if (types->field > 0) return 0;
-  const Py_ssize_t size = PyTypedcall_Internal_BasicSize(&PyBaseObject_Type);
+  const Py_ssize_t size = PyTC_BasicSize(&PyBaseObject_Type);
   if (size < 0) return -1;
   const Py_ssize_t field = size - (Py_ssize_t)sizeof(PyTypeObject *);
   if (field > 0 && field % (Py_ssize_t)sizeof(PyTypeObject *) == 0 &&
@@ -69,14 +68,12 @@ static inline int PyExtensibleType_Internal_FindTypeField(
 
 // Removes what we have put into a static type's dictionary: the type outlives its interpreter, but
 // from 3.14 on CPython frees the names of an ending one despite references.
-static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int attributes) {
+static inline void PyTC_UnsetStatic(PyTypeObject *type, int attributes) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *dict = attributes != 0 ? PyTypedcall_Internal_StaticDict(type) : NULL;
+  PyObject *dict = attributes != 0 ? PyTC_StaticDict(type) : NULL;
   if (dict != NULL) {
-    if ((attributes & PyExtensibleType_Internal_PUT_MODULE) != 0) {
-      (void)PyDict_DelItemString(dict, "__module__");
-    }
-    if ((attributes & PyExtensibleType_Internal_PUT_MARK) != 0) {
+    if ((attributes & PyTC_PUT_MODULE) != 0) (void)PyDict_DelItemString(dict, "__module__");
+    if ((attributes & PyTC_PUT_MARK) != 0) {
       (void)PyDict_DelItemString(dict, PyExtensibleType_READY_MARK);
     }
   }
@@ -86,17 +83,16 @@ static inline void PyExtensibleType_Internal_UnsetStatic(PyTypeObject *type, int
 
 // Gives another metaclass to the ordinary static types that derive from `type` and have the
 // metaclass `from`. CPython gives them their base's metaclass, and lists them.
-static inline TYPEDCALL_COLD void PyExtensibleType_Internal_Retype(
-    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type, PyTypeObject *from,
-    PyTypeObject *to) {
+static inline TYPEDCALL_COLD void PyTC_Retype(const PyTC_StaticTypes *types, PyTypeObject *type,
+                                              PyTypeObject *from, PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // `type`'s own method: a metaclass may define another one.
   PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
   for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
     PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, i);
-    if (PyTypedcall_Internal_IsHeapType(subtype) || Py_TYPE((PyObject *)subtype) != from) continue;
-    PyExtensibleType_Internal_SetType(types, subtype, to);
-    PyExtensibleType_Internal_Retype(types, subtype, from, to);
+    if (PyTC_IsHeapType(subtype) || Py_TYPE((PyObject *)subtype) != from) continue;
+    PyTC_SetType(types, subtype, to);
+    PyTC_Retype(types, subtype, from, to);
   }
   Py_XDECREF(derived);
   PyTypedcall_RestoreError(saved);
@@ -104,10 +100,9 @@ static inline TYPEDCALL_COLD void PyExtensibleType_Internal_Retype(
 
 // Makes the types plain again, so that nothing refers to a dead interpreter's objects and the next
 // one can make them ready.
-static inline void PyExtensibleType_Internal_ForgetStatic(
-    PyExtensibleType_Internal_StaticTypes *types) {
+static inline void PyTC_ForgetStatic(PyTC_StaticTypes *types) {
   while (types->items != NULL) {
-    PyExtensibleType_Internal_StaticType *item = types->items;
+    PyTC_StaticType *item = types->items;
     PyTypedcall_STORE_RELEASE(&item->data->magic, (uint64_t)0);
     const Py_ssize_t inherited = item->data->count - item->own_count;
     if (inherited > 0) {
@@ -119,13 +114,11 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
     // Keeps the type's reference to the metaclass: static types that inherited this metaclass
     // without PyExtensibleType_Ready rely on it, and there is no list of those.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
-    PyExtensibleType_Internal_SetType(types, item->type, &PyType_Type);
-    PyExtensibleType_Internal_Retype(types, item->type, metaclass, &PyType_Type);
+    PyTC_SetType(types, item->type, &PyType_Type);
+    PyTC_Retype(types, item->type, metaclass, &PyType_Type);
     // Before 3.14 nothing with a reference is freed. The names stay, because the next interpreter
     // could not make room in a dictionary that this one allocated (3.12).
-    if (PyExtensibleType_Internal_FREES_NAMES) {
-      PyExtensibleType_Internal_UnsetStatic(item->type, item->attributes);
-    }
+    if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item->type, item->attributes);
     // The next interpreter reuses version tags for other types.
     PyType_Modified(item->type);
     types->items = item->next;
@@ -134,56 +127,53 @@ static inline void PyExtensibleType_Internal_ForgetStatic(
 }
 
 // Checks count, table and capacity. Returns 0, or -1 with ValueError.
-static inline int PyExtensibleType_Internal_CheckStatic(PyTypeObject *type,
-                                                        const PyExtensibleTypeData *data,
-                                                        Py_ssize_t capacity) {
+static inline int PyTC_CheckStatic(PyTypeObject *type, const PyExtensibleTypeData *data,
+                                   Py_ssize_t capacity) {
   if (data->count < 0 || capacity < data->count || (capacity > 0 && data->table == NULL)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_ValueError,
-        "static type '%s': the slot table is missing or has less room than slots");
+    return PyTC_Refuse(type, PyExc_ValueError,
+                       "static type '%s': the slot table is missing or has less room than slots");
   }
   for (Py_ssize_t i = data->count; i < capacity; ++i) {
     if (data->table[i].id == PyCustomSlot_ID_EMPTY) continue;
-    return PyExtensibleType_Internal_Refuse(
+    return PyTC_Refuse(
         type, PyExc_ValueError,
         "static type '%s': there are more slots in the table than etp_custom_slot_count");
   }
-  return PyExtensibleType_Internal_ValidateOwn(type, data->table, data->count);
+  return PyTC_ValidateOwn(type, data->table, data->count);
 }
 
 // Prepends the slots that `type` inherits, in MRO order and without IDs that it has itself. Returns
 // 0, or -1 with nothing changed and MemoryError, or ValueError if there is no room.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_PrependInherited(
-    PyTypeObject *metaclass, PyTypeObject *type, PyExtensibleTypeData *data, Py_ssize_t capacity) {
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
+static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, PyTypeObject *type,
+                                                       PyExtensibleTypeData *data,
+                                                       Py_ssize_t capacity) {
+  PyObject *mro = PyTC_Mro(type);
   const Py_ssize_t own_count = data->count;
   Py_ssize_t most = 0, unused = 0;
-  if (mro != NULL) {
-    (void)PyExtensibleType_Internal_FirstWithSlots(metaclass, mro, &most, &unused);
-  }
+  if (mro != NULL) (void)PyTC_FirstWithSlots(metaclass, mro, &most, &unused);
   void *room = PyMem_Calloc((size_t)most + 1, sizeof(PyCustomSlot));
-  PyExtensibleType_Internal_Merge merge = {(PyCustomSlot *)room, 0, {NULL, 0, 0}};
+  PyTC_Merge merge = {(PyCustomSlot *)room, 0, {NULL, 0, 0}};
   int result = -1;
   if (merge.slots == NULL || mro == NULL) {
     PyErr_NoMemory();
   } else {
-    result = PyExtensibleType_Internal_IndexReserve(&merge.ids, own_count);
+    result = PyTC_IndexReserve(&merge.ids, own_count);
   }
   for (Py_ssize_t i = 0; result == 0 && i < own_count; ++i) {
-    (void)PyExtensibleType_Internal_IndexAdd(&merge.ids, data->table[i].id, i);
+    (void)PyTC_IndexAdd(&merge.ids, data->table[i].id, i);
   }
   for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
     PyObject *base = PyTuple_GetItem(mro, i);
-    const PyExtensibleTypeData *from = PyExtensibleType_Internal_Settled(metaclass, base);
+    const PyExtensibleTypeData *from = PyTC_Settled(metaclass, base);
     if (from == NULL || base == (PyObject *)type) continue;
-    result = PyExtensibleType_Internal_MergeSlots(&merge, from->table, from->count);
+    result = PyTC_MergeSlots(&merge, from->table, from->count);
   }
   if (result == 0 && merge.count > capacity - own_count) {
-    char name[PyTypedcall_Internal_NAME_SIZE];
+    char name[PyTC_NAME_SIZE];
     PyErr_Format(PyExc_ValueError,
                  "static type '%s': %zd slots of its own and %zd inherited ones do not fit into a "
                  "table for %zd",
-                 PyTypedcall_Internal_Name(type, name), own_count, merge.count, capacity);
+                 PyTC_Name(type, name), own_count, merge.count, capacity);
     result = -1;
   } else if (result == 0 && merge.count > 0) {
     memmove(data->table + merge.count, data->table, (size_t)own_count * sizeof(*merge.slots));
@@ -197,9 +187,8 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_PrependInherited(
 }
 
 // True if our metaclass derives from those of all bases of `type`.
-static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclass,
-                                                          PyTypeObject *type) {
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
+static inline int PyTC_MetaclassFits(PyTypeObject *metaclass, PyTypeObject *type) {
+  PyObject *mro = PyTC_Mro(type);
   int fits = mro != NULL;
   for (Py_ssize_t i = 0; fits && i < PyTuple_Size(mro); ++i) {
     fits = PyType_IsSubtype(metaclass, Py_TYPE(PyTuple_GetItem(mro, i)));
@@ -211,12 +200,11 @@ static inline int PyExtensibleType_Internal_MetaclassFits(PyTypeObject *metaclas
 // Adds an attribute directly to the dictionary of a static type, which refuses assignments. Steals
 // `value`, which may be NULL with an exception. Returns 1, 0 if the attribute exists, or -1 with an
 // exception.
-static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const char *name,
-                                                      PyObject *value) {
-  PyObject *existing = value != NULL ? PyTypedcall_Internal_OwnAttribute(type, name) : NULL;
+static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject *value) {
+  PyObject *existing = value != NULL ? PyTC_OwnAttribute(type, name) : NULL;
   int result = existing != NULL ? 0 : -1;
   if (existing == NULL && !PyErr_Occurred()) {
-    PyObject *dict = PyTypedcall_Internal_StaticDict(type);
+    PyObject *dict = PyTC_StaticDict(type);
     if (dict != NULL && PyDict_SetItemString(dict, name, value) == 0) result = 1;
     Py_XDECREF(dict);
   }
@@ -227,94 +215,82 @@ static inline int PyExtensibleType_Internal_SetStatic(PyTypeObject *type, const 
 
 // Adds the attributes that a static type of ours needs, and their bits to `attributes`. Returns 0,
 // or -1 with an exception.
-static inline int PyExtensibleType_Internal_SetAttributes(PyTypeObject *type, int *attributes) {
+static inline int PyTC_SetAttributes(PyTypeObject *type, int *attributes) {
   // Otherwise the metaclass's would be found, and pickle would look for the type in our module.
-  int put = PyExtensibleType_Internal_SetStatic(
-      type, "__module__", PyTypedcall_Internal_TypeAttribute(type, "__module__"));
+  int put = PyTC_SetStatic(type, "__module__", PyTC_TypeAttribute(type, "__module__"));
   if (put < 0) return -1;
-  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MODULE;
-  put = PyExtensibleType_Internal_SetStatic(type, PyExtensibleType_READY_MARK,
-                                            PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
+  if (put > 0) *attributes |= PyTC_PUT_MODULE;
+  put = PyTC_SetStatic(type, PyExtensibleType_READY_MARK,
+                       PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
   if (put < 0) return -1;
-  if (put > 0) *attributes |= PyExtensibleType_Internal_PUT_MARK;
+  if (put > 0) *attributes |= PyTC_PUT_MARK;
   // Also if nothing was added: attributes found under another metaclass are cached.
   PyType_Modified(type);
   return 0;
 }
 
 // True if a type was made ready before its base `type`, and so missed the base's slots.
-static inline int PyExtensibleType_Internal_IsLate(
-    const PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type) {
-  const PyExtensibleType_Internal_StaticType *item = types->items;
+static inline int PyTC_IsLate(const PyTC_StaticTypes *types, PyTypeObject *type) {
+  const PyTC_StaticType *item = types->items;
   while (item != NULL && !PyType_IsSubtype(item->type, type)) item = item->next;
   return item != NULL;
 }
 
 // See PyExtensibleType_Ready. `types` are the interpreter's.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
-    PyTypeObject *metaclass, PyExtensibleType_Internal_StaticTypes *types, PyTypeObject *type,
-    Py_ssize_t capacity) {
+static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_StaticTypes *types,
+                                                  PyTypeObject *type, Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API
   // PyObject_GetTypeData wants a type that has the metaclass already.
-  const Py_ssize_t offset = PyTypedcall_Internal_TypeDataOffset(metaclass);
+  const Py_ssize_t offset = PyTC_TypeDataOffset(metaclass);
   if (offset < 0) return -1;
   PyExtensibleTypeData *data = (PyExtensibleTypeData *)(void *)((char *)type + offset);
 #else
-  PyExtensibleTypeData *data = &PyExtensibleType_Internal_DataOf(metaclass, type)->shared;
+  PyExtensibleTypeData *data = &PyTC_DataOf(metaclass, type)->shared;
 #endif
   PyTypeObject *before = Py_TYPE((PyObject *)type);
-  if (PyTypedcall_Internal_IsHeapType(type)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "type '%s' is not a static type: use PyExtensibleType_FromSpec");
+  if (PyTC_IsHeapType(type)) {
+    return PyTC_Refuse(type, PyExc_TypeError,
+                       "type '%s' is not a static type: use PyExtensibleType_FromSpec");
   }
   // Other interpreters would share the static type's MRO, dictionary and slots.
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_ImportError,
-        "static type '%s' can be made ready in the main interpreter only: use "
-        "PyExtensibleType_FromSpec");
+    return PyTC_Refuse(type, PyExc_ImportError,
+                       "static type '%s' can be made ready in the main interpreter only: use "
+                       "PyExtensibleType_FromSpec");
   }
   if (before == metaclass && data->magic == PyExtensibleType_MAGIC) return 0;
   if (before != NULL && before != metaclass && !PyType_IsSubtype(metaclass, before)) {
-    return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
-                                            "static type '%s' already has another metaclass");
+    return PyTC_Refuse(type, PyExc_TypeError, "static type '%s' already has another metaclass");
   }
-  if (PyExtensibleType_Internal_IsLate(types, type)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError,
-        "static type '%s' must be made ready before the types that derive from it");
+  if (PyTC_IsLate(types, type)) {
+    return PyTC_Refuse(type, PyExc_TypeError,
+                       "static type '%s' must be made ready before the types that derive from it");
   }
-  if (PyExtensibleType_Internal_FindTypeField(types) < 0 ||
-      PyExtensibleType_Internal_CheckStatic(type, data, capacity) < 0) {
-    return -1;
-  }
-  PyExtensibleType_Internal_StaticType *item =
-      (PyExtensibleType_Internal_StaticType *)PyTypedcall_RAW_CALLOC(1, sizeof(*item));
-  if (item == NULL) return PyTypedcall_Internal_NoMemory();
+  if (PyTC_FindTypeField(types) < 0 || PyTC_CheckStatic(type, data, capacity) < 0) return -1;
+  PyTC_StaticType *item = (PyTC_StaticType *)PyTypedcall_RAW_CALLOC(1, sizeof(*item));
+  if (item == NULL) return PyTC_NoMemory();
   item->type = type;
   item->data = data;
   item->own_count = data->count;
   // Without the magic it counts as unresolved, whatever PyType_Ready runs.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
-  PyExtensibleType_Internal_SetType(types, type, metaclass);
+  PyTC_SetType(types, type, metaclass);
   int result = PyType_Ready(type);
-  if (result == 0 && !PyExtensibleType_Internal_MetaclassFits(metaclass, type)) {
-    result = PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError,
-        "static type '%s': a base has a metaclass that cannot be combined with ours");
+  if (result == 0 && !PyTC_MetaclassFits(metaclass, type)) {
+    result =
+        PyTC_Refuse(type, PyExc_TypeError,
+                    "static type '%s': a base has a metaclass that cannot be combined with ours");
   }
-  if (result == 0) result = PyExtensibleType_Internal_SetAttributes(type, &item->attributes);
-  if (result == 0) {
-    result = PyExtensibleType_Internal_PrependInherited(metaclass, type, data, capacity);
-  }
+  if (result == 0) result = PyTC_SetAttributes(type, &item->attributes);
+  if (result == 0) result = PyTC_PrependInherited(metaclass, type, data, capacity);
   if (result < 0) {
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-    PyExtensibleType_Internal_UnsetStatic(type, item->attributes);
+    PyTC_UnsetStatic(type, item->attributes);
     PyTypedcall_RAW_FREE(item);
     PyType_Modified(type);
     // Bases list it as a subclass now, so it needs a type.
-    PyExtensibleType_Internal_SetType(types, type, before != NULL ? before : &PyType_Type);
+    PyTC_SetType(types, type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
     PyTypedcall_RestoreError(saved);
     return -1;
@@ -322,7 +298,7 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ReadyStatic(
   item->next = types->items;
   types->items = item;
   // Types that derived from it before it had our metaclass, in an interpreter that has ended.
-  PyExtensibleType_Internal_Retype(types, type, &PyType_Type, metaclass);
+  PyTC_Retype(types, type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }

@@ -7,9 +7,10 @@
 
 // `__init__` of a combined metaclass: that of the others, then ours, even if one of the others
 // forgets super().__init__, so that a faulty `__customslots__` is reported.
-static inline TYPEDCALL_COLD PyObject *PyExtensibleType_Internal_CombinedInit(
-    PyObject *self, PyTypeObject *defining_class, PyObject *const *args, Py_ssize_t nargs,
-    PyObject *kwnames) {
+static inline TYPEDCALL_COLD PyObject *PyTC_CombinedInit(PyObject *self,
+                                                         PyTypeObject *defining_class,
+                                                         PyObject *const *args, Py_ssize_t nargs,
+                                                         PyObject *kwnames) {
   PyObject *super = PyObject_CallFunctionObjArgs((PyObject *)&PySuper_Type,
                                                  (PyObject *)defining_class, self, NULL);
   PyObject *init = super != NULL ? PyObject_GetAttrString(super, "__init__") : NULL;
@@ -17,10 +18,7 @@ static inline TYPEDCALL_COLD PyObject *PyExtensibleType_Internal_CombinedInit(
   Py_XDECREF(init);
   Py_XDECREF(super);
   PyTypeObject *type = (PyTypeObject *)self;
-  if (result != NULL && PyExtensibleType_Internal_Resolve(
-                            PyExtensibleType_Internal_MetaclassOf(type), type, NULL, 0) < 0) {
-    Py_CLEAR(result);
-  }
+  if (result != NULL && PyTC_Resolve(PyTC_MetaclassOf(type), type, NULL, 0) < 0) Py_CLEAR(result);
   return result;
 }
 
@@ -28,16 +26,16 @@ static inline TYPEDCALL_COLD PyObject *PyExtensibleType_Internal_CombinedInit(
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-function-type"
 #endif
-static PyMethodDef PyExtensibleType_Internal_CombinedInitDef = {
-    "__init__", (PyCFunction)(void (*)(void))PyExtensibleType_Internal_CombinedInit,
-    METH_METHOD | METH_FASTCALL | METH_KEYWORDS, NULL};
+static PyMethodDef PyTC_CombinedInitDef = {"__init__",
+                                           (PyCFunction)(void (*)(void))PyTC_CombinedInit,
+                                           METH_METHOD | METH_FASTCALL | METH_KEYWORDS, NULL};
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
 
 // True if another one in `all` is the same as or derived from `all[at]`. Of two that are the same
 // the first remains.
-static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t at) {
+static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
   PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
   for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
     PyTypeObject *other = (PyTypeObject *)PyList_GetItem(all, i);
@@ -49,35 +47,33 @@ static inline int PyExtensibleType_Internal_IsImplied(PyObject *all, Py_ssize_t 
 // Orders metaclasses as bases: those with our data last, because the others' __init__ and __new__
 // expect to come first; else by name; of one name, by address, so that the order of calls does not
 // matter.
-static inline int PyExtensibleType_Internal_ComesBefore(PyTypeObject *ours, PyObject *left,
-                                                        PyObject *right) {
-  char left_name[PyTypedcall_Internal_NAME_SIZE], right_name[PyTypedcall_Internal_NAME_SIZE];
+static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject *right) {
+  char left_name[PyTC_NAME_SIZE], right_name[PyTC_NAME_SIZE];
   const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
   const int right_last = PyType_IsSubtype((PyTypeObject *)right, ours);
   if (left_last != right_last) return right_last;
-  const int names = strcmp(PyTypedcall_Internal_Name((PyTypeObject *)left, left_name),
-                           PyTypedcall_Internal_Name((PyTypeObject *)right, right_name));
+  const int names = strcmp(PyTC_Name((PyTypeObject *)left, left_name),
+                           PyTC_Name((PyTypeObject *)right, right_name));
   return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
 }
 
 // Inserts a metaclass in order into `bases` from `start` on. Returns 0, or -1 with MemoryError.
-static inline int PyExtensibleType_Internal_InsertBase(PyTypeObject *ours, PyObject *bases,
-                                                       Py_ssize_t start, PyObject *metaclass) {
+static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_t start,
+                                  PyObject *metaclass) {
   Py_ssize_t at = start;
-  while (at < PyList_Size(bases) &&
-         !PyExtensibleType_Internal_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
+  while (at < PyList_Size(bases) && !PyTC_ComesBefore(ours, metaclass, PyList_GetItem(bases, at))) {
     ++at;
   }
   return PyList_Insert(bases, at, metaclass);
 }
 
 // Returns a new list of the interpreter's live combined metaclasses, or NULL.
-static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
+static inline PyObject *PyTC_AllCombined(PyObject *cache) {
   PyObject *references = PyDict_Values(cache);
   PyObject *all = references != NULL ? PyList_New(0) : NULL;
   for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(references); ++i) {
     PyObject *alive;
-    (void)PyTypedcall_Internal_GetReferent(PyList_GetItem(references, i), &alive);
+    (void)PyTC_GetReferent(PyList_GetItem(references, i), &alive);
     if (alive != NULL && PyList_Append(all, alive) < 0) Py_CLEAR(all);
     Py_XDECREF(alive);
   }
@@ -85,8 +81,7 @@ static inline PyObject *PyExtensibleType_Internal_AllCombined(PyObject *cache) {
   return all;
 }
 
-static inline int PyExtensibleType_Internal_IsCombined(PyObject *all_combined,
-                                                       PyObject *metaclass) {
+static inline int PyTC_IsCombined(PyObject *all_combined, PyObject *metaclass) {
   for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
     PyObject *combined = PyList_GetItem(all_combined, i);
     if (PyType_IsSubtype((PyTypeObject *)metaclass, (PyTypeObject *)combined)) return 1;
@@ -95,18 +90,17 @@ static inline int PyExtensibleType_Internal_IsCombined(PyObject *all_combined,
 }
 
 // Appends the components of `metaclass`, which derives from combined ones. Returns 0, or -1.
-static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combined,
-                                                             PyObject *metaclass,
-                                                             PyObject *components) {
+static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metaclass,
+                                        PyObject *components) {
   for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
     PyTypeObject *combined = (PyTypeObject *)PyList_GetItem(all_combined, i);
     if (!PyType_IsSubtype((PyTypeObject *)metaclass, combined)) continue;
-    PyObject *bases = PyTypedcall_Internal_SLOT(PyObject *, combined, tp_bases);
+    PyObject *bases = PyTC_SLOT(PyObject *, combined, tp_bases);
     Py_XINCREF(bases);
     int failed = 0;
     for (Py_ssize_t at = 0; !failed && bases != NULL && at < PyTuple_Size(bases); ++at) {
       PyObject *base = PyTuple_GetItem(bases, at);
-      if (PyExtensibleType_Internal_IsCombined(all_combined, base)) continue;
+      if (PyTC_IsCombined(all_combined, base)) continue;
       failed = PyList_Append(components, base) < 0;
     }
     Py_XDECREF(bases);
@@ -116,10 +110,10 @@ static inline int PyExtensibleType_Internal_AppendComponents(PyObject *all_combi
 }
 
 // Returns a new list of those in `all` from which no other derives, or NULL.
-static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
+static inline PyObject *PyTC_NotImplied(PyObject *all) {
   PyObject *rest = PyList_New(0);
   for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
-    if (PyExtensibleType_Internal_IsImplied(all, i)) continue;
+    if (PyTC_IsImplied(all, i)) continue;
     if (PyList_Append(rest, PyList_GetItem(all, i)) < 0) Py_CLEAR(rest);
   }
   return rest;
@@ -128,28 +122,27 @@ static inline PyObject *PyExtensibleType_Internal_NotImplied(PyObject *all) {
 // Returns a new list of bases for `wanted`, none of which implies another, or NULL: combined ones
 // first, then all components of these and the others, although implied. So all combined metaclasses
 // agree on the order of any two others, and can themselves be combined.
-static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *ours, PyObject *cache,
-                                                               PyObject *wanted) {
-  PyObject *all_combined = PyExtensibleType_Internal_AllCombined(cache);
+static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, PyObject *wanted) {
+  PyObject *all_combined = PyTC_AllCombined(cache);
   PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
   PyObject *bases = components != NULL ? PyList_New(0) : NULL, *rest = NULL;
   int failed = bases == NULL;
   for (Py_ssize_t i = 0; !failed && i < PyList_Size(wanted); ++i) {
     PyObject *metaclass = PyList_GetItem(wanted, i);
-    if (PyExtensibleType_Internal_IsCombined(all_combined, metaclass)) {
-      failed = PyExtensibleType_Internal_InsertBase(ours, bases, 0, metaclass) < 0 ||
-               PyExtensibleType_Internal_AppendComponents(all_combined, metaclass, components) < 0;
+    if (PyTC_IsCombined(all_combined, metaclass)) {
+      failed = PyTC_InsertBase(ours, bases, 0, metaclass) < 0 ||
+               PyTC_AppendComponents(all_combined, metaclass, components) < 0;
     } else {
       failed = PyList_Append(components, metaclass) < 0;
     }
   }
   if (!failed) {
-    rest = PyExtensibleType_Internal_NotImplied(components);
+    rest = PyTC_NotImplied(components);
     failed = rest == NULL;
   }
   const Py_ssize_t start = failed ? 0 : PyList_Size(bases);
   for (Py_ssize_t i = 0; !failed && i < PyList_Size(rest); ++i) {
-    failed = PyExtensibleType_Internal_InsertBase(ours, bases, start, PyList_GetItem(rest, i)) < 0;
+    failed = PyTC_InsertBase(ours, bases, start, PyList_GetItem(rest, i)) < 0;
   }
   Py_XDECREF(rest);
   Py_XDECREF(components);
@@ -159,8 +152,8 @@ static inline PyObject *PyExtensibleType_Internal_OrderedBases(PyTypeObject *our
 }
 
 // Returns the bases of the combined metaclass, in order: a new list, or NULL with an exception.
-static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ours, PyObject *cache,
-                                                                PyObject *metaclasses) {
+static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
+                                           PyObject *metaclasses) {
   PyObject *all = PySequence_List(metaclasses);
   if (all == NULL || PyList_Append(all, (PyObject *)ours) < 0) {
     Py_XDECREF(all);
@@ -172,20 +165,19 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
       continue;
     }
     // Not its repr(), which can return and run anything.
-    char name[PyTypedcall_Internal_NAME_SIZE];
+    char name[PyTC_NAME_SIZE];
     const int is_type = PyType_Check(metaclass);
-    PyErr_Format(
-        PyExc_TypeError, "%s'%s'%s is not a metaclass: it does not derive from type",
-        is_type ? "type " : "a ",
-        PyTypedcall_Internal_Name(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), name),
-        is_type ? "" : " object");
+    PyErr_Format(PyExc_TypeError, "%s'%s'%s is not a metaclass: it does not derive from type",
+                 is_type ? "type " : "a ",
+                 PyTC_Name(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), name),
+                 is_type ? "" : " object");
     Py_DECREF(all);
     return NULL;
   }
-  PyObject *bases = PyExtensibleType_Internal_NotImplied(all);
+  PyObject *bases = PyTC_NotImplied(all);
   Py_DECREF(all);
   if (bases != NULL && PyList_Size(bases) > 1) {
-    PyObject *ordered = PyExtensibleType_Internal_OrderedBases(ours, cache, bases);
+    PyObject *ordered = PyTC_OrderedBases(ours, cache, bases);
     Py_DECREF(bases);
     bases = ordered;
   }
@@ -194,7 +186,7 @@ static inline PyObject *PyExtensibleType_Internal_CombinedBases(PyTypeObject *ou
 
 // Returns a frozenset of addresses. An address can be reused after an assignment to `__bases__` of
 // a combined metaclass, so callers check what they find.
-static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
+static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
     PyObject *address = PyLong_FromVoidPtr(PyList_GetItem(bases, i));
@@ -207,13 +199,13 @@ static inline PyObject *PyExtensibleType_Internal_CombinedKey(PyObject *bases) {
 }
 
 // Drops dead metaclasses from the cache, so that those made in a loop do not fill it up.
-static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
+static inline int PyTC_PurgeCombined(PyObject *cache) {
   PyObject *items = PyDict_Items(cache);
   int failed = items == NULL;
   for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); ++i) {
     PyObject *item = PyList_GetItem(items, i);
     PyObject *alive;
-    if (PyTypedcall_Internal_GetReferent(PyTuple_GetItem(item, 1), &alive) == 0) {
+    if (PyTC_GetReferent(PyTuple_GetItem(item, 1), &alive) == 0) {
       failed = PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
     }
     Py_XDECREF(alive);
@@ -223,28 +215,25 @@ static inline int PyExtensibleType_Internal_PurgeCombined(PyObject *cache) {
 }
 
 // True if `object` is a type that has the layout of ours and derives from all `bases`.
-static inline int PyExtensibleType_Internal_DerivesFrom(PyTypeObject *ours, PyObject *object,
-                                                        PyObject *bases) {
+static inline int PyTC_DerivesFrom(PyTypeObject *ours, PyObject *object, PyObject *bases) {
   if (!PyType_Check(object)) return 0;
   for (Py_ssize_t i = 0; i < PyList_Size(bases); ++i) {
     PyTypeObject *base = (PyTypeObject *)PyList_GetItem(bases, i);
     if (!PyType_IsSubtype((PyTypeObject *)object, base)) return 0;
   }
   PyTypeObject *type = (PyTypeObject *)object;
-  while (type != NULL && type != ours) {
-    type = PyTypedcall_Internal_SLOT(PyTypeObject *, type, tp_base);
-  }
+  while (type != NULL && type != ours) type = PyTC_SLOT(PyTypeObject *, type, tp_base);
   return type == ours;
 }
 
 // Makes a metaclass with these bases. New reference, or NULL with an exception.
-static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours, PyObject *bases) {
-  if (PyExtensibleType_Internal_CheckForeign(ours, bases) < 0) return NULL;
-  char name[PyTypedcall_Internal_NAME_SIZE];
+static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
+  if (PyTC_CheckForeign(ours, bases) < 0) return NULL;
+  char name[PyTC_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
-    if (PyExtensibleType_Internal_IsImplied(bases, i)) continue;  // named by another one
-    PyTypedcall_Internal_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
+    if (PyTC_IsImplied(bases, i)) continue;  // named by another one
+    PyTC_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
     const char *dot = strrchr(name, '.');
     PyObject *longer =
         PyUnicode_FromFormat("%U%s%s", full_name, i > 0 ? "_" : "", dot != NULL ? dot + 1 : name);
@@ -264,17 +253,16 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;
   // The metaclass of a base decides the result of that call.
-  if (!PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+  if (!PyTC_DerivesFrom(ours, combined, bases)) {
     PyErr_Format(PyExc_TypeError,
                  "the metaclass of a metaclass returned a '%s' instead of a combined one",
-                 PyTypedcall_Internal_Name(Py_TYPE(combined), name));
+                 PyTC_Name(Py_TYPE(combined), name));
     Py_DECREF(combined);
     return NULL;
   }
-  PyObject *init =
-      PyDescr_NewMethod((PyTypeObject *)combined, &PyExtensibleType_Internal_CombinedInitDef);
+  PyObject *init = PyDescr_NewMethod((PyTypeObject *)combined, &PyTC_CombinedInitDef);
   if (init == NULL || PyObject_SetAttrString(combined, "__init__", init) < 0 ||
-      PyExtensibleType_Internal_TakeDealloc(ours, (PyTypeObject *)combined) < 0) {
+      PyTC_TakeDealloc(ours, (PyTypeObject *)combined) < 0) {
     Py_CLEAR(combined);
   }
   Py_XDECREF(init);
@@ -282,35 +270,33 @@ static inline PyObject *PyExtensibleType_Internal_NewCombined(PyTypeObject *ours
 }
 
 // See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
-static inline TYPEDCALL_COLD PyTypeObject *PyExtensibleType_Internal_Combine(
-    PyTypeObject *ours, PyObject *cache, PyObject *metaclasses) {
-  PyObject *bases = PyExtensibleType_Internal_CombinedBases(ours, cache, metaclasses);
+static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyObject *cache,
+                                                        PyObject *metaclasses) {
+  PyObject *bases = PyTC_CombinedBases(ours, cache, metaclasses);
   if (bases == NULL) return NULL;
   PyObject *combined = NULL, *key = NULL;
   if (PyList_Size(bases) == 1) {
     combined = PyList_GetItem(bases, 0);
     Py_INCREF(combined);
-  } else if ((key = PyExtensibleType_Internal_CombinedKey(bases)) != NULL) {
-    PyObject *known = PyTypedcall_Internal_GetItem(cache, key);
-    if (known != NULL) (void)PyTypedcall_Internal_GetReferent(known, &combined);
+  } else if ((key = PyTC_CombinedKey(bases)) != NULL) {
+    PyObject *known = PyTC_GetItem(cache, key);
+    if (known != NULL) (void)PyTC_GetReferent(known, &combined);
     Py_XDECREF(known);
-    if (combined != NULL && !PyExtensibleType_Internal_DerivesFrom(ours, combined, bases)) {
+    if (combined != NULL && !PyTC_DerivesFrom(ours, combined, bases)) {
       // Its `__bases__` were assigned.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
-    if (combined == NULL && !PyErr_Occurred() &&
-        PyExtensibleType_Internal_PurgeCombined(cache) == 0 &&
-        (combined = PyExtensibleType_Internal_NewCombined(ours, bases)) != NULL) {
+    if (combined == NULL && !PyErr_Occurred() && PyTC_PurgeCombined(cache) == 0 &&
+        (combined = PyTC_NewCombined(ours, bases)) != NULL) {
       // Making it may have run code that made the same: the first one wins.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
-      PyObject *existing =
-          reference != NULL ? PyTypedcall_Internal_SetDefaultOfOurs(cache, key, reference) : NULL;
-      PyTypedcall_Internal_Hide(cache);
+      PyObject *existing = reference != NULL ? PyTC_SetDefaultOfOurs(cache, key, reference) : NULL;
+      PyTC_Hide(cache);
       if (existing != reference || existing == NULL) {
         // Releasing ours may run code that drops that one.
         PyObject *first = NULL;
-        if (existing != NULL) (void)PyTypedcall_Internal_GetReferent(existing, &first);
+        if (existing != NULL) (void)PyTC_GetReferent(existing, &first);
         Py_DECREF(combined);
         combined = first;
       }

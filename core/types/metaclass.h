@@ -8,102 +8,90 @@
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
 // See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveAlone(PyTypeObject *metaclass,
-                                                                        PyTypeObject *type,
-                                                                        const PyCustomSlot *slots,
-                                                                        Py_ssize_t count) {
+static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTypeObject *type,
+                                                   const PyCustomSlot *slots, Py_ssize_t count) {
   if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
-    return PyExtensibleType_Internal_Refuse(type, PyExc_TypeError,
-                                            "type '%s' is not an extensible type");
+    return PyTC_Refuse(type, PyExc_TypeError, "type '%s' is not an extensible type");
   }
-  const uint64_t magic = PyExtensibleType_Internal_HasData(type)
-                             ? *PyExtensibleType_Internal_MagicOf(metaclass, type)
-                             : 0;
+  const uint64_t magic = PyTC_HasData(type) ? *PyTC_MagicOf(metaclass, type) : 0;
   if (magic == PyExtensibleType_MAGIC) {
     if (count == 0) return 0;
-    return PyExtensibleType_Internal_Refuse(type, PyExc_SystemError,
-                                            "the custom slots of type '%s' are final already");
+    return PyTC_Refuse(type, PyExc_SystemError, "the custom slots of type '%s' are final already");
   }
-  if (!PyTypedcall_Internal_IsHeapType(type)) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_TypeError, "PyExtensibleType_Ready did not make the static type '%s' ready");
+  if (!PyTC_IsHeapType(type)) {
+    return PyTC_Refuse(type, PyExc_TypeError,
+                       "PyExtensibleType_Ready did not make the static type '%s' ready");
   }
-  if (count == 0 && !PyExtensibleType_Internal_IsOpen(magic)) return 0;
+  if (count == 0 && !PyTC_IsOpen(magic)) return 0;
   if (count < 0 || (slots == NULL && count > 0)) {
-    return PyExtensibleType_Internal_Refuse(
+    return PyTC_Refuse(
         type, PyExc_SystemError,
         "type '%s' was given a negative number of custom slots, or no table of them");
   }
-  PyObject *mro = PyTypedcall_Internal_Mro(type);
+  PyObject *mro = PyTC_Mro(type);
   // Without one it is still being made, and has nothing to inherit from.
   if (mro == NULL) return PyErr_Occurred() ? -1 : 0;
   Py_DECREF(mro);
-  if (count == 0) return PyExtensibleType_Internal_ResolveWith(metaclass, type, NULL);
-  if (PyExtensibleType_Internal_ValidateOwn(type, slots, count) < 0) return -1;
-  const PyExtensibleType_Internal_Own own = {slots, count, NULL, 0};
-  return PyExtensibleType_Internal_ResolveWith(metaclass, type, &own);
+  if (count == 0) return PyTC_ResolveWith(metaclass, type, NULL);
+  if (PyTC_ValidateOwn(type, slots, count) < 0) return -1;
+  const PyTC_Own own = {slots, count, NULL, 0};
+  return PyTC_ResolveWith(metaclass, type, &own);
 }
 
 // See PyTypedcall_Interface.resolve. One type at a time: bases are settled before types derived
 // from them.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_Resolve(PyTypeObject *metaclass,
-                                                                   PyTypeObject *type,
-                                                                   const PyCustomSlot *slots,
-                                                                   Py_ssize_t count) {
+static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
+                                              const PyCustomSlot *slots, Py_ssize_t count) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(metaclass);
-  result = PyExtensibleType_Internal_ResolveAlone(metaclass, type, slots, count);
+  result = PyTC_ResolveAlone(metaclass, type, slots, count);
   PyTypedcall_END_EXCLUSIVE();
   return result;
 }
 
-static inline void PyExtensibleType_Internal_Dealloc(PyObject *self);
+static inline void PyTC_Dealloc(PyObject *self);
 
 // Returns our metaclass among the ancestors of a type's metaclass: the one with our tp_dealloc,
 // which Python code cannot give to another. It is always on the tp_base path, because no other base
 // adds data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
-static inline PyTypeObject *PyExtensibleType_Internal_MetaclassOf(PyTypeObject *type) {
+static inline PyTypeObject *PyTC_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
-    PyTypeObject *base = PyTypedcall_Internal_SLOT(PyTypeObject *, metaclass, tp_base);
+    PyTypeObject *base = PyTC_SLOT(PyTypeObject *, metaclass, tp_base);
     if (base == NULL || base == &PyType_Type ||
-        PyTypedcall_Internal_SLOT(destructor, metaclass, tp_dealloc) ==
-            PyExtensibleType_Internal_Dealloc) {
+        PyTC_SLOT(destructor, metaclass, tp_dealloc) == PyTC_Dealloc) {
       return metaclass;
     }
     metaclass = base;
   }
 }
 
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_Init(PyObject *self, PyObject *args,
-                                                                PyObject *kwargs) {
-  const initproc init = PyTypedcall_Internal_SLOT(initproc, &PyType_Type, tp_init);
+static inline TYPEDCALL_COLD int PyTC_Init(PyObject *self, PyObject *args, PyObject *kwargs) {
+  const initproc init = PyTC_SLOT(initproc, &PyType_Type, tp_init);
   if (init(self, args, kwargs) < 0) return -1;
   PyTypeObject *type = (PyTypeObject *)self;
-  return PyExtensibleType_Internal_Resolve(PyExtensibleType_Internal_MetaclassOf(type), type, NULL,
-                                           0);
+  return PyTC_Resolve(PyTC_MetaclassOf(type), type, NULL, 0);
 }
 
-static inline void PyExtensibleType_Internal_Dealloc(PyObject *self) {
+static inline void PyTC_Dealloc(PyObject *self) {
   PyTypeObject *metaclass = Py_TYPE(self);
   PyTypeObject *type = (PyTypeObject *)self;
-  PyExtensibleType_Internal_Table *table =
-      PyExtensibleType_Internal_TableOf(PyExtensibleType_Internal_MetaclassOf(type), type);
+  PyTC_Table *table = PyTC_TableOf(PyTC_MetaclassOf(type), type);
   // Before another type gets its memory.
-  if (table != NULL) PyExtensibleType_Internal_LeaveTable(table, type);
-  PyTypedcall_Internal_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
-  PyExtensibleType_Internal_ReleaseTable(table);
+  if (table != NULL) PyTC_LeaveTable(table, type);
+  PyTC_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
+  PyTC_ReleaseTable(table);
   Py_DECREF(metaclass);
 }
 
-static inline int PyExtensibleType_Internal_Traverse(PyObject *self, visitproc visit, void *arg) {
+static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
-  return PyTypedcall_Internal_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
+  return PyTC_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
 // Makes this interpreter's metaclass. New reference, or NULL with an exception: SystemError if the
 // running CPython lays out types differently from the one compiled for. GIL: held.
-static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
+static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"
       "Subclasses of an extensible type inherit its slots; nothing needs to be called. A class "
@@ -113,10 +101,10 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
       "__bases__ afterwards changes no slots.";
   PyType_Slot slots[] = {
       {Py_tp_doc, (void *)(uintptr_t)doc},
-      {Py_tp_init, (void *)PyExtensibleType_Internal_Init},
-      {Py_tp_dealloc, (void *)PyExtensibleType_Internal_Dealloc},
-      {Py_tp_traverse, (void *)PyExtensibleType_Internal_Traverse},
-      {Py_tp_clear, (void *)PyTypedcall_Internal_SLOT(inquiry, &PyType_Type, tp_clear)},
+      {Py_tp_init, (void *)PyTC_Init},
+      {Py_tp_dealloc, (void *)PyTC_Dealloc},
+      {Py_tp_traverse, (void *)PyTC_Traverse},
+      {Py_tp_clear, (void *)PyTC_SLOT(inquiry, &PyType_Type, tp_clear)},
       {0, NULL},
   };
   PyType_Spec spec;
@@ -145,7 +133,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_NewMetaclass(void) {
 #else
 #if PY_VERSION_HEX >= 0x030C0000
   const size_t compiled = PyExtensibleType_DATA_OFFSET;
-  const Py_ssize_t found = PyTypedcall_Internal_TypeDataOffset(metaclass);
+  const Py_ssize_t found = PyTC_TypeDataOffset(metaclass);
 #else
   const size_t compiled = sizeof(PyHeapTypeObject);
   const Py_ssize_t found = PyType_Type.tp_basicsize;

@@ -8,67 +8,62 @@
 // The magic of a type that this thread is resolving: if Python code run meanwhile leads back to the
 // type, the type offers nothing, and no type derived from it is settled. For another thread the
 // type is unsettled, and the first to finish settles it.
-#define PyExtensibleType_Internal_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
+#define PyTC_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
 
 // True if the type is neither settled nor being settled by this thread.
-static inline int PyExtensibleType_Internal_IsOpen(uint64_t magic) {
-  return magic != PyExtensibleType_MAGIC && magic != PyExtensibleType_Internal_ON_THE_WAY;
+static inline int PyTC_IsOpen(uint64_t magic) {
+  return magic != PyExtensibleType_MAGIC && magic != PyTC_ON_THE_WAY;
 }
 
-static inline uint64_t *PyExtensibleType_Internal_MagicOf(PyTypeObject *metaclass,
-                                                          PyTypeObject *type) {
-  return &PyExtensibleType_Internal_DataOf(metaclass, type)->shared.magic;
+static inline uint64_t *PyTC_MagicOf(PyTypeObject *metaclass, PyTypeObject *type) {
+  return &PyTC_DataOf(metaclass, type)->shared.magic;
 }
 
 // A type on the way: its own slots are being read, or its MRO is being walked.
-typedef struct PyExtensibleType_Internal_Step {
+typedef struct PyTC_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
-  PyExtensibleType_Internal_Own own;
+  PyTC_Own own;
   int is_given;        // `own` is the caller's
   int is_blocked;      // another resolution is at one of its bases: it cannot be settled now
   Py_ssize_t rest;     // entries at the start of the MRO that are still to be looked at
   Py_ssize_t came_of;  // the step that led to this type; -1 for the first
   Py_ssize_t lowest;   // the earliest step reachable from here: itself, or one before it
-} PyExtensibleType_Internal_Step;
+} PyTC_Step;
 
 // One call of `resolve`. Types in the MRO of each other, which only metaclasses' mro() can cause,
 // are settled together, after all types reachable from them: Tarjan's algorithm for strongly
 // connected components.
-typedef struct PyExtensibleType_Internal_Resolution {
+typedef struct PyTC_Resolution {
   PyTypeObject *metaclass;
-  PyExtensibleType_Internal_Step *steps;
+  PyTC_Step *steps;
   Py_ssize_t count, capacity;
   int has_settled_first;
-  PyExtensibleType_Internal_Index seen;  // address of a type: its step, -1 after that has ended
-} PyExtensibleType_Internal_Resolution;
+  PyTC_Index seen;  // address of a type: its step, -1 after that has ended
+} PyTC_Resolution;
 
 // Ends the last step. Can run Python code, because it releases what was read.
-static inline TYPEDCALL_COLD void PyExtensibleType_Internal_DropStep(
-    PyExtensibleType_Internal_Resolution *resolution) {
-  PyExtensibleType_Internal_Step step = resolution->steps[--resolution->count];
-  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step.type);
-  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
-    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
-  }
-  PyExtensibleType_Internal_IndexFind(&resolution->seen, (uintptr_t)step.type)->at = -1;
+static inline TYPEDCALL_COLD void PyTC_DropStep(PyTC_Resolution *resolution) {
+  PyTC_Step step = resolution->steps[--resolution->count];
+  uint64_t *magic = PyTC_MagicOf(resolution->metaclass, step.type);
+  if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
+  PyTC_IndexFind(&resolution->seen, (uintptr_t)step.type)->at = -1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // The table has references of its own to the capsules.
-  if (!step.is_given) PyExtensibleType_Internal_DropOwn(&step.own);
+  if (!step.is_given) PyTC_DropOwn(&step.own);
   Py_DECREF(step.mro);
   Py_DECREF((PyObject *)step.type);
   PyTypedcall_RestoreError(saved);
 }
 
 // Makes room for one more step. Returns 0, or -1 with MemoryError.
-static inline int PyExtensibleType_Internal_ReserveStep(
-    PyExtensibleType_Internal_Resolution *resolution) {
-  if (PyExtensibleType_Internal_IndexReserve(&resolution->seen, 1) < 0) return -1;
+static inline int PyTC_ReserveStep(PyTC_Resolution *resolution) {
+  if (PyTC_IndexReserve(&resolution->seen, 1) < 0) return -1;
   if (resolution->count < resolution->capacity) return 0;
   const Py_ssize_t capacity = resolution->capacity > 0 ? resolution->capacity * 2 : 2;
   void *grown = PyMem_Realloc(resolution->steps, (size_t)capacity * sizeof(*resolution->steps));
-  if (grown == NULL) return PyTypedcall_Internal_NoMemory();
-  resolution->steps = (PyExtensibleType_Internal_Step *)grown;
+  if (grown == NULL) return PyTC_NoMemory();
+  resolution->steps = (PyTC_Step *)grown;
   resolution->capacity = capacity;
   return 0;
 }
@@ -77,41 +72,37 @@ static inline int PyExtensibleType_Internal_ReserveStep(
 // type need not or cannot be settled now; or -1 with an exception. May run Python code, and so
 // another thread, which may finish first, or a look-up on this very type, which finds nothing:
 // reading it again there might never end.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_AddStep(
-    PyExtensibleType_Internal_Resolution *resolution, PyTypeObject *type,
-    const PyExtensibleType_Internal_Own *given, Py_ssize_t came_of) {
-  uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, type);
+static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTypeObject *type,
+                                              const PyTC_Own *given, Py_ssize_t came_of) {
+  uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
   if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread was first
-  PyExtensibleType_Internal_Step step;
+  PyTC_Step step;
   memset(&step, 0, sizeof(step));
   step.type = type;
   step.is_given = given != NULL;
   step.came_of = came_of;
   if (given != NULL) step.own = *given;
   Py_INCREF((PyObject *)type);
-  __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
-  int result = given != NULL ? 0 : PyExtensibleType_Internal_ReadOwn(type, &step.own);
+  __atomic_store_n(magic, PyTC_ON_THE_WAY, __ATOMIC_RELAXED);
+  int result = given != NULL ? 0 : PyTC_ReadOwn(type, &step.own);
   if (result == 0) {
-    step.mro = PyTypedcall_Internal_Mro(type);
+    step.mro = PyTC_Mro(type);
     if (step.mro == NULL && PyErr_Occurred()) result = -1;
   }
   if (step.mro != NULL && *magic != PyExtensibleType_MAGIC) {
-    result = PyExtensibleType_Internal_ReserveStep(resolution);
+    result = PyTC_ReserveStep(resolution);
     if (result == 0) {
       step.rest = PyTuple_Size(step.mro);
       step.lowest = resolution->count;
-      (void)PyExtensibleType_Internal_IndexAdd(&resolution->seen, (uintptr_t)type,
-                                               resolution->count);
-      __atomic_store_n(magic, PyExtensibleType_Internal_ON_THE_WAY, __ATOMIC_RELAXED);
+      (void)PyTC_IndexAdd(&resolution->seen, (uintptr_t)type, resolution->count);
+      __atomic_store_n(magic, PyTC_ON_THE_WAY, __ATOMIC_RELAXED);
       resolution->steps[resolution->count++] = step;
       return 1;
     }
   }
-  if (*magic == PyExtensibleType_Internal_ON_THE_WAY) {
-    __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
-  }
+  if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  if (given == NULL) PyExtensibleType_Internal_DropOwn(&step.own);
+  if (given == NULL) PyTC_DropOwn(&step.own);
   Py_XDECREF(step.mro);
   Py_DECREF((PyObject *)type);
   PyTypedcall_RestoreError(saved);
@@ -121,26 +112,24 @@ static inline TYPEDCALL_COLD int PyExtensibleType_Internal_AddStep(
 // Looks at the last entry of the rest of a step's MRO, because later entries are bases of earlier
 // ones. Returns 1 if it adds a step, after which the entry is to be looked at again; 0 if it is
 // done; -1 with an exception, also a signal handler's. May run Python code.
-static inline int PyExtensibleType_Internal_LookAtBase(
-    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
-  PyExtensibleType_Internal_Step *step = &resolution->steps[at];
+static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
+  PyTC_Step *step = &resolution->steps[at];
   PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(step->mro, step->rest - 1);
-  if (base == step->type || !PyTypedcall_Internal_IsHeapType(base) ||
+  if (base == step->type || !PyTC_IsHeapType(base) ||
       !PyType_IsSubtype(Py_TYPE((PyObject *)base), resolution->metaclass)) {
     return 0;
   }
-  const uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, base);
+  const uint64_t *magic = PyTC_MagicOf(resolution->metaclass, base);
   if (*magic == PyExtensibleType_MAGIC) return 0;
-  const PyExtensibleType_Internal_IndexCell *seen =
-      PyExtensibleType_Internal_IndexFind(&resolution->seen, (uintptr_t)base);
+  const PyTC_IndexCell *seen = PyTC_IndexFind(&resolution->seen, (uintptr_t)base);
   if (seen != NULL && seen->at >= 0) {
     const Py_ssize_t lowest = resolution->steps[seen->at].lowest;
     if (lowest < step->lowest) step->lowest = lowest;
     return 0;
   }
-  if (seen == NULL && PyExtensibleType_Internal_IsOpen(*magic)) {
+  if (seen == NULL && PyTC_IsOpen(*magic)) {
     if (PyErr_CheckSignals() < 0) return -1;
-    const int result = PyExtensibleType_Internal_AddStep(resolution, base, NULL, at);
+    const int result = PyTC_AddStep(resolution, base, NULL, at);
     if (result != 0 || *magic == PyExtensibleType_MAGIC) return result;
     step = &resolution->steps[at];
   }
@@ -151,34 +140,27 @@ static inline int PyExtensibleType_Internal_LookAtBase(
 // Settles the types from this step on, which are in the MRO of each other if there are several; the
 // last ones first, so that the type asked for gets what all the others bring. Runs no Python code
 // until all are settled, so no code sees a half-resolved type. Returns 0, or -1 with MemoryError.
-static inline int PyExtensibleType_Internal_SettleSteps(
-    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
+static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
-  for (Py_ssize_t i = at; i < resolution->count; ++i) {
-    is_blocked |= resolution->steps[i].is_blocked;
-  }
+  for (Py_ssize_t i = at; i < resolution->count; ++i) is_blocked |= resolution->steps[i].is_blocked;
   for (Py_ssize_t i = resolution->count - 1; !is_blocked && i >= at; --i) {
-    const PyExtensibleType_Internal_Step *step = &resolution->steps[i];
-    uint64_t *magic = PyExtensibleType_Internal_MagicOf(resolution->metaclass, step->type);
+    const PyTC_Step *step = &resolution->steps[i];
+    uint64_t *magic = PyTC_MagicOf(resolution->metaclass, step->type);
     if (*magic == PyExtensibleType_MAGIC) continue;
-    if (PyExtensibleType_Internal_BuildTable(resolution->metaclass, step->type, step->mro,
-                                             &step->own) < 0) {
-      return -1;
-    }
+    if (PyTC_BuildTable(resolution->metaclass, step->type, step->mro, &step->own) < 0) return -1;
     PyTypedcall_STORE_RELEASE(magic, PyExtensibleType_MAGIC);
     if (i == 0) resolution->has_settled_first = 1;
   }
-  while (resolution->count > at) PyExtensibleType_Internal_DropStep(resolution);
+  while (resolution->count > at) PyTC_DropStep(resolution);
   return 0;
 }
 
 // Returns the first step from `at` on whose type has new bases, because of code run meanwhile, and
 // must be walked again; -1 for none, -2 with an exception. Runs no Python code.
-static inline Py_ssize_t PyExtensibleType_Internal_ChangedStep(
-    PyExtensibleType_Internal_Resolution *resolution, Py_ssize_t at) {
+static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
-    PyExtensibleType_Internal_Step *step = &resolution->steps[i];
-    PyObject *mro = PyTypedcall_Internal_Mro(step->type);
+    PyTC_Step *step = &resolution->steps[i];
+    PyObject *mro = PyTC_Mro(step->type);
     if (mro == NULL && PyErr_Occurred()) return -2;
     const int has_changed = mro != NULL && mro != step->mro;
     if (has_changed) {
@@ -194,12 +176,11 @@ static inline Py_ssize_t PyExtensibleType_Internal_ChangedStep(
 }
 
 // Runs until no step is left. Returns 0, or -1 with an exception.
-static inline int PyExtensibleType_Internal_RunSteps(
-    PyExtensibleType_Internal_Resolution *resolution) {
+static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   for (Py_ssize_t at = 0; at >= 0;) {
-    PyExtensibleType_Internal_Step *step = &resolution->steps[at];
+    PyTC_Step *step = &resolution->steps[at];
     if (step->rest > 0) {
-      const int result = PyExtensibleType_Internal_LookAtBase(resolution, at);
+      const int result = PyTC_LookAtBase(resolution, at);
       if (result < 0) return -1;
       if (result > 0) {
         at = resolution->count - 1;
@@ -211,13 +192,13 @@ static inline int PyExtensibleType_Internal_RunSteps(
     const Py_ssize_t came_of = step->came_of;
     if (step->lowest == at) {
       // No other code runs between this and the settling.
-      const Py_ssize_t changed = PyExtensibleType_Internal_ChangedStep(resolution, at);
+      const Py_ssize_t changed = PyTC_ChangedStep(resolution, at);
       if (changed < -1) return -1;
       if (changed >= 0) {
         at = changed;
         continue;
       }
-      if (PyExtensibleType_Internal_SettleSteps(resolution, at) < 0) return -1;
+      if (PyTC_SettleSteps(resolution, at) < 0) return -1;
     } else if (step->lowest < resolution->steps[came_of].lowest) {
       // If the bases changed, the step that led here may be finished already.
       resolution->steps[came_of].lowest = step->lowest;
@@ -230,23 +211,22 @@ static inline int PyExtensibleType_Internal_RunSteps(
 // Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the
 // exception of a declaration, or with RuntimeError or SystemError if given ones would be lost. May
 // run Python code.
-static inline TYPEDCALL_COLD int PyExtensibleType_Internal_ResolveWith(
-    PyTypeObject *metaclass, PyTypeObject *type, const PyExtensibleType_Internal_Own *given) {
-  PyExtensibleType_Internal_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};
-  const int has_begun = PyExtensibleType_Internal_AddStep(&resolution, type, given, -1);
-  int result = has_begun > 0 ? PyExtensibleType_Internal_RunSteps(&resolution) : has_begun;
-  while (resolution.count > 0) PyExtensibleType_Internal_DropStep(&resolution);
+static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
+                                                  const PyTC_Own *given) {
+  PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};
+  const int has_begun = PyTC_AddStep(&resolution, type, given, -1);
+  int result = has_begun > 0 ? PyTC_RunSteps(&resolution) : has_begun;
+  while (resolution.count > 0) PyTC_DropStep(&resolution);
   PyMem_Free(resolution.steps);
   PyMem_Free(resolution.seen.cells);
   if (result < 0 || given == NULL || resolution.has_settled_first) return result;
-  if (has_begun == 0 ||
-      *PyExtensibleType_Internal_MagicOf(metaclass, type) == PyExtensibleType_MAGIC) {
-    return PyExtensibleType_Internal_Refuse(
-        type, PyExc_SystemError, "another call has already settled the custom slots of type '%s'");
+  if (has_begun == 0 || *PyTC_MagicOf(metaclass, type) == PyExtensibleType_MAGIC) {
+    return PyTC_Refuse(type, PyExc_SystemError,
+                       "another call has already settled the custom slots of type '%s'");
   }
   // The next look-up settles it, without them.
-  return PyExtensibleType_Internal_Refuse(
-      type, PyExc_RuntimeError, "the custom slots of a base of type '%s' are being settled");
+  return PyTC_Refuse(type, PyExc_RuntimeError,
+                     "the custom slots of a base of type '%s' are being settled");
 }
 
 #endif  // TYPEDCALL_CORE_TYPES_RESOLUTION_H_

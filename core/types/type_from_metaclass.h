@@ -14,7 +14,7 @@
 #ifndef Py_LIMITED_API
 // Returns the spec's members, which end with a NULL name. A type has one array of members: specs
 // with two are refused.
-static inline const PyMemberDef *PyExtensibleType_Internal_Members(const PyType_Spec *spec) {
+static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   static const PyMemberDef none = {NULL, 0, 0, 0, NULL};
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     const PyMemberDef *members = (const PyMemberDef *)slot->pfunc;
@@ -25,12 +25,11 @@ static inline const PyMemberDef *PyExtensibleType_Internal_Members(const PyType_
 
 // All versions copy the offset of any base that has a `__dict__`, although instances contain only
 // the base that determines the layout: attributes would be stored in foreign data.
-static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
-                                                       const PyType_Spec *spec) {
+static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
 #endif
-  for (const PyMemberDef *m = PyExtensibleType_Internal_Members(spec); m->name != NULL; ++m) {
+  for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
     if (strcmp(m->name, "__dictoffset__") == 0) return;
   }
   type->tp_dictoffset = type->tp_base->tp_dictoffset;
@@ -40,7 +39,7 @@ static inline void PyExtensibleType_Internal_PlaceDict(PyTypeObject *type,
 #if PY_VERSION_HEX >= 0x030C0000
 // True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse that without an exception, and
 // the debug builds of 3.15 abort.
-static inline int PyExtensibleType_Internal_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
+static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
   if (spec->name == NULL) return 0;  // refused for that
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -71,17 +70,17 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject *type = NULL;
-  if (PyExtensibleType_Internal_HasNoBase(spec, bases)) {
+  if (PyTC_HasNoBase(spec, bases)) {
     PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
   } else {
     type = PyType_FromMetaclass(metaclass, module, spec, bases);
     if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython can forget it
   }
 #else
-  PyObject *type = PyExtensibleType_Internal_Make(metaclass, module, spec, bases);
+  PyObject *type = PyTC_Make(metaclass, module, spec, bases);
 #endif
 #ifndef Py_LIMITED_API
-  if (type != NULL) PyExtensibleType_Internal_PlaceDict((PyTypeObject *)type, spec);
+  if (type != NULL) PyTC_PlaceDict((PyTypeObject *)type, spec);
 #endif
   return type;
 }

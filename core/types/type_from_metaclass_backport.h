@@ -21,11 +21,11 @@ typedef struct {
   Py_ssize_t weaklist_offset, dict_offset, vectorcall_offset;
   PyTypeObject *base;  // Py_tp_base
   PyObject *bases;     // Py_tp_bases
-} PyExtensibleType_Internal_Special;
+} PyTC_Special;
 
 // clang-format off
 // All slots of a spec that are simply a pointer to copy: not bases, members or doc.
-#define PyExtensibleType_Internal_SLOTS(T, A, N, M, S, B) \
+#define PyTC_SLOTS(T, A, N, M, S, B) \
   T(tp_alloc) T(tp_call) T(tp_clear) T(tp_dealloc) T(tp_del) T(tp_descr_get) T(tp_descr_set) \
   T(tp_finalize) T(tp_free) T(tp_getattr) T(tp_getattro) T(tp_getset) T(tp_hash) T(tp_init) \
   T(tp_is_gc) T(tp_iter) T(tp_iternext) T(tp_methods) T(tp_new) T(tp_repr) T(tp_richcompare) \
@@ -39,37 +39,37 @@ typedef struct {
   N(nb_remainder) N(nb_rshift) N(nb_subtract) N(nb_true_divide) N(nb_xor) M(mp_ass_subscript) \
   M(mp_length) M(mp_subscript) S(sq_ass_item) S(sq_concat) S(sq_contains) S(sq_inplace_concat) \
   S(sq_inplace_repeat) S(sq_item) S(sq_length) S(sq_repeat) B(bf_getbuffer) B(bf_releasebuffer) \
-  PyExtensibleType_Internal_SEND(A)
+  PyTC_SEND(A)
 #if PY_VERSION_HEX >= 0x030A0000
-#define PyExtensibleType_Internal_SEND(A) A(am_send)
+#define PyTC_SEND(A) A(am_send)
 #else
-#define PyExtensibleType_Internal_SEND(A)
+#define PyTC_SEND(A)
 #endif
-#define PyExtensibleType_Internal_SLOT(part, Struct, f) \
+#define PyTC_OFFSET(part, Struct, f) \
   {Py_##f, offsetof(PyHeapTypeObject, part) + offsetof(Struct, f)},
-#define PyExtensibleType_Internal_T(f) \
-  PyExtensibleType_Internal_SLOT(ht_type, PyTypeObject, f)
-#define PyExtensibleType_Internal_A(f) \
-  PyExtensibleType_Internal_SLOT(as_async, PyAsyncMethods, f)
-#define PyExtensibleType_Internal_N(f) \
-  PyExtensibleType_Internal_SLOT(as_number, PyNumberMethods, f)
-#define PyExtensibleType_Internal_M(f) \
-  PyExtensibleType_Internal_SLOT(as_mapping, PyMappingMethods, f)
-#define PyExtensibleType_Internal_S(f) \
-  PyExtensibleType_Internal_SLOT(as_sequence, PySequenceMethods, f)
-#define PyExtensibleType_Internal_B(f) \
-  PyExtensibleType_Internal_SLOT(as_buffer, PyBufferProcs, f)
+#define PyTC_T(f) \
+  PyTC_OFFSET(ht_type, PyTypeObject, f)
+#define PyTC_A(f) \
+  PyTC_OFFSET(as_async, PyAsyncMethods, f)
+#define PyTC_N(f) \
+  PyTC_OFFSET(as_number, PyNumberMethods, f)
+#define PyTC_M(f) \
+  PyTC_OFFSET(as_mapping, PyMappingMethods, f)
+#define PyTC_S(f) \
+  PyTC_OFFSET(as_sequence, PySequenceMethods, f)
+#define PyTC_B(f) \
+  PyTC_OFFSET(as_buffer, PyBufferProcs, f)
 
 // Returns the offset of a slot's pointer in PyHeapTypeObject; 0, where there is none, for other
 // IDs.
-static inline size_t PyExtensibleType_Internal_FindSlot(int id) {
+static inline size_t PyTC_FindSlot(int id) {
   static const struct {
     int id;
     size_t offset;
   } table[] = {
-    PyExtensibleType_Internal_SLOTS(PyExtensibleType_Internal_T, PyExtensibleType_Internal_A,
-                                    PyExtensibleType_Internal_N, PyExtensibleType_Internal_M,
-                                    PyExtensibleType_Internal_S, PyExtensibleType_Internal_B)
+    PyTC_SLOTS(PyTC_T, PyTC_A,
+                                    PyTC_N, PyTC_M,
+                                    PyTC_S, PyTC_B)
   };
   // clang-format on
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
@@ -79,8 +79,7 @@ static inline size_t PyExtensibleType_Internal_FindSlot(int id) {
 }
 
 // Checks the spec and collects its special slots. Returns 0, or -1 with an exception.
-static inline int PyExtensibleType_Internal_ReadSpec(const PyType_Spec *spec,
-                                                     PyExtensibleType_Internal_Special *special) {
+static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) {
   memset(special, 0, sizeof(*special));
   if (spec->name == NULL) {
     PyErr_SetString(PyExc_SystemError, "Type spec does not define the name field.");
@@ -107,7 +106,7 @@ static inline int PyExtensibleType_Internal_ReadSpec(const PyType_Spec *spec,
       special->base = (PyTypeObject *)slot->pfunc;
     } else if (slot->slot == Py_tp_bases) {
       special->bases = (PyObject *)slot->pfunc;
-    } else if (PyExtensibleType_Internal_FindSlot(slot->slot) == 0) {
+    } else if (PyTC_FindSlot(slot->slot) == 0) {
       PyErr_SetString(PyExc_RuntimeError, "invalid slot offset");
       return -1;
     }
@@ -122,8 +121,7 @@ static inline int PyExtensibleType_Internal_ReadSpec(const PyType_Spec *spec,
 }
 
 // Returns the bases as a new tuple, or NULL with an exception.
-static inline PyObject *PyExtensibleType_Internal_Bases(
-    PyObject *bases, const PyExtensibleType_Internal_Special *special) {
+static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special) {
   if (bases == NULL && special->bases != NULL) {
     bases = special->bases;
     if (!PyTuple_Check(bases)) {
@@ -145,8 +143,7 @@ static inline PyObject *PyExtensibleType_Internal_Bases(
 
 // Returns the most derived of `metaclass` and the bases' metaclasses, borrowed, or NULL with an
 // exception.
-static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metaclass,
-                                                             PyObject *bases) {
+static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
     PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
     if (PyType_IsSubtype(metaclass, other)) continue;
@@ -173,8 +170,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_Winner(PyTypeObject *metac
 // an empty plain type and looks at it. Empty, because then nothing refers to it but its own MRO:
 // tp_clear, by which the garbage collector ends a type, cuts that, the type dies here, and no base
 // lists it as a subclass any more. Methods or members would hold it, too.
-static inline PyTypeObject *PyExtensibleType_Internal_BestBase(PyObject *bases,
-                                                               destructor *dealloc) {
+static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   PyTypeObject *probe = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
@@ -191,7 +187,7 @@ static inline PyTypeObject *PyExtensibleType_Internal_BestBase(PyObject *bases,
 }
 
 // Copies a string with the allocator that frees it later; NULL with MemoryError.
-static inline char *PyExtensibleType_Internal_Copy(const char *text, void *(*allocate)(size_t)) {
+static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   const size_t size = strlen(text) + 1;
   char *copy = (char *)allocate(size);
   if (copy == NULL) {
@@ -203,9 +199,8 @@ static inline char *PyExtensibleType_Internal_Copy(const char *text, void *(*all
 
 // Fills a zeroed type. Sets only what the spec names: PyType_Ready takes any other slot for the
 // type's own, gives it a dict entry, and subclasses would prefer it to their other bases'.
-static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
-                                                  const PyExtensibleType_Internal_Special *special,
-                                                  destructor dealloc) {
+static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
+                             const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;
   type->tp_as_async = &heap->as_async;
   type->tp_as_number = &heap->as_number;
@@ -217,7 +212,7 @@ static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const 
   type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
-    const size_t offset = PyExtensibleType_Internal_FindSlot(slot->slot);
+    const size_t offset = PyTC_FindSlot(slot->slot);
     if (offset != 0) memcpy((char *)heap + offset, &slot->pfunc, sizeof(slot->pfunc));
   }
   if (type->tp_dealloc == NULL) type->tp_dealloc = dealloc;
@@ -233,9 +228,8 @@ static inline void PyExtensibleType_Internal_Fill(PyHeapTypeObject *heap, const 
 }
 
 // Refuses sizes that would let instances be written out of bounds, as CPython does since 3.12.
-static inline int PyExtensibleType_Internal_CheckSizes(
-    const PyType_Spec *spec, const PyExtensibleType_Internal_Special *special,
-    const PyTypeObject *base) {
+static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *special,
+                                  const PyTypeObject *base) {
   const Py_ssize_t size = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   const Py_ssize_t last = size - (Py_ssize_t)sizeof(PyObject *);
   if (size < base->tp_basicsize) {
@@ -261,7 +255,7 @@ static inline int PyExtensibleType_Internal_CheckSizes(
 }
 
 // Sets __module__ from the spec's name, unless the spec has a member of that name.
-static inline int PyExtensibleType_Internal_SetModule(PyTypeObject *type, const char *name) {
+static inline int PyTC_SetModule(PyTypeObject *type, const char *name) {
   const char *dot = strrchr(name, '.');
   PyObject *key = PyUnicode_InternFromString("__module__");
   if (key == NULL) return -1;
@@ -279,8 +273,7 @@ static inline int PyExtensibleType_Internal_SetModule(PyTypeObject *type, const 
 }
 
 // Makes a filled type usable. Returns 0, or -1 with an exception.
-static inline int PyExtensibleType_Internal_Finish(
-    PyTypeObject *type, const char *name, const PyExtensibleType_Internal_Special *special) {
+static inline int PyTC_Finish(PyTypeObject *type, const char *name, const PyTC_Special *special) {
   if (PyType_Ready(type) < 0) return -1;
   if (special->weaklist_offset != 0 &&
       PyDict_DelItemString(type->tp_dict, "__weaklistoffset__") < 0) {
@@ -289,35 +282,33 @@ static inline int PyExtensibleType_Internal_Finish(
   if (special->dict_offset != 0 && PyDict_DelItemString(type->tp_dict, "__dictoffset__") < 0) {
     return -1;
   }
-  if (PyExtensibleType_Internal_SetModule(type, name) < 0) return -1;
+  if (PyTC_SetModule(type, name) < 0) return -1;
   PyType_Modified(type);  // a metaclass's mro() may have looked names up
   return 0;
 }
 
 // The implementation before 3.12; the contract is below.
-static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, PyObject *module,
-                                                       const PyType_Spec *spec, PyObject *bases) {
-  PyExtensibleType_Internal_Special special;
-  if (PyExtensibleType_Internal_ReadSpec(spec, &special) < 0) return NULL;
-  bases = PyExtensibleType_Internal_Bases(bases, &special);
+static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
+                                  const PyType_Spec *spec, PyObject *bases) {
+  PyTC_Special special;
+  if (PyTC_ReadSpec(spec, &special) < 0) return NULL;
+  bases = PyTC_Bases(bases, &special);
   if (bases == NULL) return NULL;
 
   // Steps that can fail or run other code come before the type exists, because the garbage
   // collector sees it from its allocation on.
   destructor dealloc = NULL;
-  PyTypeObject *base = PyExtensibleType_Internal_BestBase(bases, &dealloc);
+  PyTypeObject *base = PyTC_BestBase(bases, &dealloc);
   if (metaclass == NULL) metaclass = &PyType_Type;
-  if (base != NULL) metaclass = PyExtensibleType_Internal_Winner(metaclass, bases);
+  if (base != NULL) metaclass = PyTC_Winner(metaclass, bases);
   const char *dot = strrchr(spec->name, '.');
   PyObject *name = NULL;
   char *doc = NULL, *full_name = NULL;
-  int ok = base != NULL && metaclass != NULL &&
-           PyExtensibleType_Internal_CheckSizes(spec, &special, base) == 0;
+  int ok = base != NULL && metaclass != NULL && PyTC_CheckSizes(spec, &special, base) == 0;
   ok = ok && (name = PyUnicode_FromString(dot != NULL ? dot + 1 : spec->name)) != NULL;
-  ok = ok && (special.doc == NULL ||
-              (doc = PyExtensibleType_Internal_Copy(special.doc, PyObject_Malloc)) != NULL);
+  ok = ok && (special.doc == NULL || (doc = PyTC_Copy(special.doc, PyObject_Malloc)) != NULL);
 #if PY_VERSION_HEX >= 0x030B0000
-  ok = ok && (full_name = PyExtensibleType_Internal_Copy(spec->name, PyMem_Malloc)) != NULL;
+  ok = ok && (full_name = PyTC_Copy(spec->name, PyMem_Malloc)) != NULL;
 #endif
   PyHeapTypeObject *heap = NULL;
   if (ok) heap = (PyHeapTypeObject *)(void *)metaclass->tp_alloc(metaclass, special.member_count);
@@ -344,8 +335,8 @@ static inline PyObject *PyExtensibleType_Internal_Make(PyTypeObject *metaclass, 
   heap->ht_qualname = name;
   Py_XINCREF(module);
   heap->ht_module = module;
-  PyExtensibleType_Internal_Fill(heap, spec, &special, dealloc);
-  if (PyExtensibleType_Internal_Finish(type, spec->name, &special) < 0) {
+  PyTC_Fill(heap, spec, &special, dealloc);
+  if (PyTC_Finish(type, spec->name, &special) < 0) {
     Py_DECREF((PyObject *)type);
     return NULL;
   }

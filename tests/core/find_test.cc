@@ -160,10 +160,10 @@ void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) 
   PyTypeObject *type = Py_TYPE(object.get());
   const PyCustomSlot *table = PyCustomSlots_Table(object.get());
   ASSERT_NE(table, nullptr) << what;
-  EXPECT_EQ(PyExtensibleType_Internal_EndsAsOurs(type), has_key) << what;
-  EXPECT_EQ(PyExtensibleType_Internal_First(type, table[0].id), table) << what;
+  EXPECT_EQ(PyTC_EndsAsOurs(type), has_key) << what;
+  EXPECT_EQ(PyTC_First(type, table[0].id), table) << what;
   EXPECT_EQ(Value(object.get(), table[0].id), value) << what;
-  EXPECT_EQ(PyExtensibleType_Internal_First(type, table[0].id + 2), nullptr) << what;
+  EXPECT_EQ(PyTC_First(type, table[0].id + 2), nullptr) << what;
 }
 
 TEST(First, EveryWayToMakeAType) {

@@ -42,11 +42,11 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
   // As at the end of the interpreter, where the rows go before their owners.
-  auto *state = static_cast<PyTypedcall_Internal_State *>(interface_->state);
-  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRow(&state->tables[kDef], key);
-  PyTypedcall_Internal_DisownRow(row);
-  PyTypedcall_Internal_TakeOut(state, row);
-  PyTypedcall_Internal_LetRowGo(row);
+  auto *state = static_cast<PyTC_State *>(interface_->state);
+  PyTC_Row *row = PyTC_TableRow(&state->tables[kDef], key);
+  PyTC_DisownRow(row);
+  PyTC_TakeOut(state, row);
+  PyTC_LetRowGo(row);
   held.reset();
   EXPECT_TRUE(IsAlive(watched));
   kept.reset();

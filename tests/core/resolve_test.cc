@@ -18,8 +18,7 @@ class Resolution : public testing::Test {
 
   // True if the type's magic is set. Calls nothing that would set it.
   static bool IsResolved(const Ref &type) {
-    return PyExtensibleType_Internal_DataOf(nullptr, type.type())->shared.magic ==
-           PyExtensibleType_MAGIC;
+    return PyTC_DataOf(nullptr, type.type())->shared.magic == PyExtensibleType_MAGIC;
   }
 
   Ref base_;

@@ -11,31 +11,31 @@
 
 namespace {
 
-using Table = PyTypedcall_Internal_SideTable;
-using Row = PyTypedcall_Internal_Row;
+using Table = PyTC_SideTable;
+using Row = PyTC_Row;
 
 class SideTable : public testing::Test {
  protected:
-  ~SideTable() override { PyTypedcall_Internal_TableFree(&table_); }
+  ~SideTable() override { PyTC_TableFree(&table_); }
 
   // Returns 1 if that took a new generation.
   int Insert(const void *key, const void *value) {
     auto row = std::make_unique<Row>();
     row->key = key;
     row->value = value;
-    const int reserved = PyTypedcall_Internal_TableReserve(&table_);
+    const int reserved = PyTC_TableReserve(&table_);
     EXPECT_GE(reserved, 0);
-    PyTypedcall_Internal_TableInsert(&table_, row.get());
+    PyTC_TableInsert(&table_, row.get());
     rows_.push_back(std::move(row));
     return reserved;
   }
   void Remove(const void *key) {
-    Row *row = PyTypedcall_Internal_TableRow(&table_, key);
+    Row *row = PyTC_TableRow(&table_, key);
     ASSERT_NE(row, nullptr);
-    PyTypedcall_Internal_TableRetract(&table_, key);
-    PyTypedcall_Internal_TableForget(&table_, row);
+    PyTC_TableRetract(&table_, key);
+    PyTC_TableForget(&table_, row);
   }
-  const void *Find(const void *key) { return PyTypedcall_Internal_TableFind(&table_, key); }
+  const void *Find(const void *key) { return PyTC_TableFind(&table_, key); }
 
   Table table_ = {};
   std::vector<std::unique_ptr<Row>> rows_;
@@ -45,14 +45,14 @@ TEST_F(SideTable, Empty) {
   const int key = 0;
   EXPECT_EQ(Find(&key), nullptr);
   EXPECT_EQ(Find(nullptr), nullptr);
-  EXPECT_EQ(PyTypedcall_Internal_TableRow(&table_, &key), nullptr);
+  EXPECT_EQ(PyTC_TableRow(&table_, &key), nullptr);
 }
 
 TEST_F(SideTable, EveryAlignmentOfKeys) {
   for (const size_t stride : {1u, 8u, 16u, 4096u}) {
     Table table = {};
     std::swap(table, table_);
-    PyTypedcall_Internal_TableFree(&table);
+    PyTC_TableFree(&table);
     const char *const start = reinterpret_cast<const char *>(uintptr_t{0x700000000000});
     for (size_t i = 0; i < 3000; ++i) Insert(start + i * stride, &rows_);
     for (size_t i = 0; i < 3000; ++i) ASSERT_EQ(Find(start + i * stride), &rows_);
@@ -77,7 +77,7 @@ TEST_F(SideTable, ThereIsAlwaysAFreeCell) {
 TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   const int first = 0, key = 0, value = 0;
   Insert(&first, &value);
-  PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table_.current, &key);
+  PyTC_Cell *cell = PyTC_Probe(table_.current, &key);
   cell->value = &value;
   EXPECT_EQ(Find(&key), nullptr);
 }
@@ -89,7 +89,7 @@ TEST_F(SideTable, RemovedRowsDoNotMakeItGrow) {
     ASSERT_EQ(Find(&key), &key);
     Remove(&key);
     ASSERT_EQ(Find(&key), nullptr);
-    ASSERT_EQ(PyTypedcall_Internal_TableRow(&table_, &key), nullptr);
+    ASSERT_EQ(PyTC_TableRow(&table_, &key), nullptr);
   }
   EXPECT_EQ(table_.live, 0u);
   EXPECT_EQ(table_.current->mask, 15u);
@@ -113,11 +113,11 @@ TEST_F(SideTable, ARetractedRowComesBack) {
   const int key = 0, other = 0, first = 1, second = 2;
   const auto revive = [&](const int *value) {
     if (Find(&key) != nullptr) return static_cast<Row *>(nullptr);
-    Row *row = PyTypedcall_Internal_TableRows(&table_, &key);
+    Row *row = PyTC_TableRows(&table_, &key);
     while (row != nullptr && *static_cast<const int *>(row->value) != *value) row = row->older;
     if (row != nullptr) {
-      PyTypedcall_Internal_TableForget(&table_, row);
-      PyTypedcall_Internal_TableInsert(&table_, row);
+      PyTC_TableForget(&table_, row);
+      PyTC_TableInsert(&table_, row);
     }
     return row;
   };
@@ -125,7 +125,7 @@ TEST_F(SideTable, ARetractedRowComesBack) {
   for (const int *value : {&first, &second}) {
     Insert(&key, value);
     EXPECT_EQ(revive(value), nullptr) << "it is there";
-    PyTypedcall_Internal_TableRetract(&table_, &key);
+    PyTC_TableRetract(&table_, &key);
     EXPECT_EQ(Find(&key), nullptr);
   }
   for (int i = 0; i < 100; ++i) {
@@ -134,13 +134,13 @@ TEST_F(SideTable, ARetractedRowComesBack) {
     EXPECT_EQ(revive(&other), nullptr);
     Row *const row = revive(&wanted);
     ASSERT_NE(row, nullptr);
-    EXPECT_EQ(row, PyTypedcall_Internal_TableRow(&table_, &key));
+    EXPECT_EQ(row, PyTC_TableRow(&table_, &key));
     EXPECT_EQ(Find(&key), row->value);
     EXPECT_EQ(*static_cast<const int *>(row->value), wanted);
-    PyTypedcall_Internal_TableRetract(&table_, &key);
+    PyTC_TableRetract(&table_, &key);
     Remove(&i);
   }
-  PyTypedcall_Internal_TableForget(&table_, rows_[0].get());
+  PyTC_TableForget(&table_, rows_[0].get());
   EXPECT_EQ(revive(&first), nullptr);
   EXPECT_EQ(revive(&second), rows_[1].get());
 }
@@ -162,7 +162,7 @@ TEST_F(SideTable, ARowThatIsReplacedIsNeverMissing) {
   Insert(&key, &values[0]);
   std::atomic<bool> stop{false};
   std::thread writer([&] {
-    PyTypedcall_Internal_Cell *cell = PyTypedcall_Internal_Probe(table_.current, &key);
+    PyTC_Cell *cell = PyTC_Probe(table_.current, &key);
     for (unsigned turn = 0; !stop; ++turn) {
       PyTypedcall_STORE_RELEASE(&cell->value, static_cast<const void *>(&values[turn % 2]));
     }
@@ -197,7 +197,7 @@ TEST_F(SideTable, ReadersWhileAWriterWorks) {
   for (int turn = 0; turn < 20000 || found == 0; ++turn) {
     state = state * 1103515245u + 12345u;
     auto &key = memory[(state >> 8) % count];
-    if (PyTypedcall_Internal_TableRow(&table_, &key) != nullptr) {
+    if (PyTC_TableRow(&table_, &key) != nullptr) {
       Remove(&key);
     } else {
       Insert(&key, &key[(state >> 20) % values]);

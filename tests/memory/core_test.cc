@@ -15,14 +15,13 @@ using Installing = WithoutMemory;
 TEST_F(Installing, AnInterface) {
   Ref capsule;
   Sweep({"a new interface",
-         [&] { return static_cast<bool>(capsule = Ref::Steal(PyTypedcall_Internal_NewCapsule())); },
-         [] {}, [&](bool) { capsule.reset(); }});
+         [&] { return static_cast<bool>(capsule = Ref::Steal(PyTC_NewCapsule())); }, [] {},
+         [&](bool) { capsule.reset(); }});
 }
 
 TEST_F(Installing, WhereThereIsNone) {
   Ref dict, kept;
-  Sweep({"the first import",
-         [&] { return PyTypedcall_Internal_Meet(dict.get(), kept.get()) != nullptr; },
+  Sweep({"the first import", [&] { return PyTC_Meet(dict.get(), kept.get()) != nullptr; },
          [&] {
            dict = Ref::Steal(PyDict_New());
            kept = Ref::Steal(PyDict_New());
@@ -30,11 +29,11 @@ TEST_F(Installing, WhereThereIsNone) {
          [&](bool) {
            PyObject *capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
            // Not this interpreter's: it must neither come back nor be kept.
-           if (capsule != nullptr) PyTypedcall_Internal_StateIn(capsule)->is_installed = 0;
-           EXPECT_NE(PyTypedcall_Internal_Meet(dict.get(), kept.get()), nullptr) << TakeError();
+           if (capsule != nullptr) PyTC_StateIn(capsule)->is_installed = 0;
+           EXPECT_NE(PyTC_Meet(dict.get(), kept.get()), nullptr) << TakeError();
            capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
            ASSERT_NE(capsule, nullptr);
-           PyTypedcall_Internal_StateIn(capsule)->is_installed = 0;
+           PyTC_StateIn(capsule)->is_installed = 0;
            dict.reset();
            kept.reset();
          }});
@@ -50,7 +49,7 @@ TEST_F(Installing, Again) {
   Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
   // No module has installed one: this interpreter is made to look like that.
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
-  Swept wait = {"waiting", [&] { return PyTypedcall_Internal_Waiting() != nullptr; }, [] {},
+  Swept wait = {"waiting", [&] { return PyTC_Waiting() != nullptr; }, [] {},
                 [&](bool) {
                   PyErr_Clear();
                   if (PyDict_GetItemString(kept, PyTypedcall_AWAITED_NAME) != nullptr) {
@@ -121,24 +120,23 @@ TEST_F(RowsSwept, PublishingAnEqualOne) {
 
 TEST_F(RowsSwept, AnObjectThatIsKept) {
   Ref number = Ref::Steal(PyLong_FromLong(987654));
-  Swept kept = {"an object without weak references",
-                [&] {
-                  return Publish(PyTypedcall_BY_OBJECT, number.get(), number, &value_, nullptr) ==
-                         &value_;
-                },
-                [] {},
-                [&](bool succeeded) {
-                  EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
-                  EXPECT_EQ(PyDict_Size(State()->owners), 0);
-                  // A retracted row without an owner is kept until the interpreter ends: not a
-                  // leak.
-                  PyTypedcall_Internal_Row *row = PyTypedcall_Internal_TableRows(
-                      &State()->tables[PyTypedcall_BY_OBJECT], number.get());
-                  if (row != nullptr) {
-                    PyTypedcall_Internal_TakeOut(State(), row);
-                    PyTypedcall_Internal_LetRowGo(row);
-                  }
-                }};
+  Swept kept = {
+      "an object without weak references",
+      [&] {
+        return Publish(PyTypedcall_BY_OBJECT, number.get(), number, &value_, nullptr) == &value_;
+      },
+      [] {},
+      [&](bool succeeded) {
+        EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
+        EXPECT_EQ(PyDict_Size(State()->owners), 0);
+        // A retracted row without an owner is kept until the interpreter ends: not a
+        // leak.
+        PyTC_Row *row = PyTC_TableRows(&State()->tables[PyTypedcall_BY_OBJECT], number.get());
+        if (row != nullptr) {
+          PyTC_TakeOut(State(), row);
+          PyTC_LetRowGo(row);
+        }
+      }};
   kept.counted = {number.get()};
   Sweep(kept);
 }
@@ -160,7 +158,7 @@ TEST_F(RowsSwept, ManyRows) {
                        i < 12 || succeeded ? &value_ : nullptr);
            }
            owner.reset();
-           PyTypedcall_Internal_TableFree(&State()->tables[PyTypedcall_BY_DEF]);
+           PyTC_TableFree(&State()->tables[PyTypedcall_BY_DEF]);
          }});
 }
 

@@ -81,7 +81,7 @@ def public_functions(text):
         if words[0] in ("namespace", "class", "struct", "typedef", "union", "enum", "using",
                         "extern", "static_assert", "return"):
             continue
-        if len(words) < 2 or "_Internal_" in name or name.endswith(("_", "_STATIC_ASSERT")):
+        if len(words) < 2 or name.startswith("PyTC_") or "_Internal_" in name or name.endswith(("_", "_STATIC_ASSERT")):
             continue
         if name.isupper() or "constexpr" in words:
             continue

@@ -164,7 +164,7 @@ TEST_F(Types, ForeignSlots) {
     scope_.Run("del Foreign, Derived");
   };
   const auto settle = [&] {
-    for (auto &table : State()->tables) PyTypedcall_Internal_TableFree(&table);
+    for (auto &table : State()->tables) PyTC_TableFree(&table);
   };
   const auto sweep = [&](Swept swept) {
     swept.settle = settle;

@@ -8,9 +8,7 @@
 
 namespace typedcall_test {
 
-inline PyTypedcall_Internal_State *State() {
-  return static_cast<PyTypedcall_Internal_State *>(PyTypedcall_Import()->state);
-}
+inline PyTC_State *State() { return static_cast<PyTC_State *>(PyTypedcall_Import()->state); }
 
 class WithoutMemory : public Rows {
  protected:

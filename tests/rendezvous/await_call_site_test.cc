@@ -119,7 +119,7 @@ void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
   auto *own = const_cast<PyTypedcall_Counters *>(awaited->interface.live_counters);
   bool has_come = false;
   during_search = [&] {
-    // PyTypedcall_Internal_Arrive, up to its middle.
+    // PyTC_Arrive, up to its middle.
     awaited->installed = installed;
     own->rows_added += 1;
     has_come = true;

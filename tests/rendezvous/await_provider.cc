@@ -8,7 +8,7 @@ namespace typedcall_test {
 
 const PyTypedcall_Interface *Install() { return PyTypedcall_Import(); }
 
-Ref NewInterface() { return Ref::Steal(PyTypedcall_Internal_NewCapsule()); }
+Ref NewInterface() { return Ref::Steal(PyTC_NewCapsule()); }
 
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
             const PyNativeCallableTable *table) {

@@ -79,7 +79,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
 #ifdef PYPY_VERSION
   const object_ref mro = object_ref::borrow(type->tp_mro);
 #else
-  const object_ref mro = object_ref::steal(PyTypedcall_Internal_Mro(type));
+  const object_ref mro = object_ref::steal(PyTC_Mro(type));
 #endif
   if (!mro && PyErr_Occurred() != nullptr) {
     PyErr_Clear();

@@ -87,8 +87,8 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
 /// Returns a new reference to the object that the callable itself keeps for its tags; None if the
 /// interface keeps it.
 inline PyObject *kept_by(PyObject *callable) {
-  const object_ref dict = object_ref::steal(PyTypedcall_Internal_HostingDict(callable));
-  PyObject *kept = dict ? PyTypedcall_Internal_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
+  const object_ref dict = object_ref::steal(PyTC_HostingDict(callable));
+  PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
   if (kept == nullptr) Py_RETURN_NONE;
   return kept;
 }
