@@ -1,6 +1,5 @@
-// The consumer's way to the interface. It installs nothing, so it compiles none of the providers'
-// half: until a provider installs the interface, an empty one stands in for it. Source:
-// docs/ABI.md, section 5.
+// The consumer's way to the interface. Installs nothing and compiles nothing that only providers
+// need: an empty interface stands in until a provider installs one. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_AWAIT_H_
@@ -15,7 +14,7 @@
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
-/// The struct behind the capsule of that name in the interpreter's own dictionary. There is one per
+/// The struct in the capsule of that name in the interpreter's own dictionary. There is one per
 /// interpreter, made by the first consumer that finds no interface, and never freed. Only the
 /// interface in it may grow, at its end.
 typedef struct PyTypedcall_Awaited {
@@ -24,9 +23,19 @@ typedef struct PyTypedcall_Awaited {
   Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
   /// Its state is this struct. `live_counters` are its own until an interface is installed, then
   /// that interface's: read the field each time. Every function but `sibling` forwards to
-  /// `installed`; without one, reading functions find nothing and writing ones set RuntimeError.
+  /// `installed`. Without one, reading functions find nothing and writing ones set RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
+
+// An interface with the functions PyTC_<kind>Metaclass, PyTC_<kind>Resolve and so on.
+#define PyTC_INTERFACE(kind, state, counters)                                                     \
+  {                                                                                               \
+    PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state, \
+        PyTC_##kind##Metaclass, PyTC_##kind##Resolve, PyTC_##kind##Find, PyTC_##kind##Hold,       \
+        PyTC_##kind##Publish, PyTC_##kind##Exchange, PyTC_##kind##Retract, PyTC_##kind##Sibling,  \
+        PyTC_##kind##Counters, counters, PyTC_##kind##SlotId, PyTC_##kind##ReadyStatic,           \
+        PyTC_##kind##Combined                                                                     \
+  }
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the bodies
 TYPEDCALL_BEGIN_C
@@ -47,9 +56,8 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 }
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Records that the interface is here. Call sites that remember a look-up made without it look
-// again, because the counters change. Called again for another interface if Python code took the
-// capsule away.
+// Records that the interface is installed. Call sites that cached a look-up made without it look
+// again, because the counters change. Called again if Python code removed the capsule.
 static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
@@ -71,8 +79,8 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
   Py_XDECREF(capsule);
 }
 
-// Returns the installed interface, or NULL. If Python code takes our capsule away, no installer
-// tells us, so this searches the interpreter's own dictionary whenever that has changed.
+// Returns the installed interface, or NULL. If Python code removes our capsule, no installer tells
+// us, so this searches the interpreter's own dictionary whenever that has changed.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
@@ -113,10 +121,9 @@ static inline const PyTypedcall_Interface *PyTypedcall_Installed(
 #if TYPEDCALL_IS_SUPPORTED && !TYPEDCALL_INTERNAL_IS_DECLARED
 // Returns the interface in the capsule, or NULL with ImportError.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Usable(PyObject *capsule) {
-  char kind[PyTC_NAME_SIZE];
   if (!PyCapsule_IsValid(capsule, PyTypedcall_CAPSULE_NAME)) {
-    PyErr_Format(PyExc_ImportError, "%s is a '%s' instead of typedcall's interface",
-                 PyTypedcall_CAPSULE_NAME, PyTC_Name(Py_TYPE(capsule), kind));
+    PyTC_Refuse(Py_TYPE(capsule), PyExc_ImportError,
+                PyTypedcall_CAPSULE_NAME " is a '%s' instead of typedcall's interface");
     return NULL;
   }
   const PyTypedcall_Interface *interface =
@@ -240,15 +247,6 @@ static inline const void *PyTC_AwaitSibling(void *state, const PyMethodDef *def,
   return PyTC_AskOnce(&((PyTC_Awaiting *)state)->defs, def, read);
 }
 
-// The placeholder, with this state.
-#define PyTC_PLACEHOLDER(state, counters)                                                          \
-  {                                                                                                \
-    PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state,  \
-        PyTC_AwaitMetaclass, PyTC_AwaitResolve, PyTC_AwaitFind, PyTC_AwaitHold, PyTC_AwaitPublish, \
-        PyTC_AwaitExchange, PyTC_AwaitRetract, PyTC_AwaitSibling, PyTC_AwaitCounters, counters,    \
-        PyTC_AwaitSlotId, PyTC_AwaitReadyStatic, PyTC_AwaitCombined                                \
-  }
-
 #if TYPEDCALL_IS_SUPPORTED
 
 static inline void PyTC_AwaitedEnds(PyObject *capsule) {
@@ -261,7 +259,7 @@ static inline void PyTC_AwaitedEnds(PyObject *capsule) {
 static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   PyTC_Awaiting *made = (PyTC_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return PyErr_NoMemory();
-  const PyTypedcall_Interface interface = PyTC_PLACEHOLDER(made, &made->counters);
+  const PyTypedcall_Interface interface = PyTC_INTERFACE(Await, made, &made->counters);
   made->shown.interface = interface;
   made->shown.interpreter = PyInterpreterState_Get();
   made->shown.looked_at = -1;
@@ -270,8 +268,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   return capsule;
 }
 
-// Returns this interpreter's placeholder, which it makes if there is none: borrowed, or NULL with
-// an exception.
+// Returns this interpreter's placeholder, making it if necessary; borrowed, or NULL with an error.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
@@ -282,7 +279,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
     existing = PyTC_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
-    // Another module was quicker, so ours is unseen. After an error it may have been seen.
+    // Another module was quicker, so no code has seen ours. After an error some may have.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
   if (existing == NULL) return NULL;
@@ -298,11 +295,10 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
 }
 
 /// Returns the calling interpreter's interface for modules that only read: the installed one, or a
-/// placeholder that forwards to it as soon as a provider installs it. Installs nothing and needs
-/// none of the providers' half. As with PyTypedcall_Import (core/rendezvous.h), call it once, when
-/// a module is executed, and keep the pointer in the module's state, never in a C static. Borrowed;
-/// valid until the interpreter ends. NULL with ImportError if something else has our names, or
-/// MemoryError. GIL: held.
+/// placeholder that forwards to it as soon as a provider installs it. Installs nothing. As with
+/// PyTypedcall_Import (core/rendezvous.h), call it once, when a module is executed, and keep the
+/// pointer in the module's state, never in a C static. Borrowed; valid until the interpreter ends.
+/// NULL with ImportError if something else has our names, or MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   PyObject *existing = PyTC_Existing();
   if (existing == NULL) return PyTC_Waiting();
@@ -317,7 +313,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 /// functions are imported without tags.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
-  static const PyTypedcall_Interface empty = PyTC_PLACEHOLDER(NULL, &none);
+  static const PyTypedcall_Interface empty = PyTC_INTERFACE(Await, NULL, &none);
   return &empty;
 }
 

@@ -1,4 +1,4 @@
-// Decides whether the platform has tags, and names compiler extensions. All other code asks
+// Decides whether the platform has tags, and names compiler extensions. All other code tests
 // TYPEDCALL_IS_SUPPORTED. Needs no Python.h.
 #include "core/version.h"
 
@@ -7,14 +7,13 @@
 
 #include <stdint.h>
 
-/// 1 if there are tags: on 64-bit Linux, with GCC or Clang. Elsewhere 0: the same sources compile,
-/// providers make their Python functions and tag nothing, types have no slots, and consumers find
-/// nothing. Windows has no tags because tables are static data with addresses of functions, which
-/// are not constants there for other modules' functions; 32-bit systems, because the ABI is
-/// asserted for 64 bits; WebAssembly, because a function's address is an index.
+/// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere 0: the same sources
+/// compile, but providers tag nothing, types have no slots, and consumers find nothing. Windows has
+/// no tags because static tables cannot hold addresses of other modules' functions there; 32-bit
+/// systems, because the ABI asserts 64 bits; WebAssembly, because a function's address is an index.
 ///
 /// TYPEDCALL_ALLOW_UNTESTED_PLATFORM, defined before the first include, turns tags on for macOS and
-/// other systems, where they are untested. On Windows and 32 bits it changes nothing.
+/// other systems, where they are untested. It changes nothing on Windows and on 32 bits.
 #if (defined(__linux__) || defined(TYPEDCALL_ALLOW_UNTESTED_PLATFORM)) && !defined(_WIN32) && \
     !defined(__wasm__) && !defined(__EMSCRIPTEN__) && UINTPTR_MAX == UINT64_MAX &&            \
     defined(__GNUC__)
@@ -45,17 +44,16 @@
 #define TYPEDCALL_EXPECT(value, expected) (value)
 #endif
 
-// 1 in files with TYPEDCALL_SEPARATE and in the source itself, typedcall/separate.cc, which has the
-// bodies of functions off the hot paths: they are compiled once instead of in each file. One
-// program may have files of both kinds, because they share no symbol. Without tags all files are
-// header-only.
+// With TYPEDCALL_SEPARATE defined, functions off the hot paths are only declared, and
+// typedcall/separate.cc has their bodies: a project compiles them once. This is 1 in such files and
+// that source; without tags, never. A program may have both kinds of files: they share no symbol.
 #if defined(TYPEDCALL_SEPARATE) && TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 1
 #else
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 0
 #endif
 
-// 1 if this file only declares these functions.
+// 1 if this file only declares those functions.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE && !defined(TYPEDCALL_INTERNAL_SOURCE)
 #define TYPEDCALL_INTERNAL_IS_DECLARED 1
 #else

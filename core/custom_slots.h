@@ -17,11 +17,10 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
-/// The data of heap types. It ends where their metaclass's instances do.
+/// The data of heap types. It ends where the instances of their metaclass do.
 typedef struct PyExtensibleHeapTypeData {
   PyExtensibleTypeData shared;
-  /// PyExtensibleType_KEY of the ID at position 0; set after count and table, then constant. 0 says
-  /// nothing.
+  /// PyExtensibleType_KEY of the ID at position 0; set after count and table, then constant; or 0.
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
@@ -34,19 +33,17 @@ typedef struct PyTC_Alignment {
   union {
     long double floating;
     long long integer;
-    void *pointer;
-    void (*function)(void);
   } most_aligned;
 } PyTC_Alignment;
 #define PyExtensibleType_ALIGNMENT offsetof(PyTC_Alignment, most_aligned)
 
-/// Bytes from the start of a type object to its PyExtensibleTypeData: where PEP 697 puts the data
-/// of a metaclass derived from `type`. Depends on the CPython minor version compiled for.
+/// The offset of a type's PyExtensibleTypeData, where PEP 697 puts the data of a metaclass derived
+/// from `type`. Depends on the CPython minor version compiled for.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
 
-// Searches resolved data (may be NULL). Returns NULL also for the special IDs.
+// Returns the slot with this ID in resolved data (may be NULL); NULL for the special IDs.
 static inline PyCustomSlot *PyTC_Among(const PyExtensibleTypeData *data, uintptr_t id,
                                        Py_ssize_t expected_pos) {
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
@@ -74,10 +71,10 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
 
 // Resolves a type that bypassed the metaclass, which resolves each type it makes: type.__new__, a
 // look-up inside __init_subclass__, a derived metaclass that does not call super().__init__. Needs
-// the GIL, because without it another thread may change the MRO meanwhile. True if the type has its
-// data now.
-static inline int PyTC_ResolveHeld(const PyTypedcall_Interface *interface, PyTypeObject *type,
-                                   const PyExtensibleTypeData *data) {
+// the GIL, because another thread may otherwise change the MRO. True if the type has slots now.
+static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *interface,
+                                                  PyTypeObject *type,
+                                                  const PyExtensibleTypeData *data) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // Reading the class body's slots can run code that releases the type.
   Py_INCREF((PyObject *)type);
@@ -113,8 +110,7 @@ static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
 // True if the type ends with our data, given that its metaclass is ours. An ordinary static type
 // with an extensible base has our metaclass, too, because CPython passes it on. But tp_as_buffer
 // points to the struct behind the type only in heap types, where CPython puts it, and in static
-// types that PyExtensibleType_Ready has seen; other static types have their own struct or inherit
-// the pointer.
+// types made ready by PyExtensibleType_Ready; others have their own struct or inherit the pointer.
 static inline int PyTC_HasData(const PyTypeObject *type) {
   return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
                             (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
@@ -122,16 +118,14 @@ static inline int PyTC_HasData(const PyTypeObject *type) {
 }
 
 // True if the metaclass's data end where ours would. CPython puts a heap type's members there, so
-// one look at the type shows that it has the data, and all of it. (A static type's members can be
-// anywhere. If they happen to be here, less than a page behind the type, the bytes in between are
-// readable, and neither magic nor key.)
+// one look at the type shows that it has all of the data. (A static type's members can be anywhere.
+// If they happen to be here, the bytes in between, less than a page, are readable, and not ours.)
 static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// The general check: types without members, static types, larger metaclasses. Most types that get
-// here have no slots.
+// The general check: types without members, static types, larger metaclasses. Most have no slots.
 static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
   // The metaclass's size shows whether the bytes exist, the magic whether they are ours.
   return !PyTypedcall_LIKELY(
@@ -161,8 +155,8 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
   return PyTC_Resolved(type);
 }
 
-// Returns the slot at position 0 of a type that ends as ours, if it has this valid ID. NULL: it has
-// not, or only the full look-up can tell.
+// Returns the slot at position 0 of a type that ends as ours, if it has this valid ID. NULL if it
+// has not, or only the full look-up can tell.
 static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
   const PyExtensibleHeapTypeData *data = PyTC_Bytes(type);
   if (!PyTC_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
@@ -170,7 +164,7 @@ static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
   return data->shared.table;
 }
 
-// The same at another position, for resolved types. GCC does without: it inlines the search.
+// The same for another position of a resolved type. GCC does not need it: it inlines the search.
 static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id,
                                           Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
@@ -186,17 +180,15 @@ static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id
 
 /// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
 /// and set no exception. But a thread without the GIL must also have a reference to the type, or
-/// know that no thread assigns to the object's `__class__` meanwhile: the object may be all that
-/// keeps the old class alive. A thread without an attached thread state finds nothing on a type
+/// know that no thread assigns to the object's `__class__` meanwhile: only the object may be
+/// keeping the old class alive. A thread without an attached thread state finds nothing on a type
 /// that is not resolved yet. Results are valid while the type lives. The slots are fixed when the
-/// type is made: assigning to its `__bases__` changes none.
-/// Source: SEP 200, "Consumer API".
+/// type is made: assigning to its `__bases__` changes none. Source: SEP 200, "Consumer API".
 
-/// Returns 1 if the type of `obj` can have custom slots (perhaps it has none), else 0.
+/// Returns 1 if the type of `obj` can have custom slots, even if it has none, else 0.
 static inline int PyCustomSlots_Check(PyObject *obj) { return PyTC_Data(Py_TYPE(obj)) != NULL; }
 
-/// Returns the length of the slot table with its skipped positions; 0 if the type is not
-/// extensible.
+/// Returns the length of the slot table with its skipped positions; 0 if the type has none.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
@@ -215,7 +207,7 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   return NULL;
 }
 #else
-// Searches a type that has the data, which it resolves first.
+// Resolves a type that has the data, and searches it.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
   return PyTC_Among(PyTC_Resolved(type), id, expected_pos);

@@ -11,14 +11,14 @@
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
 #endif
 
-/// Where the slots are in the calling interpreter. Belongs in module state, never in a C static.
+/// Where the slots are in the calling interpreter. Keep it in module state, never in a C static.
 typedef struct PyCustomSlots_Limited {
   const PyTypedcall_Interface *interface;
   PyTypeObject *metaclass;  ///< borrowed: it lives as long as the interpreter
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
-/// Fills `out`. Call it once, when the module is executed. Returns 0, or -1 with the exceptions of
+/// Fills `out`. Call it once, when the module is executed. Returns 0, or -1 with an exception of
 /// PyTypedcall_Import. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
@@ -37,7 +37,7 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
   if (metaclass != api->metaclass && (!attached || !PyType_IsSubtype(metaclass, api->metaclass))) {
     return NULL;
   }
-  // A static type's dictionary says whether it has the data.
+  // A static type's dictionary shows whether it has the data.
   if (!PyTC_IsHeapType(type) && (!attached || !PyTC_HasData(type))) return NULL;
   const PyExtensibleTypeData *data =
       (const PyExtensibleTypeData *)(const void *)((const char *)type + api->offset);
@@ -51,7 +51,7 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
   return NULL;
 }
 
-/// As their namesakes in core/custom_slots.h, but the GIL must be held; `api` is the calling
+/// These work as their namesakes in core/custom_slots.h, but need the GIL. `api` is the calling
 /// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
 
 static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
@@ -76,9 +76,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
   return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
-/// PyCustomSlots_LimitedFind without the GIL; a separate function because the limited API cannot
-/// tell whether a thread holds it. Finds slots only on resolved heap types whose metaclass is
-/// exactly ours.
+/// PyCustomSlots_LimitedFind without the GIL; separate because the limited API cannot tell whether
+/// a thread holds it. Finds slots only on resolved heap types whose metaclass is exactly ours.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

@@ -1,5 +1,4 @@
-// The provider's side of SEP 200: makes types that offer custom slots. Consumers need only
-// core/custom_slots.h.
+// The provider's side of SEP 200: makes types with custom slots. Consumers include custom_slots.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_EXTENSIBLE_TYPE_H_
@@ -7,34 +6,32 @@
 
 #include "core/custom_slots.h"
 #include "core/rendezvous.h"
-
-#if TYPEDCALL_IS_SUPPORTED
 #include "core/types/type_from_metaclass.h"
-#endif
 
 // How classes get slots that no C code gives them:
 //
-// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, C code that
+// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, and C code that
 //   calls the metaclass: a class inherits the slots of all its bases in MRO order, wherever the
-//   extensible ones stand, and adds those of its own `__customslots__` (core/slots/own_slots.h).
+//   extensible ones are, and adds those of its own `__customslots__` (core/slots/own_slots.h).
 //   Without an extensible base, `Meta("X", (object,), {})` has none.
 // - PyType_FromSpec and its kin, called for a subclass: the same from 3.12 on. Before, CPython
-//   gives such a type the metaclass `type`, and so no slots; a class below it that has our
+//   gives such a type the metaclass `type`, and so no slots; a class derived from it with our
 //   metaclass inherits them again.
-// - Past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__ forgets super,
-//   Enum("X", ...)) and before it (__init_subclass__, __set_name__): the same, settled by the first
-//   look-up in an attached thread; other threads find nothing until then. Only __init__ reports a
-//   faulty `__customslots__`: past it, such a class offers nothing, and making a class that derives
-//   from it reports the fault.
+// - Classes made past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__
+//   forgets super, Enum("X", ...)) or looked up before it (__init_subclass__, __set_name__): the
+//   same, settled by the first look-up in an attached thread; other threads find nothing until
+//   then. Only __init__ reports a faulty `__customslots__`. Otherwise such a class offers nothing,
+//   and making a class that derives from it reports the fault.
 // - Inside a metaclass's mro(): none, because there are no bases yet.
 // - `__class__` assignment: an instance has the slots of its present class.
 // - `__bases__` assignment: the class keeps its slots; classes derived afterwards inherit by the
-//   new MRO what their bases have kept. So slots' pointers must outlive every subclass, also those
-//   that have left: pointers from C are static or kept by the module; the tables keep capsules.
+//   new MRO what their bases have kept. So slots' pointers must outlive every subclass, even one
+//   that no longer derives from the type. Pointers from C are static or kept by the module; tables
+//   keep capsules.
 // - A runtime_checkable Protocol: `__customslots__` in its body counts as a member that
-//   isinstance() checks, as CPython counts every name it does not know; give such slots from C.
+//   isinstance() checks, like every name that CPython does not know. Give such slots from C.
 // - Another metaclass among the bases: CPython's "metaclass conflict", unless the class statement
-//   names the combined one, see PyExtensibleType_CombinedMetaclass.
+//   names the combined one (PyExtensibleType_CombinedMetaclass).
 
 #ifndef Py_LIMITED_API  // it hides the size of types
 
@@ -83,8 +80,7 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 #else
 
 /// Returns the interpreter's metaclass, which it installs if no module has done so. New reference,
-/// or NULL with the exceptions of PyTypedcall_Import. GIL: held.
-/// Source: SEP 200, "Provider API".
+/// or NULL with the exceptions of PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
 static inline PyTypeObject *PyExtensibleType_Import(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -96,27 +92,25 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 
 #ifndef Py_LIMITED_API
 
-/// Makes a statically allocated extensible type usable: PyType_Ready with our metaclass and the
-/// slots settled. Fill in count and table first; `slot_table_size` is the table's capacity.
-/// Inherited slots are put in front of the type's own, so leave room behind those: slots with the
-/// ID 0. A base's slot whose ID the type has itself is not inherited (unlike in heap types, the own
-/// one does not take its position). The table must live as long as the type; only this function
-/// writes to it.
+/// Makes a statically allocated extensible type usable: calls PyType_Ready with our metaclass and
+/// settles the slots. First fill in count and table; `slot_table_size` is its capacity. Inherited
+/// slots are put in front of the type's own, so leave room behind those: slots with the ID 0. A
+/// base's slot whose ID the type has itself is not inherited (in heap types, the own one takes its
+/// position). Only this function writes to the table, which must live as long as the type.
 ///
 /// Make bases ready before types that derive from them. tp_as_buffer is pointed to the struct
 /// behind the type, whose contents stay.
 ///
-/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE. Its slots cannot be changed
-/// afterwards. A second call does nothing; in a new main interpreter after Py_FinalizeEx, call it
-/// again, because the interpreter's end makes the type a plain one.
+/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE, but not change its slots. A
+/// second call does nothing. The interpreter's end makes the type a plain one, so call this again
+/// in a new main interpreter after Py_FinalizeEx.
 ///
 /// Returns 0, or -1 with an exception and an unchanged slot table: ValueError if the slots do not
 /// fit, an ID is invalid or occurs twice, or a slot is behind the last one counted; TypeError for a
 /// heap type, another metaclass, or a base with a metaclass that cannot be combined with ours;
 /// ImportError outside the main interpreter, because static types are shared and metaclasses are
 /// not (use PyExtensibleType_FromSpec there); else what PyType_Ready or PyTypedcall_Import raise.
-/// GIL: held.
-/// Source: SEP 200, "Provider API" and "Subclassing".
+/// GIL: held. Source: SEP 200, "Provider API" and "Subclassing".
 static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
                                          Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
@@ -127,7 +121,7 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
-  // Marks types made ready, see custom_slots.h: no subtype inherits it.
+  // Marks types made ready (custom_slots.h): no subtype inherits it.
   if (made->tp_as_buffer != NULL && made->tp_as_buffer != &type->etp_heaptype.as_buffer) {
     type->etp_heaptype.as_buffer = *made->tp_as_buffer;
   }
@@ -141,11 +135,10 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 /// own, and those of its bases.
 ///
 /// `module` may be NULL; `bases` is NULL, a type or a tuple of types. Inherited slots keep their
-/// positions and come first, beginning with the first base in the MRO that has any; an own slot
-/// with the ID of an inherited one takes its place; slots of the other bases stand behind the own
-/// ones. If nothing is inherited, the own table is taken as it is, with its skipped positions.
-/// Python subclasses inherit the slots; with several bases the first in MRO order that brings an ID
-/// wins.
+/// positions and come first, beginning with the first base in the MRO that has any. An own slot
+/// with the ID of an inherited one takes its place; slots of the other bases follow the own ones.
+/// If nothing is inherited, the own table is taken as it is, with its skipped positions. Python
+/// subclasses inherit the slots; if several bases have an ID, the first in MRO order wins.
 ///
 /// New reference, or NULL: ValueError for an ID that is invalid or occurs twice; TypeError if a
 /// base has a metaclass that cannot be combined with ours; else what PyType_FromModuleAndSpec or
@@ -169,17 +162,17 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 
 /// Returns a metaclass for classes that derive both from extensible types and from classes with the
 /// metaclasses in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses
-/// with "metaclass conflict". The same set gives the same metaclass, in any order; combined
-/// metaclasses can be combined further; if one of them already derives from ours and all others, it
+/// with "metaclass conflict". The same set gives the same metaclass, in any order, and combined
+/// metaclasses can be combined further. If one of them already derives from ours and all others, it
 /// is the result. Python code calls this as `_extensibletype.combined_metaclass(*metaclasses)`.
 ///
-/// Their __new__ and __init__ run as they would alone, in the order of their names (for equal
-/// names, in an order fixed for the life of the process); an __init__ that forgets super().__init__
-/// does no harm. The tp_dealloc of one that is written in C runs, too.
+/// Their __new__ and __init__ run as they would alone, in the order of their names (of equal names,
+/// in an order fixed for the life of the process); an __init__ that forgets super().__init__ does
+/// no harm. The tp_dealloc of one that is written in C runs, too.
 ///
-/// New reference, or NULL: TypeError if one is not a metaclass, or is written in C and has what
-/// CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a limited API
-/// module, any); else what making a class raises. GIL: held; for the calling interpreter.
+/// New reference, or NULL: TypeError if one is not a metaclass, or is written in C and has parts
+/// that CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a limited
+/// API module, any); else what making a class raises. GIL: held; for the calling interpreter.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

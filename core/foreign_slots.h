@@ -1,15 +1,10 @@
 // Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
-// binding libraries. Their tables are in the interpreter's side table; PyCustomSlots_FindAny finds
+// binding libraries. Their tables are in the interpreter's side table. PyCustomSlots_FindAny finds
 // them, PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
 #include "core/custom_slots.h"
-
-#if TYPEDCALL_IS_SUPPORTED
-#include "core/slots/foreign_table.h"
-#include "core/slots/slot_table.h"
-#endif
 
 #if !TYPEDCALL_IS_SUPPORTED
 // No type has slots there, and registering reports no error.
@@ -32,15 +27,18 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 }
 #else
 
+#include "core/slots/foreign_table.h"
+#include "core/slots/slot_table.h"
+
 static inline const PyForeignSlots_Table *PyTC_ForeignRow(const PyTypedcall_Interface *interface,
                                                           int space, PyTypeObject *type) {
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
-// Merges what the types in the MRO of `type` offer: the first that brings an ID wins, and the first
-// with slots keeps its positions. Returns a new table with `*used` slots and, if it replaces one
-// with `before` slots, some capacity; NULL with MemoryError, or without an exception if there is no
-// MRO yet. Runs no Python code.
+// Merges the slots registered for the types in the MRO of `type`: the first that has an ID wins,
+// and the first with slots keeps its positions. Returns a new table with `*used` slots and, if it
+// replaces one with `before` slots, room for more; NULL with MemoryError, or without an exception
+// if there is no MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interface *interface,
                                                       PyTypeObject *type, Py_ssize_t before,
                                                       Py_ssize_t *used) {
@@ -48,7 +46,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  // Each is looked up once: without the GIL a second look may find another row.
+  // Each is looked up once, because without the GIL a second look may find another row.
   const PyForeignSlots_Table **rows =
       (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
@@ -64,7 +62,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
     Py_ssize_t count = PyTC_ForeignUsed(rows[i]);
-    // Another thread may have added some; it looks here again.
+    // If another thread has added some, it looks here again.
     if (count > capacity - merge.count) count = capacity - merge.count;
     failed = PyTC_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
@@ -81,9 +79,9 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   return merged;
 }
 
-// Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; takes
-// the table in any case. Callers look again: another thread, or Python code run by a type's first
-// row, may have come first, and then its table stands.
+// Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; always
+// takes the table. Callers look again, because another thread, or Python code run by a type's first
+// row, may have come first; its table then stays.
 static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
                                   PyTypeObject *type, const PyForeignSlots_Table *existing,
                                   PyForeignSlots_Table *table) {
@@ -99,8 +97,7 @@ static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int sp
 
 // Extends `existing` (may be NULL), which had `before` slots, to the `used` slots of `table`, or
 // replaces it. Returns 1 if `existing` has them now, in its free places; 0 if it was replaced or
-// has changed meanwhile, and callers look again; or -1 with an exception. Takes the table in any
-// case.
+// has changed meanwhile, and callers look again; or -1 with an exception. Always takes the table.
 static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
                                      PyTypeObject *type, const PyForeignSlots_Table *existing,
                                      Py_ssize_t before, PyForeignSlots_Table *table,
@@ -142,7 +139,7 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const int extended = PyTC_ForeignExtend(interface, PyTypedcall_MERGED_BY_TYPE, type, existing,
                                             before, merged, used);
     if (extended < 0) return NULL;
-    // A slot that was added may have left the rows meanwhile, so look once more.
+    // A slot that was added may have been removed meanwhile, so look once more.
     if (extended > 0 && used == before) return existing;
   }
 }
@@ -182,7 +179,7 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
 
 // Returns a new table with the `before` slots of `existing` (may be NULL) and the new ones not
 // among them, `*used` together. NULL with an exception for a conflict or lack of memory; NULL
-// without one if nothing is new.
+// without if nothing is new.
 static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
                                                     const PyForeignSlots_Table *existing,
                                                     Py_ssize_t before, const PyCustomSlot *slots,
@@ -225,16 +222,16 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
 }
 
 /// Gives `type`, which is not extensible itself, `count` custom slots for PyCustomSlots_FindAny.
-/// They are copied; subclasses inherit them by MRO order; they go when the type dies. Several
-/// modules can register slots for one type; the same slot twice is one slot. Updates subclasses
-/// that were looked at before, if `type.__subclasses__()` leads to them. Slots' pointers must
-/// outlive the type and its subclasses, also those that have left it. A class that the garbage
-/// collector has found dead and a finalizer revives has lost its slots.
+/// They are copied; subclasses inherit them in MRO order; they go when the type dies. Several
+/// modules can register slots for one type; registering the same slot twice gives one slot. Updates
+/// subclasses that were looked at before, if `type.__subclasses__()` leads to them. Slots' pointers
+/// must outlive the type and its subclasses, even those that no longer derive from it. A class that
+/// the garbage collector has found dead and a finalizer revives has lost its slots.
 ///
 /// Returns 0, or -1 with ValueError (an ID is invalid, occurs twice, or exists with other data, in
 /// which case nothing has changed; no slots), TypeError (an extensible type, or one without weak
 /// references), RuntimeError while the interpreter ends, or MemoryError. GIL: held; `interface` is
-/// the calling interpreter's, and the slots are registered for that one alone, even if the type is
+/// the calling interpreter's, and the slots are registered for it alone, even if the type is
 /// shared.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
@@ -262,9 +259,8 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   return PyErr_Occurred() ? -1 : PyTC_ForeignRefreshAll(interface, type);
 }
 
-/// Removes the slot `id` registered for `type` by any module. Slots that have been found stay
-/// readable until the type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: held,
-/// as for PyForeignSlots_Register.
+/// Removes the slot `id` registered for `type` by any module. Found slots stay readable until the
+/// type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: as for registering.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
@@ -291,8 +287,8 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges what a type inherits, when it is first looked at. Out of line, because it happens once per
-// type; `inline` for the reason given in core/custom_slots.h.
+// Merges the inherited slots when a type is first looked at. Out of line, because that happens once
+// per type; `inline` for the reason given in core/custom_slots.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
@@ -317,15 +313,14 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 ///
 /// Takes no lock, sets no exception and keeps a pending one. Needs no GIL (without it the caller
 /// also has a reference to the type, as for PyCustomSlots_Find), but a thread without an attached
-/// thread state finds inherited slots only after an attached one has looked at that class; compiled
+/// thread state finds inherited slots only after an attached one has looked at that class. Compiled
 /// for the limited API, which cannot tell, it needs the GIL. On CPython 3.9 to 3.11 a
 /// subinterpreter that runs on the main thread counts as not attached.
 ///
-/// The first look settles what a class inherits; registering or removing slots of one of its bases
+/// The first look settles what a class inherits. Registering or removing slots of one of its bases
 /// settles it again by the MRO of that time; assigning to `__bases__` alone changes nothing. If
-/// memory runs out at the first look, nothing is found, and the next look tries again. Every class
-/// looked at costs some 50 bytes until the interpreter ends. The result is valid while the type
-/// lives.
+/// memory runs out, nothing is found, and the next look tries again. Every class looked at costs
+/// some 50 bytes until the interpreter ends. The result is valid while the type lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {

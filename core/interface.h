@@ -12,9 +12,8 @@
 #endif
 
 #define PyTypedcall_MODULE "_extensibletype"
-/// Until the first release it changes with each field that moves or goes, and so does
-/// PyTypedcall_AWAITED_NAME, whose struct holds this one, so that a stale build does not take it
-/// for its own.
+/// Until the first release this changes with each field that moves or goes, so that a stale build
+/// does not use it. So does PyTypedcall_AWAITED_NAME, whose struct contains this one.
 #define PyTypedcall_CAPSULE "typedcall_v2"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
@@ -22,11 +21,11 @@
 /// Bytes of version 1.0's PyTypedcall_Interface; later versions append to it.
 #define PyTypedcall_INTERFACE_SIZE_1_0 120
 
-/// In a tagged object's `__dict__`: the keeper of what its tag keeps, of a type of the interface's.
-/// Unless the object has another tag, removing this removes the tag.
+/// In a tagged object's `__dict__`, the keeper of what its tag keeps, an object of one of the
+/// interface's types. Unless the object has another tag, removing this removes the tag.
 #define PyTypedcall_KEPT_NAME "__typedcall_kept__"
 
-/// The kinds of key of the side table's rows, each with its type of value.
+/// The kinds of key in the side table, each with its type of value.
 enum PyTypedcall_Space {
   PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: PyForeignSlots_Table *
   PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef: const PyNativeCallableTable *
@@ -44,58 +43,56 @@ typedef struct PyTypedcall_Counters {
 } PyTypedcall_Counters;
 
 /// One per interpreter, append-only from the first release on: a newer minor version adds functions
-/// at the end and raises `size`. Every function but `find` needs the GIL; all take `state` as their
-/// first argument.
+/// at the end and raises `size`. Every function but `find` needs the GIL. All take `state` first.
 typedef struct PyTypedcall_Interface {
   uint16_t abi_major, abi_minor;
   uint32_t size;  ///< bytes of the installer's version of this struct
   void *state;
 
   /// Returns the interpreter's one metaclass, borrowed; NULL without an exception once the
-  /// interpreter has released its own dictionary, near its very end.
+  /// interpreter has released its own dictionary, at its very end.
   PyTypeObject *(*metaclass)(void *state);
 
   /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
-  /// its bases by MRO order. If own_count is 0, its own are those of the class body,
-  /// `__customslots__`. Once per type: on a resolved type with own_count 0 it does nothing.
-  /// Returns 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (not an
-  /// instance of the metaclass, static and not ready, a malformed `__customslots__`), SystemError
-  /// (own slots for a resolved type, no table or a negative count), MemoryError, or what a
-  /// `__customslots__` other than a dict, list or tuple raised.
+  /// its bases in MRO order. If own_count is 0, its own are those of the class body,
+  /// `__customslots__`. Once per type: on a resolved type with own_count 0 it does nothing. Returns
+  /// 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (not an instance
+  /// of the metaclass, static and not ready, a malformed `__customslots__`), SystemError (own slots
+  /// for a resolved type, no table or a negative count), MemoryError, or what a `__customslots__`
+  /// other than a dict, list or tuple raised.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// Returns the value published for `key`, or NULL. Takes no lock and no reference, needs no GIL,
   /// sets no exception. The value is valid while an owner of the row lives. Call `hold` instead
-  /// unless you know that one does and run no Python code before the last use of the value.
+  /// unless you know that one does and run no Python code before your last use of the value.
   const void *(*find)(void *state, int space, const void *key);
 
-  /// Stores the value published for `key` in `*value` and returns a new reference to an object that
-  /// keeps it valid: the row, what was given to keep with it, one of its owners, and `callable`
-  /// (may be NULL), behind which the caller has found the key. The garbage collector sees owner and
-  /// callable there. Returns NULL with a NULL `*value`, without an exception if nothing is
-  /// published or its last owner is dying, else with MemoryError. May collect garbage.
+  /// Stores the value published for `key` in `*value`, and returns a new reference to an object
+  /// that keeps it valid: it holds the row, what was given to keep with it, one of its owners, and
+  /// `callable` (may be NULL), through which the caller found the key. The garbage collector sees
+  /// owner and callable there. Returns NULL with a NULL `*value`: without an exception if nothing
+  /// is published or its last owner is dying, else with MemoryError. May collect garbage.
   PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
                     const void **value);
 
   /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
-  /// is equal) is true if an existing value says the same as the offered one; it must not use the
+  /// is equal) is true if an existing value means the same as the offered one; it must not use the
   /// interface or run Python code. `kept` (may be NULL; for an exact tuple, its items) is kept as
   /// long as the row's value is needed, also if an equal value exists. The owner itself is not
-  /// kept: the row would never go. Returns
-  ///  - 1: `value` is published now; or it was already, has one owner more, and was not taken
-  ///    again;
-  ///  - 0: an equal value is published and has one owner more; `value` was not taken;
-  ///  - PyTypedcall_CAME_BACK: nothing was published; an equal value that this owner had and that
-  ///    was retracted is published again; `value` was not taken;
+  /// kept, because then the row would never go. Returns
+  ///  - 1: `value` is published; if it already was, it has one more owner and was not taken again;
+  ///  - 0: an equal value is published and has one more owner; `value` was not taken;
+  ///  - PyTypedcall_CAME_BACK: nothing was published; an equal value that this owner had retracted
+  ///    is published again; `value` was not taken;
   ///  - PyTypedcall_CONFLICT, without an exception: a different value is published, and nothing has
-  ///    changed (a value with only dying owners is no conflict: it goes now);
+  ///    changed (a value whose owners are all dying does not conflict: it goes now);
   ///  - -1 with TypeError if `owner` cannot be weakly referenced (only a row BY_OBJECT whose `key`
   ///    is its owner then keeps it alive until retracted), ValueError for an unknown space or a
   ///    NULL, RuntimeError while the interpreter ends, or MemoryError.
   /// `destroy` (may be NULL) is called once for each value taken: after the last reference of
   /// `hold` has gone, and either the row's last owner has died, retracted or not, or the
-  /// interpreter ends with the row owned or without an owner that dies. It must not use the
-  /// interface. A value without `destroy` must stay valid for as long.
+  /// interpreter ends while the row has an owner, or none that dies. It must not use the interface.
+  /// A value without `destroy` must stay valid as long.
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
@@ -103,26 +100,26 @@ typedef struct PyTypedcall_Interface {
   /// Publishes `value` for `key` while `owner` lives, in place of `expected` (not NULL) if that is
   /// published, by any owner: readers find one or the other. The old value is kept while an owner
   /// of its own lives. Not for BY_OBJECT. Returns 1; 0 if something else or nothing is published,
-  /// and `value` was not taken; or -1 with an exception as `publish`; `destroy` is as there. If
+  /// and `value` was not taken; or -1 with an exception, as `publish`. `destroy` is as there. If
   /// `value` is `expected`, nothing changes.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 
-  /// Removes the row for `key`, whatever its owner. Returns 1, or 0 if there is none. Never fails.
+  /// Removes the row for `key`, whatever its owner. Returns 1, or 0 if there is none. Cannot fail.
   int (*retract)(void *state, int space, const void *key);
 
-  /// Returns what `read` says of the sibling symbol of `def`, cached: looking for a symbol takes
-  /// microseconds, and most defs have none. `read` is the caller's; it calls no Python code, and
-  /// its result is valid as long as the shared object that has the def. Sets no exception.
+  /// Returns `read(def)`, cached: it looks for the sibling symbol of `def`, which takes
+  /// microseconds, and most defs have none. `read` is the caller's; it runs no Python code, and its
+  /// result is valid as long as the shared object that has the def. Sets no exception.
   const void *(*sibling)(void *state, const PyMethodDef *def,
                          const void *(*read)(const PyMethodDef *def));
 
   /// Fills the first `size` bytes of a PyTypedcall_Counters, or as many as the installer has.
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
 
-  /// The live totals, for callers that often check whether any row has come or gone. Read them with
-  /// atomic loads, the field, too (it changes when an awaited interface is installed:
-  /// core/await.h); from any thread, without the GIL.
+  /// The live totals, for callers that often check whether any row has come or gone. Use atomic
+  /// loads, also for this field, which changes when an awaited interface is installed
+  /// (core/await.h). Any thread, without the GIL.
   const PyTypedcall_Counters *live_counters;
 
   /// Returns the slot ID of `name` in this interpreter, allocated at the first call. 0 with
@@ -152,9 +149,9 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 #pragma GCC diagnostic ignored "-Wattributes"  // inline only because it is in a header
 #endif
 
-// Returns a new reference to the value of `name` in `dict`, which may be NULL or no dictionary; or
-// NULL. Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook; a
-// KeyboardInterrupt is raised later.
+// Returns a new reference to the value of `name` in `dict`, or NULL; `dict` may be NULL or no
+// dictionary. Sets no exception and, unlike PyDict_GetItemString, reports none to
+// sys.unraisablehook. A KeyboardInterrupt is raised later.
 static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
@@ -177,7 +174,7 @@ static inline PyObject *PyTC_OwnDict(void) {
   return kept;
 }
 
-// Returns the object in the interface's place: a new reference, or NULL without an exception.
+// Returns the object where the interface should be: a new reference, or NULL without an exception.
 static inline PyObject *PyTC_Existing(void) {
   // The interpreter's own dictionary first: Python assignments do not reach it.
   PyObject *capsule =

@@ -1,5 +1,5 @@
 // PEP 697 by its own names on every CPython since 3.9: a file written for 3.12 includes this behind
-// Python.h and compiles before 3.12, too. From 3.12 on this only includes core/type_data.h;
+// Python.h and also compiles before 3.12. From 3.12 on this only includes core/type_data.h;
 // CPython's own functions check less than ours: neither the spec's itemsize nor whether each member
 // has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_
@@ -26,8 +26,7 @@ static inline PyObject *PyType_FromMetaclass(PyTypeObject *metaclass, PyObject *
   return PyTypeData_FromSpec(metaclass, module, spec, bases);
 }
 
-// Before 3.12 the older functions that make types do not know a negative `basicsize`: behind this
-// header they do.
+// CPython's older functions that make types reject a negative `basicsize`. These accept it.
 #define PyType_FromModuleAndSpec(module, spec, bases) \
   PyType_FromMetaclass(NULL, (module), (spec), (bases))
 #define PyType_FromSpecWithBases(spec, bases) PyType_FromMetaclass(NULL, NULL, (spec), (bases))

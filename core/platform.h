@@ -1,5 +1,5 @@
-// The ABI layer's requirements on compiler, platform and Python version, each refused by name, and
-// the few shims for their differences. The C99 layer includes only Python.h below this file.
+// Checks the compiler, platform and Python version, and hides their differences. The C99 layer
+// includes only Python.h below this file.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_PLATFORM_H_
@@ -54,15 +54,15 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-// True more often than not, but both ways are quick: neither leaves the caller's loop.
+// For a condition that is true more often than not, both of whose branches belong to the hot path.
 #if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
 #define PyTypedcall_RATHER(condition) __builtin_expect_with_probability(!!(condition), 1, 0.6)
 #else
 #define PyTypedcall_RATHER(condition) (condition)
 #endif
 
-// Clang inlines a function whole or not at all, its rare parts included, so this shows it where to
-// cut. GCC finds that by itself.
+// Clang inlines a function whole or not at all. This marks the rare part to keep out of line, which
+// GCC splits off by itself.
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define PyTypedcall_RARE_PART __attribute__((noinline))
 #else
@@ -90,9 +90,9 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
   typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
-// Between these, one thread at a time has what `object` guards: a critical section on free-threaded
-// builds, nothing where the GIL does it. As with the GIL, running Python code or waiting lets other
-// threads in. No `return` and no jump in between.
+// Between these, one thread at a time uses what `object` guards: a critical section on
+// free-threaded builds, nothing with the GIL. As with the GIL, running Python code or waiting lets
+// other threads in. Do not return or jump out of the block.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
@@ -117,11 +117,11 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// True if this thread has an attached thread state (holds the GIL). Needs neither the GIL nor an
-/// interpreter and sets no exception.
+/// interpreter, and sets no exception.
 ///
 /// Up to 3.11 the "current" thread state is a process-wide variable of the thread that holds the
 /// GIL, so it only counts if it is also this thread's own. A thread that runs a subinterpreter with
-/// a second thread state is then taken for detached, which is safe.
+/// a second thread state then counts as detached, which is safe.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;
@@ -153,8 +153,8 @@ static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
   return value;
 }
 
-// Returns the value of `key`, which it sets to `value` if there is none, in one step, whatever
-// comparing keys runs. New reference, or NULL with an exception.
+// Returns the value of `key`, set to `value` first if there is none. Atomic, whatever comparing
+// keys runs. New reference, or NULL with an exception.
 static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
@@ -177,9 +177,9 @@ static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *
   return existing;
 }
 
-// SetDefault for a dictionary that only we write to, whose keys compare without Python code; the
-// caller has it for itself. Without memory for a larger array, CPython 3.13.0's own function adds
-// half an item and reports success.
+// SetDefault for a dictionary that only we write to and the caller has locked, and whose keys
+// compare without Python code. Out of memory, CPython 3.13.0's adds half an item and reports
+// success.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);
@@ -228,7 +228,7 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// For a look-up that must drop its exception: a KeyboardInterrupt is raised again as soon as Python
+// For a look-up that must drop its exception: raises a KeyboardInterrupt again as soon as Python
 // code runs. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {

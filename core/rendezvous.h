@@ -1,5 +1,5 @@
 // The meeting point of separately compiled modules of one interpreter: the first installs the
-// metaclass and the side table in module `_extensibletype`, and every later one finds them there.
+// metaclass and the side table in module `_extensibletype`, and all later ones find them there.
 // Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
 #include "core/version.h"
 
@@ -43,8 +43,8 @@ static PyMethodDef PyTC_CombinedDef = {
               "abc.ABCMeta)).\n"
               "The same metaclasses give the same result, in whatever order.")};
 
-static inline TYPEDCALL_COLD void PyTC_ReadCounters(void *opaque, PyTypedcall_Counters *out,
-                                                    size_t size) {
+static inline TYPEDCALL_COLD void PyTC_DoCounters(void *opaque, PyTypedcall_Counters *out,
+                                                  size_t size) {
   const PyTC_State *state = (const PyTC_State *)opaque;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf(state));
   memcpy(out, &state->counters, size < sizeof(*out) ? size : sizeof(*out));
@@ -71,7 +71,7 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
         rows = row;
       }
     }
-    // Caches compare counters and must not take these rows for alive.
+    // Caches compare counters, and must not take these rows to be alive.
     PyTC_Count(&state->counters.rows_removed, table->live);
     table->live = 0;
     PyTC_TableFree(table);
@@ -79,12 +79,11 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   return rows;
 }
 
-// Releases everything but the struct itself. That can run anything, so all of it leaves the state
-// first.
+// Releases all but the struct itself. All of it leaves the state first: releasing can run any code.
 static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
-  PyTC_StaticTypes static_types = state->static_types;
+  PyTC_StaticType *static_types = state->static_types;
   PyObject *owners = state->owners, *capsule;
   state->metaclass = NULL;
   state->reference_type = NULL;
@@ -93,9 +92,9 @@ static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   state->combined = NULL;
   state->owners = NULL;
   PyTC_CloseDefMemory(&state->defs);
-  memset(&state->static_types, 0, sizeof(state->static_types));
+  state->static_types = NULL;
   PyTC_Row *rows = PyTC_TakeAllRows(state, owners);
-  PyTC_ForgetStatic(&static_types);
+  PyTC_ForgetStatic(static_types);
   for (Py_ssize_t at = 0; owners != NULL && PyDict_Next(owners, &at, NULL, &capsule);) {
     PyTC_ForgetReference(PyTC_OwnerIn(capsule));
   }
@@ -104,15 +103,15 @@ static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
-// Returns `sys.<name>`, borrowed, or NULL; sets no exception. Asks twice, because PySys_GetObject
-// does not say whether memory ran out.
+// Returns `sys.<name>`, borrowed, or NULL; sets no exception. Tries twice, in case memory ran out,
+// which PySys_GetObject does not report.
 static inline PyObject *PyTC_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
 }
 
-// True if `sys` still has what every running interpreter has. It is wiped before the interpreter
-// releases its own dictionary.
+// True if `sys` still has what it has in every running interpreter. It is wiped before the
+// interpreter releases its own dictionary.
 static inline int PyTC_IsRunning(void) {
   PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
@@ -121,7 +120,7 @@ static inline int PyTC_IsRunning(void) {
 static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);
 
 // Python code can find the interpreter's dictionary (CPython 3.13 shows it to gc.get_objects()) and
-// empty it. The interface that others use stays, and is put back.
+// empty it. Others use the interface, so this puts it back.
 static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -136,7 +135,7 @@ static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_RestoreError(saved);
 }
 
-// For capsules that this module made.
+// Returns the state behind a capsule that this module made.
 static inline PyTC_State *PyTC_StateIn(PyObject *capsule) {
   return (PyTC_State *)((PyTypedcall_Interface *)PyCapsule_GetPointer(capsule,
                                                                       PyTypedcall_CAPSULE_NAME))
@@ -150,37 +149,19 @@ static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule) {
     PyTC_ComeBack(state);
     return;
   }
-  // An installed interface's struct stays, some two hundred bytes an interpreter: CPython runs
-  // Python code after the interpreter's dictionary has gone, and that code may call modules that
-  // hold the interface.
+  // An installed interface's struct stays, some two hundred bytes an interpreter: CPython may run
+  // Python code that uses it after it has released the interpreter's dictionary.
   const int was_shown = state->is_installed;
   PyTC_EmptyState(state);
   if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
-// Returns a capsule with a new interface, which no other code has seen yet: a new reference, or
-// NULL with an exception.
+// Returns a capsule with a new interface that no code has seen yet; NULL with an exception.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   PyTC_State *state = (PyTC_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
-  PyTypedcall_Interface *interface = &state->interface;
-  interface->abi_major = PyTypedcall_ABI_MAJOR;
-  interface->abi_minor = PyTypedcall_ABI_MINOR;
-  interface->size = (uint32_t)sizeof(*interface);
-  interface->state = state;
-  interface->metaclass = PyTC_Metaclass;
-  interface->resolve = PyTC_ResolveUnlessEnding;
-  interface->find = PyTC_Find;
-  interface->publish = PyTC_LockAndPublish;
-  interface->retract = PyTC_Retract;
-  interface->counters = PyTC_ReadCounters;
-  interface->slot_id = PyTC_SlotId;
-  interface->ready_static = PyTC_LockAndReady;
-  interface->combined_metaclass = PyTC_CombinedMetaclass;
-  interface->exchange = PyTC_LockAndExchange;
-  interface->live_counters = &state->counters;
-  interface->hold = PyTC_Hold;
-  interface->sibling = PyTC_Sibling;
+  const PyTypedcall_Interface interface = PyTC_INTERFACE(Do, state, &state->counters);
+  state->interface = interface;
   PyObject *capsule = NULL;
   state->metaclass = PyTC_NewMetaclass();
   if (state->metaclass != NULL) state->reference_type = PyTC_NewReferenceType();
@@ -189,11 +170,11 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
-    // CPython 3.14 tracks them from the beginning.
+    // CPython 3.14 tracks them from the start.
     PyTC_Hide(state->owners);
     PyTC_Hide(state->slot_names);
     PyTC_Hide(state->combined);
-    capsule = PyCapsule_New(interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
+    capsule = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
   }
   if (capsule == NULL) {
     PyTC_EmptyState(state);
@@ -202,46 +183,34 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   return capsule;
 }
 
-// Puts the metaclass and the functions for Python code into the module's dictionary. Returns 0, or
+// Puts the metaclass and the function for Python code into the module's dictionary. Returns 0, or
 // -1 with ImportError if another metaclass is there.
-static inline int PyTC_ShowMetaclass(PyObject *dict, PyObject *metaclass) {
-  char kind[PyTC_NAME_SIZE];
-  PyObject *existing = PyTC_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
-  if (existing == NULL) return -1;
-  const int is_other = existing != metaclass;
-  if (is_other) {
-    PyErr_Format(PyExc_ImportError, "%s.%s is a '%s' instead of typedcall's metaclass",
-                 PyTypedcall_MODULE, PyExtensibleType_ATTRIBUTE,
-                 PyTC_Name(Py_TYPE(existing), kind));
+static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface *interface) {
+  PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
+  if (metaclass == NULL) {
+    PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
+    return -1;
   }
-  Py_DECREF(existing);
-  if (is_other) return -1;
-  const char *name = PyTC_CombinedDef.ml_name;
+  Py_INCREF(metaclass);
+  PyObject *existing = PyTC_Settle(dict, PyExtensibleType_ATTRIBUTE, metaclass);
+  const int is_ours = existing == metaclass;
+  if (existing != NULL && !is_ours) {
+    PyTC_Refuse(Py_TYPE(existing), PyExc_ImportError,
+                PyTypedcall_MODULE "." PyExtensibleType_ATTRIBUTE
+                                   " is a '%s' instead of typedcall's metaclass");
+  }
+  Py_XDECREF(existing);
+  Py_DECREF(metaclass);
+  if (!is_ours) return -1;
   PyObject *function = PyCFunction_NewEx(&PyTC_CombinedDef, NULL, NULL);
-  existing = function != NULL ? PyTC_Settle(dict, name, function) : NULL;
+  existing = function != NULL ? PyTC_Settle(dict, PyTC_CombinedDef.ml_name, function) : NULL;
   Py_XDECREF(function);
   Py_XDECREF(existing);
   return existing != NULL ? 0 : -1;
 }
 
-// Returns the interface in the module's capsule, or NULL with ImportError that says why it is
-// unusable.
-static inline const PyTypedcall_Interface *PyTC_Accept(PyObject *dict, PyObject *capsule) {
-  const PyTypedcall_Interface *interface = PyTC_Usable(capsule);
-  if (interface == NULL) return NULL;
-  PyObject *metaclass = (PyObject *)interface->metaclass(interface->state);
-  if (metaclass == NULL) {
-    PyErr_SetString(PyExc_ImportError, "typedcall: the interpreter is ending");
-    return NULL;
-  }
-  Py_INCREF(metaclass);
-  const int shown = PyTC_ShowMetaclass(dict, metaclass);
-  Py_DECREF(metaclass);
-  return shown == 0 ? interface : NULL;
-}
-
-// Returns the dictionary of module `_extensibletype`, which it makes if necessary: a new reference,
-// or NULL with an exception.
+// Returns the dictionary of module `_extensibletype`, making it if necessary. New reference, or
+// NULL with an exception.
 static inline PyObject *PyTC_MakeModule(void) {
   PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
@@ -263,9 +232,8 @@ static inline PyObject *PyTC_MakeModule(void) {
   if (module == NULL) return NULL;
   if (PyModule_Check(module)) dict = PyModule_GetDict(module);
   if (dict == NULL) {
-    char kind[PyTC_NAME_SIZE];
-    PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is a '%s' instead of a module",
-                 PyTypedcall_MODULE, PyTC_Name(Py_TYPE(module), kind));
+    PyTC_Refuse(Py_TYPE(module), PyExc_ImportError,
+                "sys.modules['" PyTypedcall_MODULE "'] is a '%s' instead of a module");
   }
   Py_XINCREF(dict);
   Py_DECREF(module);
@@ -280,7 +248,7 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   // Emptying sys.modules removes the module, but not the interface that others use.
   PyObject *ours = PyTC_Look(kept, PyTypedcall_CAPSULE_NAME);
   if (ours == NULL) {
-    // Making it may run other code: an interface installed meanwhile wins.
+    // Making it may run other code. An interface installed meanwhile wins.
     PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
     existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
@@ -297,12 +265,12 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   return existing;
 }
 
-// Puts our capsule where it is missing, and returns the interface there if it is usable. Borrowed,
-// or NULL with an exception.
+// Puts our capsule where it is missing. Returns the interface, borrowed, or NULL with an exception.
 static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_ExistingCapsule(dict, kept);
   if (existing == NULL) return NULL;
-  const PyTypedcall_Interface *interface = PyTC_Accept(dict, existing);
+  const PyTypedcall_Interface *interface = PyTC_Usable(existing);
+  if (interface != NULL && PyTC_ShowMetaclass(dict, interface) < 0) interface = NULL;
   if (interface != NULL) {
     PyObject *first = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, existing);
     if (first != NULL && first != existing) {
@@ -337,8 +305,8 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 
 /// Returns the slot ID of `name` (UTF-8) in the calling interpreter, the same for every module. It
 /// is for ideas without a registered ID: prefix the name with the project's own, as in
-/// "scikit-foo.kernel". IDs are allocated in the order of first calls: never keep one in a C
-/// static, in a file or in another interpreter.
+/// "scikit-foo.kernel". IDs are allocated in the order of first calls, so never keep one in a C
+/// static, in a file or for another interpreter.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
 /// while the interpreter ends, or MemoryError. GIL: held. `interface` is the calling interpreter's.

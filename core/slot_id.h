@@ -9,8 +9,7 @@
 
 /// One custom slot. The definition of an ID gives the meaning of `data`.
 typedef struct PyCustomSlot {
-  uintptr_t
-      id;  ///< odd: an allocated ID, see below; even: the address of something both sides know
+  uintptr_t id;  ///< odd: an allocated ID; even: the address of something both sides know
   union {
     void *pointer;
     Py_ssize_t objoffset;  ///< bytes from the start of the instance
@@ -18,13 +17,12 @@ typedef struct PyCustomSlot {
   } data;
 } PyCustomSlot;
 
-/// IDs that no slot can have: an empty position behind the last slot of an over-allocated table,
-/// and a position skipped so that the next slot stands where its consumers expect it.
+/// IDs that no slot has: EMPTY marks a free position at the end of an over-allocated table, SKIP a
+/// position left out so that the next slot is where consumers expect it.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
-/// Registrars (bits 31-24). 0x06 to 0xfe are free to request; docs/reference/slot-ids.md lists
-/// them.
+/// Registrars (bits 31-24). 0x06 to 0xfe are free to request: docs/reference/slot-ids.md.
 #define PyCustomSlot_REGISTRAR_RESERVED 0x00
 #define PyCustomSlot_REGISTRAR_PRIVATE 0x01  ///< never in released libraries
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
@@ -39,9 +37,8 @@ typedef struct PyCustomSlot {
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID that is the address of something known to provider and consumer, for instance of an
-/// object that stands for an interface; the address must be even and not NULL. It names a slot for
-/// as long as nothing else can take that address.
+/// The ID that is the address of something both sides know, such as an object for an interface; it
+/// must be even and not NULL. It names a slot as long as nothing else can take that address.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
 /// SEP 201's native-callable slot: the offset of the instance's table of native functions.

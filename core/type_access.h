@@ -1,4 +1,4 @@
-// Access to types through the full API and the limited one (3.12+) alike. None of it runs Python
+// Access to types through the full API and the limited one (3.12 or later). None of it runs Python
 // code, whatever the type or its metaclass defines.
 #include "core/version.h"
 
@@ -18,8 +18,8 @@ static inline int PyTC_IsHeapType(PyTypeObject *type) {
 #define PyTC_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
-// Returns `type.__dict__[name].__get__(type)`: `type`'s own attribute, past any metaclass that
-// defines the same name. New reference, or NULL with an exception.
+// Returns `type.__dict__[name].__get__(type)`: the attribute as `type` defines it, even if a
+// metaclass defines the same name. New reference, or NULL with an exception.
 static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
@@ -48,9 +48,8 @@ static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-// Returns the bytes from the start of a type to the data that `metaclass` adds to it (PEP 697); -1
-// with an exception. PyObject_GetTypeData wants a type that has this metaclass already: CPython's
-// debug builds abort for any other.
+// Returns the offset in a type of the data that `metaclass` adds to it (PEP 697); -1 with an
+// exception. CPython's debug builds abort if PyObject_GetTypeData gets another type.
 static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;
@@ -60,9 +59,8 @@ static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
 
 #endif
 
-// Returns the MRO of `type`: a new reference to a tuple; NULL without an exception if it has none
-// yet, and with MemoryError if its getter (for the limited API and without the GIL) runs out of
-// memory. Keeps a pending exception.
+// Returns the MRO of `type`: a new reference to a tuple. NULL without an exception if it has none
+// yet; with MemoryError if its getter (limited API, no GIL) fails. Keeps a pending exception.
 static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -78,8 +76,7 @@ static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #endif
 }
 
-// Returns the class body's own value of `name`. New reference; NULL without an exception if there
-// is none, else with one.
+// Returns the class body's `name`: a new reference, or NULL, with an exception only on failure.
 static inline PyObject *PyTC_OwnAttribute(PyTypeObject *type, const char *name) {
 #ifdef Py_LIMITED_API
   PyObject *dict = PyTC_TypeAttribute(type, "__dict__");
@@ -104,13 +101,12 @@ static inline int PyTC_TakeDict(PyObject *visited, void *found) {
 }
 #endif
 
-// Returns the writable dictionary of a ready static type that is not one of CPython's own. Call
-// PyType_Modified after a change, for the caches of attributes. New reference, or NULL with an
-// exception.
+// Returns the writable dictionary of a ready static type, not one of CPython's own. After a change,
+// call PyType_Modified, for the attribute caches. New reference, or NULL with an exception.
 static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
-  // The limited API gives only the proxy in front of it, which shows it to the garbage collector.
+  // The limited API only has the proxy for it, which shows it to the garbage collector.
   PyObject *proxy = PyTC_TypeAttribute(type, "__dict__");
   if (proxy == NULL) return NULL;
   traverseproc traverse = PyTC_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
@@ -155,13 +151,13 @@ static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #endif
 }
 
-// Takes a dictionary of ours out of gc.get_objects(), where each insertion puts it: Python code
+// Takes a dictionary of ours out of gc.get_objects(), where each insertion puts it. Python code
 // must not change it, and nothing in it is part of a cycle.
 static inline void PyTC_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
 #define PyTC_NAME_SIZE 128
 
-// The name of `type` for an error message, cut to the buffer. Keeps a pending exception.
+// Returns the name of `type` for an error message, cut to the buffer. Keeps a pending exception.
 static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SIZE]) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -174,6 +170,13 @@ static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SI
   PyOS_snprintf(buffer, PyTC_NAME_SIZE, "%.100s", type->tp_name);
 #endif
   return buffer;
+}
+
+// Sets an exception. `format` has one %s, for the type's name. Always returns -1.
+static inline int PyTC_Refuse(PyTypeObject *type, PyObject *exception, const char *format) {
+  char name[PyTC_NAME_SIZE];
+  PyErr_Format(exception, format, PyTC_Name(type, name));
+  return -1;
 }
 
 #endif  // TYPEDCALL_CORE_TYPE_ACCESS_H_

@@ -1,4 +1,4 @@
-// C data of one's own in the instances of any type, without knowing its base's struct (PEP 697), on
+// C data of your own in the instances of any type, without knowing its base's struct (PEP 697), on
 // every CPython since 3.9: CPython's functions from 3.12 on, the same contract before.
 #ifndef TYPEDCALL_CORE_TYPE_DATA_H_
 #define TYPEDCALL_CORE_TYPE_DATA_H_
@@ -15,17 +15,15 @@
 #include <string.h>
 
 /// In PyMemberDef.flags: the offset counts from the start of the type's own data. For
-/// PyTypeData_FromSpec; before 3.12 CPython itself does not know it.
-/// Source: PEP 697, "Relative member offsets".
+/// PyTypeData_FromSpec; CPython knows it from 3.12 on. Source: PEP 697, "Relative member offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif
 
-/// In PyType_Spec.flags: items of variable-size instances are at their end, as in `type`, so that
-/// subclasses can put data in front of them. Subclasses inherit it. Before 3.12 it is a bit of
-/// tp_flags that CPython ignores and only this header knows: ask PyTypeData_HasItemsAtEnd, not
-/// PyType_HasFeature.
-/// Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
+/// In PyType_Spec.flags: variable-size instances have their items at their end, as in `type`, so
+/// that subclasses can put data in front of them. Subclasses inherit it. Before 3.12 it is a bit of
+/// tp_flags that CPython ignores and only this header knows: call PyTypeData_HasItemsAtEnd, not
+/// PyType_HasFeature. Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
 #ifndef Py_TPFLAGS_ITEMS_AT_END
 #define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
 #endif
@@ -42,8 +40,7 @@ static inline size_t PyTC_SpecialField(const PyMemberDef *member) {
   return 0;
 }
 
-// Checks the members as CPython 3.12 and later do, and as they should. Returns 0, or -1 with
-// SystemError.
+// Checks a member as CPython 3.12 and later should. Returns 0, or -1 with SystemError.
 static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *member) {
 #if PY_VERSION_HEX >= 0x030C0000
   const int offset_type = Py_T_PYSSIZET, offset_flags = Py_READONLY | Py_RELATIVE_OFFSET;
@@ -52,7 +49,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
 #endif
   const int extends = spec->basicsize < 0;
   const int special = PyTC_SpecialField(member) != 0;
-  // A special member stands for a pointer; the length of others is their author's concern.
+  // A special member locates a pointer; the author of another one is responsible for its length.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
@@ -73,7 +70,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
   return -1;
 }
 
-// Checks everything that does not depend on the base. Returns 0, or -1 with SystemError.
+// Checks all that does not depend on the base. Returns 0, or -1 with SystemError.
 static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
   const char *fault = NULL;
   if (spec->name == NULL) {
@@ -134,8 +131,7 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
 
 /// Returns 1 if the items of variable-size instances of `type` are known to be at their end (for
 /// `type`, types with Py_TPFLAGS_ITEMS_AT_END, and subclasses), else 0. `type` is any ready type.
-/// Sets no exception. GIL: held. Any interpreter.
-/// Source: PEP 697, "Inheriting itemsize".
+/// Sets no exception. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize".
 static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
   return (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END) != 0;
@@ -186,8 +182,8 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
 
 /// Returns the size of the data at PyTypeData_Get: -basicsize rounded up to alignof(max_align_t),
 /// all of it usable. `cls` must be a type made with a negative basicsize, which is not checked.
-/// Cannot fail, sets no exception. GIL: not needed. Any interpreter.
-/// Source: PEP 697, "Relative basicsize" (PyType_GetTypeDataSize).
+/// Cannot fail, sets no exception. GIL: not needed. Any interpreter. Source: PEP 697, "Relative
+/// basicsize" (PyType_GetTypeDataSize).
 static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyType_GetTypeDataSize(cls);
@@ -197,8 +193,8 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #endif
 }
 
-// Corrects offsets that CPython gets wrong, while no other code has seen the type. Returns 0, or -1
-// with an exception.
+// Corrects offsets that CPython gets wrong, before other code sees the type. Returns 0, or -1 with
+// an exception.
 static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
@@ -216,31 +212,30 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
   return 0;
 }
 
-/// Makes a heap type as PyType_FromMetaclass does, with PEP 697's meaning of `spec->basicsize`:
-/// below 0, instances are the base's with at least that many bytes of data appended, zero at first
+/// Makes a heap type as PyType_FromMetaclass does, with PEP 697's meaning of `spec->basicsize`.
+/// Below 0, instances are the base's with at least that many bytes of data appended, zero at first
 /// and aligned for any C type; 0 takes the base's size; above 0 is the size of the whole struct.
 ///
 /// The base need not be known: `list`, a class made in Python, another extension's type, and, for
-/// data per class, a metaclass. `metaclass` and `module` may be NULL; `bases` is a type, a tuple of
-/// types, or NULL for the spec's Py_tp_base(s). With a negative basicsize all members, even
-/// `__dictoffset__` and its like, have offsets relative to the data, marked Py_RELATIVE_OFFSET.
-/// Before 3.11 `spec->name` must outlive the type.
+/// data in each class, a metaclass. `metaclass` and `module` may be NULL; `bases` is a type, a
+/// tuple of types, or NULL for the spec's Py_tp_base(s). With a negative basicsize all members,
+/// even `__dictoffset__` and its like, have offsets relative to the data, marked
+/// Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
 ///
 /// Keep objects in writable T_OBJECT_EX members: CPython drops those if the type is collected
 /// (Py_TPFLAGS_HAVE_GC, set or inherited). On top of a class made in Python it also traverses them,
-/// and the spec must not have tp_traverse, tp_clear or tp_dealloc, because the base's cannot be
-/// called from them; elsewhere tp_traverse visits the objects and calls the base's, if any. Release
-/// anything else in tp_finalize.
-/// Before 3.12, let Python subclass a variable-size type without `__dict__` only with `__slots__ =
-/// ()`: CPython puts the subclass's `__dict__` where the last item is.
+/// and the spec must not have tp_traverse, tp_clear or tp_dealloc, because they cannot call the
+/// base's; elsewhere tp_traverse visits the objects and calls the base's, if any. Release anything
+/// else in tp_finalize. Before 3.12, let Python subclass a variable-size type without `__dict__`
+/// only with `__slots__ = ()`: CPython puts the subclass's `__dict__` where the last item is.
 ///
 /// Returns a new reference, or NULL with SystemError if the base has items that may be in the way
 /// (it and the spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a
 /// negative itemsize, a positive one with a negative basicsize, Py_RELATIVE_OFFSET with a basicsize
 /// of 0 or above, a negative basicsize without it, an offset outside the data, or a size that no
 /// int holds; else with what PyExtensibleType_FromMetaclass raises. GIL: held; the type belongs to
-/// the calling interpreter.
-/// Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative member offsets".
+/// the calling interpreter. Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative
+/// member offsets".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
   if (PyTC_CheckSpec(spec) < 0) return NULL;
@@ -265,8 +260,8 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
 /// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
 /// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
 /// exception. May be called in tp_traverse. GIL: not needed for the address while the caller has a
-/// reference to `obj`; thread safety of the data is their owner's concern. Any interpreter.
-/// Source: PEP 697, "Relative basicsize" (PyObject_GetTypeData).
+/// reference to `obj`; the owner of the data makes them safe for threads. Any interpreter. Source:
+/// PEP 697, "Relative basicsize" (PyObject_GetTypeData).
 static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030F0000
   return PyObject_GetTypeData_DuringGC(obj, cls);
@@ -277,10 +272,10 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #endif
 }
 
-/// Returns the first item of a variable-size object, behind the data of all its types; the type
+/// Returns the first item of a variable-size object, behind the data of all its types. The type
 /// knows how many there are. Valid while `obj` lives. NULL with TypeError unless
-/// PyTypeData_HasItemsAtEnd. GIL: held. Any interpreter.
-/// Source: PEP 697, "Inheriting itemsize" (PyObject_GetItemData).
+/// PyTypeData_HasItemsAtEnd. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize"
+/// (PyObject_GetItemData).
 static inline void *PyTypeData_Items(PyObject *obj) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyObject_GetItemData(obj);

@@ -1,5 +1,5 @@
-// A cache of costly facts about PyMethodDefs: one per interpreter, behind the interface, instead of
-// one in every consumer. Used by core/rendezvous.h and core/await.h.
+// A cache of facts about PyMethodDefs that are slow to find: one per interpreter, behind the
+// interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 
@@ -16,12 +16,12 @@ typedef struct PyTC_KnownDef {
 
 typedef struct PyTC_DefMemory {
   PyTC_KnownDef *known;  // NULL until the first question
-  int is_closed;         // the interpreter ends: remembers nothing any more
+  int is_closed;         // the interpreter is ending: cache nothing
 } PyTC_DefMemory;
 
-// A freed def may have another's address. Defs with a symbol are never freed, and for those on the
-// heap the answer is the same either way. Comparing name and function covers memory that was given
-// back and became a shared object's.
+// A new def may have a freed one's address. Defs with a symbol are never freed, and for those on
+// the heap the answer is the same either way. Comparing name and function covers memory that was
+// given back and became a shared object's.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }

@@ -1,36 +1,28 @@
-// The installer's functions behind PyTypedcall_Interface. Those that write lock the interpreter's
-// state first, also without the GIL. Used by core/rendezvous.h.
+// The functions behind PyTypedcall_Interface. Those that write lock the interpreter's state first,
+// also without the GIL. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
 #include "core/rendezvous/published_rows.h"
 #include "core/types/combined_metaclass.h"
 
-static inline PyTypeObject *PyTC_Metaclass(void *opaque) {
+static inline PyTypeObject *PyTC_DoMetaclass(void *opaque) {
   return ((PyTC_State *)opaque)->metaclass;
-}
-
-// True if the interpreter has released its state. Then sets RuntimeError.
-static inline int PyTC_IsEnding(const PyTC_State *state) {
-  if (state->metaclass != NULL) return 0;
-  PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-  return 1;
 }
 
 // PyTypedcall_Interface documents each of these.
 
-static inline TYPEDCALL_COLD int PyTC_ResolveUnlessEnding(void *opaque, PyTypeObject *type,
-                                                          const PyCustomSlot *own,
-                                                          Py_ssize_t own_count) {
+static inline TYPEDCALL_COLD int PyTC_DoResolve(void *opaque, PyTypeObject *type,
+                                                const PyCustomSlot *own, Py_ssize_t own_count) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (PyTC_IsEnding(state)) return -1;
   return PyTC_Resolve(state->metaclass, type, own, own_count);
 }
 
-// The number of slot IDs that are allocated at run time: all of one registrar's.
+// The number of slot IDs allocated at run time: all of one registrar's.
 #define PyTC_RUNTIME_IDS ((Py_ssize_t)1 << 23)
 
-// Returns the ID of a name, from the interpreter's dictionary of them, or 0 with an exception.
+// Returns the ID of a name, or 0 with an exception. `names` has the names that have one.
 static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
   PyObject *id = PyTC_GetItem(names, name);
   if (id == NULL && !PyErr_Occurred()) {
@@ -50,7 +42,7 @@ static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
   return found;
 }
 
-static inline TYPEDCALL_COLD uintptr_t PyTC_SlotId(void *opaque, const char *name) {
+static inline TYPEDCALL_COLD uintptr_t PyTC_DoSlotId(void *opaque, const char *name) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (PyTC_IsEnding(state)) return 0;
   if (name == NULL || name[0] == '\0') {
@@ -67,8 +59,8 @@ static inline TYPEDCALL_COLD uintptr_t PyTC_SlotId(void *opaque, const char *nam
   return id;
 }
 
-static inline TYPEDCALL_COLD int PyTC_LockAndReady(void *opaque, PyTypeObject *type,
-                                                   Py_ssize_t slot_table_size) {
+static inline TYPEDCALL_COLD int PyTC_DoReadyStatic(void *opaque, PyTypeObject *type,
+                                                    Py_ssize_t slot_table_size) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (PyTC_IsEnding(state)) return -1;
   int result;
@@ -78,8 +70,7 @@ static inline TYPEDCALL_COLD int PyTC_LockAndReady(void *opaque, PyTypeObject *t
   return result;
 }
 
-static inline TYPEDCALL_COLD PyTypeObject *PyTC_CombinedMetaclass(void *opaque,
-                                                                  PyObject *metaclasses) {
+static inline TYPEDCALL_COLD PyTypeObject *PyTC_DoCombined(void *opaque, PyObject *metaclasses) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (PyTC_IsEnding(state)) return NULL;
   PyTypeObject *combined;
@@ -89,7 +80,7 @@ static inline TYPEDCALL_COLD PyTypeObject *PyTC_CombinedMetaclass(void *opaque,
   return combined;
 }
 
-static inline TYPEDCALL_COLD int PyTC_LockAndPublish(
+static inline TYPEDCALL_COLD int PyTC_DoPublish(
     void *opaque, int space, const void *key, PyObject *object, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
@@ -100,10 +91,10 @@ static inline TYPEDCALL_COLD int PyTC_LockAndPublish(
   return result;
 }
 
-static inline TYPEDCALL_COLD int PyTC_LockAndExchange(void *opaque, int space, const void *key,
-                                                      PyObject *object, const void *expected,
-                                                      const void *value,
-                                                      void (*destroy)(const void *value)) {
+static inline TYPEDCALL_COLD int PyTC_DoExchange(void *opaque, int space, const void *key,
+                                                 PyObject *object, const void *expected,
+                                                 const void *value,
+                                                 void (*destroy)(const void *value)) {
   int result;
   PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf((PyTC_State *)opaque));
   result = PyTC_Exchange(opaque, space, key, object, expected, value, destroy);
@@ -111,8 +102,8 @@ static inline TYPEDCALL_COLD int PyTC_LockAndExchange(void *opaque, int space, c
   return result;
 }
 
-static inline const void *PyTC_Sibling(void *opaque, const PyMethodDef *def,
-                                       const void *(*read)(const PyMethodDef *)) {
+static inline const void *PyTC_DoSibling(void *opaque, const PyMethodDef *def,
+                                         const void *(*read)(const PyMethodDef *)) {
   return PyTC_AskOnce(&((PyTC_State *)opaque)->defs, def, read);
 }
 

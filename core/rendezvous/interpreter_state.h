@@ -1,5 +1,5 @@
-// The state of the interface between modules, one per interpreter. core/rendezvous.h makes and
-// empties it; the functions behind the interface work on it.
+// The state behind the interface, one per interpreter, and references to its rows.
+// core/rendezvous.h makes and empties the state.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 
@@ -7,8 +7,8 @@
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
-// Its capsule is in `_extensibletype` and, so that modules torn down after that one can still call
-// us, in the interpreter's own dictionary.
+// Its capsule is in `_extensibletype` and in the interpreter's own dictionary, so that modules torn
+// down after `_extensibletype` can still call us.
 typedef struct PyTC_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
@@ -19,20 +19,130 @@ typedef struct PyTC_State {
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID
   PyObject *combined;    // dict: metaclasses -> weak reference, see core/types/combined_metaclass.h
-  PyTC_StaticTypes static_types;
+  PyTC_StaticType *static_types;
   PyTC_DefMemory defs;
   int is_installed, is_coming_back;  // see core/rendezvous.h
 } PyTC_State;
 
-// Adds to a counter. The caller has the state for itself, but readers may be looking.
+// Adds to a counter. The caller has locked the state, but readers may be looking.
 static inline void PyTC_Count(uint64_t *counter, uint64_t more) {
   __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
 }
 
 // Returns the object to lock before writing to the state: the metaclass, whose own functions lock
-// it, too. At the interpreter's end there is one thread only.
+// it, too. At the interpreter's end there is only one thread.
 static inline PyObject *PyTC_LockOf(const PyTC_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
+}
+
+// True, with RuntimeError, if the interpreter has released its state.
+static inline int PyTC_IsEnding(const PyTC_State *state) {
+  if (state->metaclass != NULL) return 0;
+  PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
+  return 1;
+}
+
+// References to rows are counted, so that a row in use outlives its place in the table. A consumer
+// gets one as a Python object, in which the garbage collector sees what it keeps.
+
+static inline PyTC_Row *PyTC_ShareRow(PyTC_Row *row) {
+  __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
+  return row;
+}
+
+// Releases a reference; LetRowGo does it for the table. May run any code: `destroy`.
+static inline void PyTC_ReleaseRow(PyTC_Row *row) {
+  if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
+  const void *value = row->value;
+  void (*destroy)(const void *value) = row->destroy;
+  PyTypedcall_RAW_FREE(row);
+  if (destroy != NULL) destroy(value);
+}
+
+// The head of our objects, and their fields, which abi3t finds by PEP 697. They have no subclasses.
+#ifdef Py_TARGET_ABI3T
+#define PyTC_HEAD
+#define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
+#else
+#define PyTC_HEAD PyObject_HEAD
+#define PyTC_FIELDS(object) ((void *)(object))
+#endif
+
+// A consumer's reference, which keeps the row valid. It needs no tp_clear: nothing in it changes,
+// so a cycle with it can be broken elsewhere.
+typedef struct PyTC_Reference {
+  PyTC_HEAD
+  PyTC_Row *row;
+  PyObject *keeper;
+  PyObject *owner;
+  PyObject *callable;
+} PyTC_Reference;
+
+static inline PyTC_Reference *PyTC_AsReference(PyObject *object) {
+  return (PyTC_Reference *)PyTC_FIELDS(object);
+}
+
+static inline int PyTC_TraverseReference(PyObject *self, visitproc visit, void *arg) {
+  PyTC_Reference *reference = PyTC_AsReference(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(reference->keeper);
+  Py_VISIT(reference->owner);
+  Py_VISIT(reference->callable);
+  return 0;
+}
+
+static inline void PyTC_FreeReference(PyObject *self) {
+  PyTC_Reference *reference = PyTC_AsReference(self);
+  PyTypeObject *type = Py_TYPE(self);
+  PyTC_Row *row = reference->row;
+  PyObject *keeper = reference->keeper;
+  PyObject *owner = reference->owner, *callable = reference->callable;
+  PyObject_GC_UnTrack(self);
+  PyObject_GC_Del(self);
+  // Before the owner, which may contain the value.
+  if (row != NULL) PyTC_ReleaseRow(row);
+  Py_XDECREF(keeper);
+  Py_XDECREF(callable);
+  Py_XDECREF(owner);
+  Py_DECREF((PyObject *)type);
+}
+
+// Returns a new type for this interpreter, which has no subclasses and which Python code cannot
+// call; or NULL with an exception. `size` is its struct's; `methods` may be NULL.
+static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
+                                         traverseproc traverse, destructor dealloc,
+                                         PyMethodDef *methods) {
+  PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)doc},
+                         {Py_tp_traverse, (void *)traverse},
+                         {Py_tp_dealloc, (void *)dealloc},
+                         {methods != NULL ? Py_tp_methods : 0, (void *)methods},
+                         {0, NULL}};
+  PyType_Spec spec;
+  memset(&spec, 0, sizeof(spec));
+  spec.name = name;
+  spec.basicsize = (int)size;
+#ifdef Py_TARGET_ABI3T
+  spec.basicsize = -spec.basicsize;  // without the head
+#endif
+  spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
+#ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
+  spec.flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+#endif
+  spec.slots = slots;
+  PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
+  if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // as for the metaclass
+#ifndef Py_TPFLAGS_DISALLOW_INSTANTIATION
+  if (type != NULL) type->tp_new = NULL;
+#endif
+  return type;
+}
+
+static inline PyTypeObject *PyTC_NewReferenceType(void) {
+  return PyTC_NewType(
+      PyTypedcall_MODULE ".reference",
+      "Keeps what a native address depends on: the tag, what was tagged, and the callable that was "
+      "asked.",
+      sizeof(PyTC_Reference), PyTC_TraverseReference, PyTC_FreeReference, NULL);
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_

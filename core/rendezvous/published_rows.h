@@ -1,5 +1,5 @@
-// Publishes, replaces, holds and retracts rows, and removes them when their owners die: the
-// functions behind PyTypedcall_Interface, where core/rendezvous.h puts them.
+// Publishes, replaces, holds and retracts rows, and removes them when their owners die. Used by
+// core/rendezvous/interface_functions.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
@@ -8,8 +8,7 @@
 // Removes a dead owner's rows. Returns 0, or -1 with an exception.
 static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
   PyTC_State *state = owner->state;
-  // Python code can find an object's weak references, call this callback itself, or keep it longer
-  // than the object.
+  // Python code can find weak references, call this callback, or keep it after the object's death.
   if (owner->reference == NULL) return 0;
   PyObject *object;
   const int is_dead = PyTC_GetReferent(owner->reference, &object) == 0;
@@ -26,7 +25,7 @@ static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
     }
   }
   const int result = PyTC_ForgetOwner(state, owner);
-  // All are out of the table: releasing can run any code, this function included.
+  // All are out of the table, because releasing can run any code, this function included.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyTC_LetRowsGo(gone);
   PyTypedcall_RestoreError(saved);
@@ -46,8 +45,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *
   Py_RETURN_NONE;
 }
 
-// Returns a new row with one reference, not in the table yet. NULL without memory (no exception
-// set).
+// Returns a new row with one reference, not in the table; NULL without memory (no exception set).
 static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *value,
                                     void (*destroy)(const void *value)) {
   PyTC_Row *row = (PyTC_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
@@ -64,25 +62,24 @@ static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *valu
 static inline void PyTC_AddRow(PyTC_State *state, PyTC_Row *row) {
   row->is_in_table = 1;
   PyTC_TableInsert(&state->tables[row->space], row);
-  // After it: a reader that finds nothing must not cache that with the new count.
+  // Afterwards, because a reader that finds nothing must not cache that with the new count.
   PyTC_Count(&state->counters.rows_added, 1);
 }
 
-// Releases a row that was offered and did not get into the table: its value is not taken.
+// Releases an offered row that did not get into the table. Its value is not taken.
 static inline void PyTC_RejectRow(PyTC_Row *row) {
   row->destroy = NULL;
   PyTC_LeaveHost(row);
   PyTC_LetRowGo(row);
 }
 
-// True if a row's value says the same as the offered one.
+// True if a row's value means the same as the offered one.
 static inline int PyTC_IsEqual(const PyTC_Row *row, const PyTC_Row *offered,
                                int (*equal)(const void *, const void *)) {
   return row->value == offered->value || (equal != NULL && equal(row->value, offered->value));
 }
 
-// Puts a retracted row back into the table if this owner alone has it and it equals the offered
-// one. Returns it, or NULL.
+// Revives a retracted row that only this owner has and that equals the offered one; NULL if none.
 static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owner,
                                        const PyTC_Row *offered,
                                        int (*equal)(const void *, const void *)) {
@@ -99,9 +96,9 @@ static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owne
   return NULL;
 }
 
-// Publish with the owner's record at hand; runs no Python code. Sets `*offered` to NULL if it takes
-// that row, and `*keeper` if it takes that because the row has none and `kept` is not NULL. Returns
-// 0 and above or PyTypedcall_CONFLICT as publish, or -1 without an exception if memory runs out.
+// Publishes for an owner whose record exists; runs no Python code. Sets `*offered` to NULL if it
+// takes that row, and `*keeper` if it takes that, because the row has none and `kept` is not NULL.
+// Returns 0 or more or PyTypedcall_CONFLICT as publish, or -1 without memory (no exception set).
 static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row **offered,
                                   int (*equal)(const void *, const void *), PyObject *kept,
                                   PyObject **keeper, const PyObject *object) {
@@ -119,10 +116,14 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
     PyTC_Count(&state->counters.generations, (uint64_t)reserved);
     row = fresh;
   }
-  // Steps that can fail come first: an owner without its row does no harm.
+  // Steps that can fail come first. An owner without its row does no harm.
   int failed = 0;
   if (kept != NULL) {
-    if (row->keeper == NULL) PyTC_GiveKeeper(state, row, keeper);
+    if (row->keeper == NULL) {
+      const PyTC_Row *hosted = PyTC_HostedRow(table, row->key);
+      row->keeper = hosted != NULL ? hosted->keeper : *keeper;
+      if (hosted == NULL) *keeper = NULL;
+    }
     failed = PyTC_Keep(row->keeper, kept, object) < 0;
   }
   if (failed || PyTC_AddOwner(owner, row) < 0) {
@@ -139,7 +140,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
 
 // Removes the row of `key` if all its owners are dying: their weak references are cleared, but the
 // callback that removes the row has not run yet, because another one is running. Returns 1 if the
-// row is gone, 0 if it is there. May run Python code.
+// row is gone, else 0. May run Python code.
 static inline int PyTC_RetireDying(PyTC_State *state, int space, const void *key) {
   PyTC_Row *row = PyTC_TableRow(&state->tables[space], key);
   if (row == NULL) return 1;
@@ -157,7 +158,7 @@ static inline int PyTC_RetireDying(PyTC_State *state, int space, const void *key
   return is_gone;
 }
 
-// See PyTypedcall_Interface.publish. The caller has the state for itself.
+// See PyTypedcall_Interface.publish. The caller has locked the state.
 static inline TYPEDCALL_COLD int PyTC_Publish(void *opaque, int space, const void *key,
                                               PyObject *object, const void *value,
                                               int (*equal)(const void *existing,
@@ -180,8 +181,7 @@ static inline TYPEDCALL_COLD int PyTC_Publish(void *opaque, int space, const voi
     result = PyTC_PublishFor(state, owner, &offered, equal, kept, &keeper, object);
     PyTC_DropIdleOwner(state, owner);
     Py_DECREF(held);
-    if (result != PyTypedcall_CONFLICT) break;
-    if (!PyTC_RetireDying(state, space, key)) break;
+    if (result != PyTypedcall_CONFLICT || !PyTC_RetireDying(state, space, key)) break;
     result = -1;
   }
   if (offered != NULL) PyTC_RejectRow(offered);
@@ -193,14 +193,14 @@ static inline TYPEDCALL_COLD int PyTC_Publish(void *opaque, int space, const voi
 }
 
 // See PyTypedcall_Interface.hold.
-static inline PyObject *PyTC_Hold(void *opaque, int space, const void *key, PyObject *callable,
-                                  const void **value) {
+static inline PyObject *PyTC_DoHold(void *opaque, int space, const void *key, PyObject *callable,
+                                    const void **value) {
   PyTC_State *state = (PyTC_State *)opaque;
   *value = NULL;
   if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
   PyTypeObject *type = state->reference_type;
   const allocfunc allocate = PyTC_SLOT(allocfunc, type, tp_alloc);
-  // First, because it may collect garbage and so run anything.
+  // First, because it may collect garbage and so run any code.
   PyObject *object = allocate(type, 0);
   if (object == NULL) return NULL;
   PyTC_Reference *made = PyTC_AsReference(object);
@@ -211,7 +211,7 @@ static inline PyObject *PyTC_Hold(void *opaque, int space, const void *key, PyOb
     made->keeper = row->keeper;
     Py_XINCREF(made->keeper);
     made->owner = PyTC_LiveOwner(row);
-    // Asking weak references may have let other threads in.
+    // Reading weak references may have let other threads in.
     if (made->owner != NULL && row->is_in_table) *value = row->value;
   }
   PyTypedcall_END_EXCLUSIVE();
@@ -225,7 +225,7 @@ static inline PyObject *PyTC_Hold(void *opaque, int space, const void *key, PyOb
 }
 
 // See PyTypedcall_Interface.retract.
-static inline TYPEDCALL_COLD int PyTC_Retract(void *opaque, int space, const void *key) {
+static inline TYPEDCALL_COLD int PyTC_DoRetract(void *opaque, int space, const void *key) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (space < 0 || space >= PyTypedcall_SPACES) return 0;
   int was_there;
@@ -234,22 +234,26 @@ static inline TYPEDCALL_COLD int PyTC_Retract(void *opaque, int space, const voi
   was_there = row != NULL;
   if (was_there) {
     PyTC_RetractRow(state, row);
-    // Callers may be using the value without a reference, so the row stays until its last owner
-    // dies.
-    PyTC_LetKeptOwnerGo(state, row);
+    // The row stays until its last owner dies, because callers may be using the value without a
+    // reference. An owner without weak references is kept only for the row, so it is released.
+    PyTC_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
+    if (owner != NULL && owner->is_kept) {
+      PyTC_DisownAll(owner);
+      PyTC_DropIdleOwner(state, owner);
+    }
   }
   PyTypedcall_END_EXCLUSIVE();
   return was_there;
 }
 
-static inline const void *PyTC_Find(void *opaque, int space, const void *key) {
+static inline const void *PyTC_DoFind(void *opaque, int space, const void *key) {
   PyTC_State *state = (PyTC_State *)opaque;
   if (space < 0 || space >= PyTypedcall_SPACES) return NULL;
   return PyTC_TableFind(&state->tables[space], key);
 }
 
-// Puts `fresh` into the cell of `old`, which stays there as a retracted row: readers without a lock
-// find the old value or the new one, never nothing.
+// Puts `fresh` into the cell of `old`, which stays there as a retracted row. Readers, which take no
+// lock, find the old value or the new one, never nothing.
 static inline void PyTC_SwapRows(PyTC_State *state, PyTC_Row *old, PyTC_Row *fresh) {
   PyTC_SideTable *table = &state->tables[old->space];
   PyTC_Cell *cell = PyTC_Probe(table->current, old->key);
@@ -268,7 +272,7 @@ static inline TYPEDCALL_COLD int PyTC_Exchange(void *opaque, int space, const vo
                                                const void *value,
                                                void (*destroy)(const void *value)) {
   PyTC_State *state = (PyTC_State *)opaque;
-  // A row BY_OBJECT may keep its owner alive; changing the owner with the row is not supported.
+  // A row BY_OBJECT may keep its owner alive. Changing the owner with the row is not supported.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
       expected == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,

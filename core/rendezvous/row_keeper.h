@@ -1,4 +1,4 @@
-// Keepers: objects that hold what tags keep, visible to the garbage collector behind each reference
+// Keepers: objects that hold what tags keep. The garbage collector sees them behind each reference
 // to the row and behind the tagged object. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
@@ -6,9 +6,9 @@
 #include "core/rendezvous/row_owner.h"
 
 // A row and each reference to it have a reference to its keeper. Like those, it needs no tp_clear.
-// Kept objects may lead back to the tagged object: if the table had the keeper, both would stay
-// until the interpreter ends. So the tagged object's `__dict__` has it, if there is one; then the
-// object's rows share the keeper and go when it does.
+// Kept objects may lead back to the tagged object. If the table had the keeper, both would then
+// stay until the interpreter ends. So the tagged object's `__dict__` has it, if there is one; then
+// the object's rows share the keeper and go when it goes.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
@@ -25,8 +25,7 @@ static inline int PyTC_IsReference(PyObject *object) {
   return PyTC_SLOT(destructor, Py_TYPE(object), tp_dealloc) == PyTC_FreeReference;
 }
 
-// Kept objects form a set. Two references to rows are equal if they keep the same, because each
-// look-up makes a new one.
+// Kept objects form a set. Look-ups make new references to rows, equal if they keep the same.
 static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   if (one == other) return 1;
   if (!PyTC_IsReference(one) || !PyTC_IsReference(other)) return 0;
@@ -50,7 +49,7 @@ static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t c
   }
 }
 
-// Keeps `object`, once. -1 without memory (no exception set). The caller has the state for itself.
+// Keeps `object`, once. -1 without memory (no exception set). The caller has locked the state.
 static inline TYPEDCALL_COLD int PyTC_KeepOne(PyTC_Keeper *keeper, PyObject *object) {
   if (keeper->capacity > 0 && *PyTC_KeptCell(keeper->kept, keeper->capacity, object) != NULL) {
     return 0;
@@ -73,10 +72,10 @@ static inline TYPEDCALL_COLD int PyTC_KeepOne(PyTC_Keeper *keeper, PyObject *obj
   return 0;
 }
 
-// Keeps `object`, or the items of a tuple, because tagging the same again makes a new tuple.
-// Ignores NULL and `owner`, with which the row goes. Returns as KeepOne.
+// Keeps `object`; of a tuple, its items, because tagging the same again makes a new tuple. Ignores
+// NULL and `owner`, with which the row goes. Returns as KeepOne.
 static inline TYPEDCALL_COLD int PyTC_Keep(PyObject *in, PyObject *object, const PyObject *owner) {
-  // Nor the keeper itself, which Python code can find.
+  // Also ignores the keeper itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
   PyTC_Keeper *keeper = PyTC_AsKeeper(in);
   if (!PyTuple_CheckExact(object)) return PyTC_KeepOne(keeper, object);
@@ -94,13 +93,13 @@ static inline TYPEDCALL_COLD void PyTC_RetractRow(PyTC_State *state, PyTC_Row *r
   row->is_in_table = 0;
 }
 
-// True if the object has the keeper instead of the row. For rows in the table.
+// True if the object has the keeper, not the row. For rows in the table.
 static inline int PyTC_IsHosted(const PyTC_Row *row) {
   return row->keeper != NULL && PyTC_AsKeeper(row->keeper)->hosted_by != NULL;
 }
 
-// A row that leaves the table leaves a keeper that its object has: such a keeper finds its rows
-// only in the table, and may die before they do.
+// Makes a row that leaves the table forget a keeper that its object has: such a keeper finds its
+// rows only in the table, and may die before they do.
 static inline void PyTC_LeaveHost(PyTC_Row *row) {
   if (PyTC_IsHosted(row)) row->keeper = NULL;
 }
@@ -112,8 +111,8 @@ static inline TYPEDCALL_COLD void PyTC_TakeOut(PyTC_State *state, PyTC_Row *row)
   PyTC_TableForget(&state->tables[row->space], row);
 }
 
-// Releases the table's reference to a row that is out of it, and the row's own keeper, which
-// references to the row may still hold. May run anything.
+// Releases the table's reference to a row that is out of it, and the row's keeper, which references
+// to the row may still hold. May run any code.
 static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   PyObject *keeper = row->keeper;
   row->keeper = NULL;
@@ -121,7 +120,7 @@ static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   Py_XDECREF(keeper);
 }
 
-// The same for each row of a chain. They are out of the table, so code run meanwhile finds none.
+// Does the same for each row of a chain. All are out of the table, where code run meanwhile looks.
 static inline TYPEDCALL_COLD void PyTC_LetRowsGo(PyTC_Row *rows) {
   while (rows != NULL) {
     PyTC_Row *next = rows->next;
@@ -137,8 +136,8 @@ static inline int PyTC_TraverseKeeper(PyObject *self, visitproc visit, void *arg
   return 0;
 }
 
-// Takes out the rows that `keeper` is hosted for: its object is dying, or Python code has changed
-// the object's `__dict__`. Returns a chain with the table's references.
+// Takes out the rows for which `keeper` is in an object: the object is dying, or Python code has
+// changed its `__dict__`. Returns a chain with the table's references.
 static inline TYPEDCALL_COLD PyTC_Row *PyTC_TakeHosted(const PyTC_Keeper *keeper,
                                                        const PyObject *self) {
   PyTC_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
@@ -173,7 +172,7 @@ static inline TYPEDCALL_COLD void PyTC_FreeKeeper(PyObject *self) {
   PyTypedcall_RestoreError(saved);
 }
 
-// A copy of an object has no tag and keeps nothing: copying and pickling turn this into None.
+// Copying and pickling turn this into None: a copy of the object has no tag and keeps nothing.
 static inline PyObject *PyTC_ReduceKeeper(PyObject *self, PyObject *ignored) {
   (void)self;
   (void)ignored;
@@ -196,23 +195,10 @@ static inline TYPEDCALL_COLD PyTC_Row *PyTC_HostedRow(PyTC_SideTable *table, con
   return row;
 }
 
-// Gives a row whose cell exists a keeper: the one in the object for another of its rows, or
-// `*fresh`.
-static inline TYPEDCALL_COLD void PyTC_GiveKeeper(PyTC_State *state, PyTC_Row *row,
-                                                  PyObject **fresh) {
-  PyTC_SideTable *table = &state->tables[row->space];
-  const PyTC_Row *other = PyTC_HostedRow(table, row->key);
-  row->keeper = other != NULL ? other->keeper : *fresh;
-  if (other == NULL) *fresh = NULL;
-}
-
 // Returns an empty keeper, or NULL with an exception. May collect garbage.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
+  if (PyTC_IsEnding(state)) return NULL;
   PyTypeObject *type = state->keeper_type;
-  if (type == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-    return NULL;
-  }
   const allocfunc allocate = PyTC_SLOT(allocfunc, type, tp_alloc);
   PyObject *made = allocate(type, 0);
   if (made != NULL) PyTC_AsKeeper(made)->state = state;
@@ -220,8 +206,8 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
 }
 
 // Returns the dictionary in which an object may have a keeper: a new reference, or NULL without an
-// exception. Types and modules have code's names there. Without the GIL the table keeps the keeper,
-// because a reader could find one that another thread is freeing.
+// exception. Types and modules have names there that code looks up. Without the GIL the table keeps
+// the keeper, because a reader could find one that another thread is freeing.
 static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
@@ -236,10 +222,10 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #endif
 }
 
-// Moves the keeper of the object's row from the table to `object`; also again, after Python code
-// has removed it. An object has one keeper: if it has another row's, this one stays the table's, as
-// it does if this fails; but if the keeper had been removed before, it then lives only as long as
-// its other references, and the tag with it. May run Python code.
+// Moves the keeper of the object's row from the table to `object`; again, if Python code has
+// removed it. An object has one keeper: if it has another row's, this one stays the table's, as it
+// does if this fails. But if the keeper had been removed before, it then lives only as long as its
+// other references, and the tag with it. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];

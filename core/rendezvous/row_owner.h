@@ -1,9 +1,9 @@
-// Owners: objects whose lives bound the lives of rows. Each has a record, found by its address,
-// with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
+// Owners: objects that keep rows published while they live. Each has a record, found by its
+// address, with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
-#include "core/rendezvous/row_reference.h"
+#include "core/rendezvous/interpreter_state.h"
 
 // Links an owner and a row; in the lists of both. The row is in its table, or retracted.
 typedef struct PyTC_Ownership {
@@ -46,7 +46,7 @@ static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   made->from_of_owner = &owner->owned;
   if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
   owner->owned = made;
-  // Last: the first owner brought the value.
+  // At the end, because the first owner brought the value.
   made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
   *made->from_of_row = made;
   row->owned_by_end = &made->next_of_row;
@@ -82,14 +82,14 @@ static inline void PyTC_FreeOwner(PyObject *capsule) {
   PyTypedcall_RAW_FREE(owner);
 }
 
-// Breaks the cycle of a record and its weak reference, which the callback makes.
+// Breaks the cycle of a record and its weak reference, whose callback refers to the record.
 static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
   PyObject *reference = owner->reference;
   owner->reference = NULL;
   Py_XDECREF(reference);
 }
 
-// Removes a record that owns nothing from the state. It may be freed, unless the caller has a
+// Removes a record that owns nothing from the state. This may free it, unless the caller has a
 // reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
@@ -118,8 +118,7 @@ static inline PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference);
 
 static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
-// Makes a record for an object that has none, not yet in the state. Returns a new reference to its
-// capsule, or NULL with an exception.
+// Makes a record, not yet in the state. Returns its capsule, or NULL with an exception.
 static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObject *key,
                                       int may_be_kept) {
   PyTC_Owner *owner = (PyTC_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
@@ -148,26 +147,20 @@ static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObj
   return NULL;
 }
 
-// Returns the capsule of an object's record, which it makes if necessary: a new reference, or NULL
-// with an exception.
+// Returns a reference to the capsule of an object's record, new if needed; NULL with an exception.
 static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, PyObject *key,
                                           int may_be_kept) {
+  if (PyTC_IsEnding(state)) return NULL;
   PyObject *owners = state->owners;
-  if (owners == NULL) {
-    PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
-    return NULL;
-  }
   Py_INCREF(owners);
   PyObject *existing = PyTC_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTC_NewOwner(state, object, key, may_be_kept);
-    // Making it may have collected garbage and so run anything: a record made meanwhile wins,
+    // Making it may have collected garbage and so run any code. A record made meanwhile wins,
     // unless the state was emptied.
-    if (fresh != NULL && state->owners == owners) {
+    if (fresh != NULL && !PyTC_IsEnding(state)) {
       existing = PyTC_SetDefaultOfOurs(owners, key, fresh);
       PyTC_Hide(owners);
-    } else if (fresh != NULL) {
-      PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
     }
     if (fresh != NULL && existing != fresh) PyTC_ForgetReference(PyTC_OwnerIn(fresh));
     Py_XDECREF(fresh);
@@ -176,8 +169,8 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
   return existing;
 }
 
-// Returns an owner's record, which is then in the state, with a reference to its capsule in
-// `*held`; NULL with an exception. The caller has the state for itself.
+// Returns an owner's record, which is then in the state, and a reference to its capsule in `*held`;
+// NULL with an exception. The caller has locked the state.
 static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObject *object,
                                                        int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
@@ -193,29 +186,19 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
-    // The record keeps it alive for its own row only: a second row would never go.
-    char kind[PyTC_NAME_SIZE];
-    PyErr_Format(PyExc_TypeError, "cannot create weak reference to '%s' object",
-                 PyTC_Name(Py_TYPE(object), kind));
+    // The record keeps it alive for its own row only. A second row would never go.
+    PyTC_Refuse(Py_TYPE(object), PyExc_TypeError, "cannot create weak reference to '%s' object");
     Py_CLEAR(*held);
     return NULL;
   }
   return owner;
 }
 
-// Returns the ownership at that place in the row's list, or NULL behind its end.
-static inline const PyTC_Ownership *PyTC_OwnershipAt(const PyTC_Row *row, size_t at) {
-  const PyTC_Ownership *each = row->owned_by;
-  for (size_t i = 0; each != NULL && i < at; ++i) each = each->next_of_row;
-  return each;
-}
-
-// Returns a live owner of the row: a new reference, or NULL. Without the GIL other threads may come
-// in between: the caller has a reference to the row, and looks at it again afterwards.
+// Returns a live owner of the row: a new reference, or NULL. Without the GIL other threads may run
+// meanwhile, so the caller has a reference to the row, and looks at it again afterwards.
 static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
-  for (size_t at = 0;;) {
-    const PyTC_Ownership *each = PyTC_OwnershipAt(row, at);
-    if (each == NULL) return NULL;
+  const PyTC_Ownership *each = row->owned_by;
+  while (each != NULL) {
     PyObject *reference = each->owner->reference, *object = NULL;
     const size_t left = row->left;
     if (reference != NULL) {
@@ -225,18 +208,10 @@ static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
       Py_DECREF(reference);
     }
     if (object != NULL) return object;
-    // If one has left meanwhile, those behind it have moved up, and its memory may be another's.
-    at = row->left == left ? at + 1 : 0;
+    // If one has left meanwhile, its memory may be another one's: start again.
+    each = row->left == left ? each->next_of_row : row->owned_by;
   }
-}
-
-// Releases an object without weak references, which its record keeps alive, with its row, which the
-// caller has taken out of the table. May run Python code.
-static inline void PyTC_LetKeptOwnerGo(PyTC_State *state, const PyTC_Row *row) {
-  PyTC_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
-  if (owner == NULL || !owner->is_kept) return;
-  PyTC_DisownAll(owner);
-  PyTC_DropIdleOwner(state, owner);
+  return NULL;
 }
 
 #endif  // TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_

@@ -13,14 +13,13 @@
 typedef struct PyTC_Cell {
   const void *key;
   const void *value;
-  // For writers only: the row, and behind it the key's retracted rows; these alone if the value is
-  // NULL.
+  // For writers only: the row, then the key's retracted rows. If the value is NULL, only these.
   struct PyTC_Row *row;
 } PyTC_Cell;
 
 // An open-addressed array with linear probing. When it fills up, the next generation takes over the
-// rows, in the last but one array if that has the right length. Readers may still be in any of
-// them, so all are kept until the interpreter ends.
+// rows, in the last but one array if that has the right length. All arrays are kept until the
+// interpreter ends, because readers may still be in them.
 typedef struct PyTC_Generation {
   struct PyTC_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
@@ -28,8 +27,8 @@ typedef struct PyTC_Generation {
   PyTC_Cell cells[1];
 } PyTC_Generation;
 
-// A cell's data for writers. Its cell, in which it is live or retracted, and each consumer that
-// holds it (core/rendezvous/row_reference.h) have a reference.
+// A cell's data for writers. References belong to its cell, in which it is live or retracted, and
+// to each consumer that holds it (PyTC_Reference).
 typedef struct PyTC_Row {
   size_t references;
   int space;
@@ -51,7 +50,7 @@ typedef struct PyTC_SideTable {
   size_t live;
 } PyTC_SideTable;
 
-// By pointer: with some compilers' options an array of one, indexed directly, has one element.
+// By pointer, because some compilers' options assume that an indexed array of one has one element.
 static inline PyTC_Cell *PyTC_CellAt(PyTC_Generation *generation, size_t at) {
   PyTC_Cell *cells = generation->cells;
   return cells + at;
@@ -96,8 +95,7 @@ static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key)
   }
 }
 
-// Returns an empty array with `length` cells, a reused older one if there is one; NULL without
-// memory.
+// Returns an empty array of `length` cells, an older one if possible; NULL without memory.
 static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_t length,
                                                     int *is_new) {
   PyTC_Generation *found = NULL, *current = table->current;
@@ -186,8 +184,7 @@ static inline void PyTC_TableForget(PyTC_SideTable *table, PyTC_Row *row) {
   row->older = NULL;
 }
 
-// Returns all rows of a key: the live one, if any, and behind it the retracted ones, latest first;
-// or NULL.
+// Returns all rows of a key, or NULL: the live one, if any, then the retracted ones, latest first.
 static inline PyTC_Row *PyTC_TableRows(PyTC_SideTable *table, const void *key) {
   if (table->current == NULL || key == NULL) return NULL;
   PyTC_Cell *cell = PyTC_Probe(table->current, key);

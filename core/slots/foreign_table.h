@@ -1,13 +1,13 @@
-// Slot tables registered for types of others. Readers have neither the GIL nor a reference, so a
-// published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
+// Slot tables registered for types that are not ours. Readers have neither the GIL nor a reference,
+// so a published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
 #ifndef TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 
 #include "core/slot_id.h"
 
 /// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (those and the
-/// inherited ones). It changes only in that free places at its end, with ID 0, are taken one after
-/// the other and stay taken: first the data, then the ID.
+/// inherited ones). The only change to it is that free places at its end, with ID 0, are taken one
+/// after the other and stay taken: first the data, then the ID.
 typedef struct PyForeignSlots_Table {
   Py_ssize_t count;
   PyCustomSlot slots[1];  ///< `count` of them
@@ -22,7 +22,7 @@ static inline void PyTC_ForeignDestroy(const void *table) {
   PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
 }
 
-// By pointer, as cells of the side table.
+// By pointer, like the cells of the side table.
 static inline const PyCustomSlot *PyTC_ForeignAt(const PyForeignSlots_Table *table, Py_ssize_t at) {
   const PyCustomSlot *slots = table->slots;
   return slots + at;
@@ -38,7 +38,7 @@ static inline Py_ssize_t PyTC_ForeignUsed(const PyForeignSlots_Table *table) {
   return used;
 }
 
-// Returns the number of places at the end of `table` (may be NULL) that can be taken.
+// Returns the number of free places at the end of `table` (may be NULL).
 static inline Py_ssize_t PyTC_ForeignFree(const PyForeignSlots_Table *table) {
   Py_ssize_t room = 0;
   while (table != NULL && room < table->count &&
@@ -48,8 +48,7 @@ static inline Py_ssize_t PyTC_ForeignFree(const PyForeignSlots_Table *table) {
   return room;
 }
 
-// Fills free places, of which there are enough. The caller has the type for itself; readers need
-// not.
+// Fills free places, of which there are enough. The caller has locked the type; readers need not.
 static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const PyCustomSlot *slots,
                                       Py_ssize_t count) {
   PyCustomSlot *to = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
@@ -60,8 +59,8 @@ static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const P
   }
 }
 
-// Fixes a table (may be NULL) before it is copied, so that nothing another thread adds meanwhile is
-// lost. The caller has the type for itself.
+// Takes the free places of a table (may be NULL) before it is copied, so that nothing that another
+// thread adds meanwhile is lost. The caller has locked the type.
 static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
   Py_ssize_t room = PyTC_ForeignFree(table);
   for (; room > 0; --room) {

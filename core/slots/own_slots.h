@@ -1,5 +1,5 @@
 // `__customslots__`: the slots in a class body, as Python code writes them. Used by
-// core/types/metaclass.h. Source: SEP 200, "Subclassing", which leaves the form open.
+// core/types/resolution.h. Source: SEP 200, "Subclassing", which leaves the form open.
 #ifndef TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 #define TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 
@@ -7,7 +7,7 @@
 
 #define PyExtensibleType_OWN_SLOTS "__customslots__"
 
-// Sets an exception that names class and position of a faulty entry. Always returns -1.
+// Sets an exception with the class and the position of a faulty entry. Always returns -1.
 static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *exception,
                              const char *fault, PyObject *culprit) {
   char name[PyTC_NAME_SIZE], kind[PyTC_NAME_SIZE];
@@ -16,12 +16,15 @@ static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *except
   return -1;
 }
 
-// Returns a capsule's pointer, whatever its name: the slot's ID gives its meaning.
-static inline void *PyTC_Pointer(PyObject *capsule) {
+// Returns a capsule's pointer, whatever its name, because the slot's ID gives its meaning. Keeps
+// the capsule in `own->kept`, which has room for two per entry.
+static inline void *PyTC_Pointer(PyObject *capsule, PyTC_Own *own) {
+  Py_INCREF(capsule);
+  own->kept[own->kept_count++] = capsule;
   return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }
 
-// Converts an int that fits a word; negative ones too if `is_signed`. Returns 0, or -1 with
+// Converts an int that fits a word, also a negative one if `is_signed`. Returns 0, or -1 with
 // ValueError and `fault` instead of OverflowError.
 static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, int is_signed,
                             const char *fault, uintptr_t *out) {
@@ -35,36 +38,28 @@ static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, 
   return PyTC_Fault(type, at, PyExc_ValueError, fault, value);
 }
 
-// Converts one (id, value) into `slot`. Adds capsules to `own->kept`, which has room for two.
-// Returns 0, or -1 with TypeError or ValueError.
+// Converts one (id, value) into `slot`. Returns 0, or -1 with TypeError or ValueError.
 static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id, PyObject *value,
                                  PyCustomSlot *slot, PyTC_Own *own) {
-  uintptr_t word;
   if (PyCapsule_CheckExact(id)) {
-    slot->id = (uintptr_t)PyTC_Pointer(id);
-    Py_INCREF(id);
-    own->kept[own->kept_count++] = id;
+    slot->id = (uintptr_t)PyTC_Pointer(id, own);
   } else if (!PyLong_Check(id)) {
     return PyTC_Fault(type, at, PyExc_TypeError,
                       "the ID must be an int, or a capsule for its address", id);
-  } else if (PyTC_Word(type, at, id, 0, "the ID is out of range", &word) < 0) {
+  } else if (PyTC_Word(type, at, id, 0, "the ID is out of range", &slot->id) < 0) {
     return -1;
-  } else {
-    slot->id = word;
   }
   if (!PyCustomSlot_IsValidID(slot->id)) {
     return PyTC_Fault(type, at, PyExc_ValueError, "this is not a valid slot ID", id);
   }
   if (slot->id == PyCustomSlot_ID_NATIVECALLABLE) {
-    // The only ID known to make readers follow a pointer inside the instance.
+    // The only known ID that makes readers follow a pointer inside the instance.
     return PyTC_Fault(
         type, at, PyExc_ValueError,
         "SEP 201's slot is an offset into the instance, which only C code can vouch for", value);
   }
   if (PyCapsule_CheckExact(value)) {
-    slot->data.pointer = PyTC_Pointer(value);
-    Py_INCREF(value);
-    own->kept[own->kept_count++] = value;
+    slot->data.pointer = PyTC_Pointer(value, own);
     return 0;
   }
   if (!PyLong_Check(value)) {
@@ -83,7 +78,7 @@ static inline PyObject *PyTC_Entries(PyTypeObject *type, PyObject *given) {
   if (PyDict_CheckExact(given)) {
     items = PyDict_Items(given);
   } else {
-    // In C sequences pass for mappings, so look for items().
+    // In C sequences count as mappings, so look for items().
     PyObject *method = PyMapping_Check(given) && !PyType_Check(given)
                            ? PyObject_GetAttrString(given, "items")
                            : NULL;
@@ -111,8 +106,8 @@ static inline void PyTC_DropOwn(PyTC_Own *own) {
 }
 
 // Reads the class body's `__customslots__`, if any, into `own`, which DropOwn frees. Returns 0, or
-// -1 with TypeError or ValueError (which entry, and why), MemoryError, or what the mapping raised.
-// May run Python code.
+// -1 with TypeError or ValueError (which entry, and why), MemoryError, or the mapping's own
+// exception. May run Python code.
 static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
   memset(own, 0, sizeof(*own));
   PyObject *given = PyTC_OwnAttribute(type, PyExtensibleType_OWN_SLOTS);

@@ -1,4 +1,4 @@
-// Finds slots by ID, and other things by address, in constant time: a hash table for the length of
+// Finds slots by ID, and objects by address, in constant time: a hash table that lives as long as
 // one function call. Used by core/slots/slot_table.h and others.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
@@ -12,16 +12,15 @@ typedef struct PyTC_IndexCell {
   Py_ssize_t at;
 } PyTC_IndexCell;
 
-// Open addressing, at most half full. Begins as {NULL, 0, 0}; the caller frees the cells with
-// PyMem_Free.
+// Open addressing, at most half full. Starts as {NULL, 0, 0}; PyMem_Free the cells at the end.
 typedef struct PyTC_Index {
   PyTC_IndexCell *cells;  // NULL: nothing reserved
   size_t mask, used;
 } PyTC_Index;
 
-// Returns the cell of `key`, which is not 0, or the free one where it belongs. There is one.
+// Returns the cell of `key`, which is not 0, or the free one where it belongs. There is always one.
 static inline PyTC_IndexCell *PyTC_IndexProbe(const PyTC_Index *index, uintptr_t key) {
-  // The table's address decides the order, so that no caller can choose IDs that share a cell.
+  // The table's address affects the order, so that no caller can choose IDs that share a cell.
   uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -58,7 +57,7 @@ static inline int PyTC_IndexReserve(PyTC_Index *index, Py_ssize_t more) {
   return 0;
 }
 
-// Adds a key for which there is room. Returns 1, or 0 and changes nothing if it is there already.
+// Adds a key for which there is room. Returns 1, or 0 with nothing changed if it is there already.
 static inline int PyTC_IndexAdd(PyTC_Index *index, uintptr_t key, Py_ssize_t at) {
   PyTC_IndexCell *cell = PyTC_IndexProbe(index, key);
   if (cell->key != 0) return 0;

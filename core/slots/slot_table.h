@@ -1,5 +1,5 @@
-// The slot tables of heap types: their layout, their sharing, and the merging of a type's own slots
-// with its bases'. Used by core/types/metaclass.h.
+// The slot tables of heap types: their layout, how types share them, and how a type's own slots are
+// merged with its bases'. Used by core/types/metaclass.h.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 
@@ -10,14 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Returns -1. `format` has one %s, for the type's name.
-static inline int PyTC_Refuse(PyTypeObject *type, PyObject *exception, const char *format) {
-  char name[PyTC_NAME_SIZE];
-  PyErr_Format(exception, format, PyTC_Name(type, name));
-  return -1;
-}
-
-// A slot table made by `resolve`. Subclasses that add nothing share their base's; the last one
+// A slot table made by `resolve`. Subclasses that add nothing share their base's. The last one
 // frees it, because a base can go before its subclass when `__bases__` is assigned.
 typedef struct PyTC_Table {
   Py_ssize_t references;
@@ -38,7 +31,7 @@ typedef struct PyTC_Own {
 } PyTC_Own;
 
 // Returns the data of `type`, an instance of our metaclass. Static types end with the shared part.
-// Every word counts here: each class has it.
+// Every class has these words, so they are few.
 static inline PyExtensibleHeapTypeData *PyTC_DataOf(PyTypeObject *metaclass, PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   return (PyExtensibleHeapTypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
@@ -70,8 +63,7 @@ static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, Py
   data->shared.table = table != NULL ? table->slots : slots;
   if (table == NULL) return;
 #ifndef Py_LIMITED_API
-  // CPython has set this already, unless the type was made from a spec without members. An empty
-  // list ends there.
+  // CPython has set this, except for specs without members. An empty list ends there.
   if (type->tp_members == NULL) {
     struct PyMemberDef *members =
         (struct PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
@@ -92,14 +84,14 @@ static inline void PyTC_LeaveTable(PyTC_Table *table, const PyTypeObject *type) 
 // Releases a type's reference to the table, which may be NULL.
 static inline void PyTC_ReleaseTable(PyTC_Table *table) {
   if (table == NULL) return;
-  // Types die without the lock under which tables are shared.
+  // Types die without the lock under which they share tables.
   if (__atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyTC_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
 
-// Returns the slots that a type brought itself, without inherited ones. All of a static type's
-// count as its own, because nothing marks the inherited ones.
+// Returns the slots that a type itself brought, without inherited ones. All slots of a static type
+// count, because nothing marks the inherited ones.
 static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeObject *type,
                                                 Py_ssize_t *count) {
   if (!PyTC_IsHeapType(type)) {
@@ -134,8 +126,8 @@ static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
   return result;
 }
 
-// Slots under merge: the first type with slots decides the positions, so that they stay where
-// consumers expect them, and the first that brings an ID decides its value.
+// Slots that are being merged: the first type with slots decides the positions, so that they stay
+// where consumers expect them, and the first that has an ID decides its value.
 typedef struct PyTC_Merge {
   PyCustomSlot *slots;  // room for all merged ones
   Py_ssize_t count;
@@ -144,7 +136,7 @@ typedef struct PyTC_Merge {
 
 // Each of these returns 0, or -1 with MemoryError. None runs Python code.
 
-// Adds new slots. Takes over positions to skip from the first type only.
+// Adds new slots. Takes over skipped positions from the first type only.
 static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, Py_ssize_t count) {
   if (PyTC_IndexReserve(&merge->ids, count) < 0) return -1;
   const int is_first = merge->count == 0;
@@ -192,8 +184,8 @@ static inline int PyTC_MergeKept(PyTC_Table *table, PyTC_Index *known, PyObject 
 #define PyExtensibleType_READY_NAME PyTypedcall_MODULE ".ready"
 
 #ifdef Py_LIMITED_API
-// As in core/custom_slots.h. The limited API does not show tp_as_buffer, but does show the mark
-// that ready_static has put into the type's dictionary. GIL: held; keeps a pending exception.
+// As in core/custom_slots.h. The limited API does not show tp_as_buffer, but shows the mark that
+// ready_static puts into the type's dictionary. GIL: held; keeps a pending exception.
 static inline int PyTC_HasData(PyTypeObject *type) {
   if (PyTC_IsHeapType(type)) return 1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -206,7 +198,7 @@ static inline int PyTC_HasData(PyTypeObject *type) {
 }
 #endif
 
-// Returns the resolved data of `base`; NULL if it is not resolved or has none.
+// Returns the resolved data of `base`; NULL if it has none.
 static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, PyObject *base) {
   if (!PyType_IsSubtype(Py_TYPE(base), metaclass) || !PyTC_HasData((PyTypeObject *)base)) {
     return NULL;
@@ -217,7 +209,7 @@ static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, 
 
 // Returns the first type in the MRO that has slots, or NULL. Starts at the first entry: a derived
 // metaclass's mro() can leave out the type itself, which is otherwise skipped as unresolved. Adds
-// all their slots to `capacity` and capsules to `kept`.
+// the number of all their slots to `capacity`, and of their capsules to `kept`.
 static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObject *mro,
                                                 Py_ssize_t *capacity, Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
@@ -266,8 +258,8 @@ static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metacla
   return result < 0 ? -1 : merge.count;
 }
 
-// Merges into new memory, which the type then owns. Keeps the positions of the first type in the
-// MRO that has slots; MRO order decides the values. Runs no Python code. Returns 0, or -1 with
+// Merges into new memory, which the type owns. Keeps the positions of the first type in the MRO
+// that has slots; MRO order decides the values. Runs no Python code. Returns 0, or -1 with
 // MemoryError.
 static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, PyObject *mro,
                                   const PyTC_Own *own) {
@@ -304,7 +296,7 @@ static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, P
   if (table->own_at > 0 && own->count > 0) {
     memcpy(table->slots + count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   } else {
-    // Shrinks it in place; if that fails, some bytes are wasted.
+    // Shrinks it in place. If that fails, some bytes are wasted.
     void *shrunk =
         PyMem_Realloc(table, offsetof(PyTC_Table, slots) + (size_t)count * sizeof(PyCustomSlot));
     if (shrunk != NULL) table = (PyTC_Table *)shrunk;

@@ -1,81 +1,63 @@
-// Static extensible types of C modules: the work of PyExtensibleType_Ready, and of their
-// interpreter's end. Source: SEP 200, "Provider API" and "Subclassing".
+// Static extensible types of C modules: the work of PyExtensibleType_Ready, and what their
+// interpreter's end undoes. Source: SEP 200, "Provider API" and "Subclassing".
 #ifndef TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 #define TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 
 #include "core/slots/slot_table.h"
 
-// A static type made ready. It outlives its interpreter and metaclass, so it is restored at their
-// end.
+// A static type made ready. It outlives its interpreter and metaclass, so their end restores it.
 typedef struct PyTC_StaticType {
   struct PyTC_StaticType *next;
   PyTypeObject *type;
   PyExtensibleTypeData *data;
-  Py_ssize_t own_count;  // number of slots before those of the bases were prepended
-  int attributes;        // the ones we have put into its dictionary
+  Py_ssize_t own_count;      // number of slots before those of the bases were prepended
+  int has_module, has_mark;  // set if we have put these attributes into its dictionary
 } PyTC_StaticType;
 
-// True if the running CPython frees names to which a static type refers when its interpreter ends.
+// True if CPython frees the names to which a static type refers when its interpreter ends.
 #if PY_VERSION_HEX >= 0x030B0000
 #define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
 #else
 #define PyTC_FREES_NAMES 0
 #endif
 
-// Bits of StaticType.attributes.
-#define PyTC_PUT_MODULE 1
-#define PyTC_PUT_MARK 2
-
-typedef struct PyTC_StaticTypes {
-  PyTC_StaticType *items;
 #ifdef Py_TARGET_ABI3T
-  Py_ssize_t field;  // offset of an object's type; 0 until it is known
-#endif
-} PyTC_StaticTypes;
-
-// Py_SET_TYPE, after FindTypeField.
-static inline void PyTC_SetType(const PyTC_StaticTypes *types, PyTypeObject *type,
-                                PyTypeObject *to) {
-#ifdef Py_TARGET_ABI3T
-  *(PyTypeObject **)(void *)((char *)type + types->field) = to;
-#else
-  (void)types;
-  Py_SET_TYPE((PyObject *)type, to);
-#endif
-}
-
-// abi3t has no Py_SET_TYPE, because objects have other fields without the GIL. But the type is the
-// last field in both; this checks that in an object whose type is known. Otherwise static types
-// would fail for other modules if one for abi3t came first. Returns 0, or -1 with an exception.
-static inline int PyTC_FindTypeField(PyTC_StaticTypes *types) {
-#ifdef Py_TARGET_ABI3T
-  if (types->field > 0) return 0;
+// Returns the offset of an object's type, or -1 with an exception. abi3t has no Py_SET_TYPE,
+// because objects have other fields without the GIL. The type is the last field in both, as an
+// object of known type shows. Otherwise static types would fail for other modules if one for abi3t
+// came first.
+static inline Py_ssize_t PyTC_TypeField(void) {
+  static Py_ssize_t known;  // the same for the life of the process
+  if (known > 0) return known;
   const Py_ssize_t size = PyTC_BasicSize(&PyBaseObject_Type);
   if (size < 0) return -1;
   const Py_ssize_t field = size - (Py_ssize_t)sizeof(PyTypeObject *);
   if (field > 0 && field % (Py_ssize_t)sizeof(PyTypeObject *) == 0 &&
       *(PyTypeObject **)(void *)((char *)&PyType_Type + field) == &PyType_Type) {
-    types->field = field;
-    return 0;
+    known = field;
+    return field;
   }
   PyErr_SetString(PyExc_SystemError, "typedcall: objects of this CPython have an unknown layout");
   return -1;
+}
+#endif
+
+static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
+#ifdef Py_TARGET_ABI3T
+  *(PyTypeObject **)(void *)((char *)type + PyTC_TypeField()) = to;  // known since ready_static
 #else
-  (void)types;
-  return 0;
+  Py_SET_TYPE((PyObject *)type, to);
 #endif
 }
 
-// Removes what we have put into a static type's dictionary: the type outlives its interpreter, but
-// from 3.14 on CPython frees the names of an ending one despite references.
-static inline void PyTC_UnsetStatic(PyTypeObject *type, int attributes) {
+// Removes the attributes that we have put into a static type's dictionary: the type outlives its
+// interpreter, but from 3.14 on CPython frees the names of an ending one despite references.
+static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyObject *dict = attributes != 0 ? PyTC_StaticDict(type) : NULL;
-  if (dict != NULL) {
-    if ((attributes & PyTC_PUT_MODULE) != 0) (void)PyDict_DelItemString(dict, "__module__");
-    if ((attributes & PyTC_PUT_MARK) != 0) {
-      (void)PyDict_DelItemString(dict, PyExtensibleType_READY_MARK);
-    }
+  PyObject *dict = PyTC_StaticDict(item->type);
+  if (dict != NULL && item->has_module > 0) (void)PyDict_DelItemString(dict, "__module__");
+  if (dict != NULL && item->has_mark > 0) {
+    (void)PyDict_DelItemString(dict, PyExtensibleType_READY_MARK);
   }
   Py_XDECREF(dict);
   PyTypedcall_RestoreError(saved);
@@ -83,26 +65,26 @@ static inline void PyTC_UnsetStatic(PyTypeObject *type, int attributes) {
 
 // Gives another metaclass to the ordinary static types that derive from `type` and have the
 // metaclass `from`. CPython gives them their base's metaclass, and lists them.
-static inline TYPEDCALL_COLD void PyTC_Retype(const PyTC_StaticTypes *types, PyTypeObject *type,
-                                              PyTypeObject *from, PyTypeObject *to) {
+static inline TYPEDCALL_COLD void PyTC_Retype(PyTypeObject *type, PyTypeObject *from,
+                                              PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // `type`'s own method: a metaclass may define another one.
   PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
   for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
     PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, i);
     if (PyTC_IsHeapType(subtype) || Py_TYPE((PyObject *)subtype) != from) continue;
-    PyTC_SetType(types, subtype, to);
-    PyTC_Retype(types, subtype, from, to);
+    PyTC_SetType(subtype, to);
+    PyTC_Retype(subtype, from, to);
   }
   Py_XDECREF(derived);
   PyTypedcall_RestoreError(saved);
 }
 
-// Makes the types plain again, so that nothing refers to a dead interpreter's objects and the next
-// one can make them ready.
-static inline void PyTC_ForgetStatic(PyTC_StaticTypes *types) {
-  while (types->items != NULL) {
-    PyTC_StaticType *item = types->items;
+// Makes the types plain again, so that they do not refer to a dead interpreter's objects and the
+// next interpreter can make them ready.
+static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
+  while (types != NULL) {
+    PyTC_StaticType *item = types;
     PyTypedcall_STORE_RELEASE(&item->data->magic, (uint64_t)0);
     const Py_ssize_t inherited = item->data->count - item->own_count;
     if (inherited > 0) {
@@ -112,16 +94,16 @@ static inline void PyTC_ForgetStatic(PyTC_StaticTypes *types) {
       item->data->count = item->own_count;
     }
     // Keeps the type's reference to the metaclass: static types that inherited this metaclass
-    // without PyExtensibleType_Ready rely on it, and there is no list of those.
+    // without PyExtensibleType_Ready rely on it, and they are not listed anywhere.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
-    PyTC_SetType(types, item->type, &PyType_Type);
-    PyTC_Retype(types, item->type, metaclass, &PyType_Type);
-    // Before 3.14 nothing with a reference is freed. The names stay, because the next interpreter
-    // could not make room in a dictionary that this one allocated (3.12).
-    if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item->type, item->attributes);
+    PyTC_SetType(item->type, &PyType_Type);
+    PyTC_Retype(item->type, metaclass, &PyType_Type);
+    // Before 3.14 CPython frees nothing that has a reference. The names stay, because the next
+    // interpreter could not make room in a dictionary that this one allocated (3.12).
+    if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
     // The next interpreter reuses version tags for other types.
     PyType_Modified(item->type);
-    types->items = item->next;
+    types = item->next;
     PyTypedcall_RAW_FREE(item);
   }
 }
@@ -197,9 +179,8 @@ static inline int PyTC_MetaclassFits(PyTypeObject *metaclass, PyTypeObject *type
   return fits;
 }
 
-// Adds an attribute directly to the dictionary of a static type, which refuses assignments. Steals
-// `value`, which may be NULL with an exception. Returns 1, 0 if the attribute exists, or -1 with an
-// exception.
+// Adds an attribute to the dictionary of a static type, which rejects assignments. Steals `value`
+// (may be NULL with an exception). Returns 1, 0 if the attribute exists, or -1 with an exception.
 static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject *value) {
   PyObject *existing = value != NULL ? PyTC_OwnAttribute(type, name) : NULL;
   int result = existing != NULL ? 0 : -1;
@@ -213,31 +194,28 @@ static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject 
   return result;
 }
 
-// Adds the attributes that a static type of ours needs, and their bits to `attributes`. Returns 0,
-// or -1 with an exception.
-static inline int PyTC_SetAttributes(PyTypeObject *type, int *attributes) {
-  // Otherwise the metaclass's would be found, and pickle would look for the type in our module.
-  int put = PyTC_SetStatic(type, "__module__", PyTC_TypeAttribute(type, "__module__"));
-  if (put < 0) return -1;
-  if (put > 0) *attributes |= PyTC_PUT_MODULE;
-  put = PyTC_SetStatic(type, PyExtensibleType_READY_MARK,
-                       PyCapsule_New(type, PyExtensibleType_READY_NAME, NULL));
-  if (put < 0) return -1;
-  if (put > 0) *attributes |= PyTC_PUT_MARK;
-  // Also if nothing was added: attributes found under another metaclass are cached.
-  PyType_Modified(type);
+// Adds the attributes that a static type of ours needs. Returns 0, or -1 with an exception.
+static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
+  // Otherwise the metaclass's is found, and pickle looks for the type in our module.
+  item->has_module =
+      PyTC_SetStatic(item->type, "__module__", PyTC_TypeAttribute(item->type, "__module__"));
+  if (item->has_module < 0) return -1;
+  item->has_mark = PyTC_SetStatic(item->type, PyExtensibleType_READY_MARK,
+                                  PyCapsule_New(item->type, PyExtensibleType_READY_NAME, NULL));
+  if (item->has_mark < 0) return -1;
+  // Even if nothing was added, because attributes found under another metaclass are cached.
+  PyType_Modified(item->type);
   return 0;
 }
 
-// True if a type was made ready before its base `type`, and so missed the base's slots.
-static inline int PyTC_IsLate(const PyTC_StaticTypes *types, PyTypeObject *type) {
-  const PyTC_StaticType *item = types->items;
-  while (item != NULL && !PyType_IsSubtype(item->type, type)) item = item->next;
-  return item != NULL;
+// True if a type that derives from `type` was made ready before it, and so missed its slots.
+static inline int PyTC_IsLate(const PyTC_StaticType *types, PyTypeObject *type) {
+  while (types != NULL && !PyType_IsSubtype(types->type, type)) types = types->next;
+  return types != NULL;
 }
 
 // See PyExtensibleType_Ready. `types` are the interpreter's.
-static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_StaticTypes *types,
+static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_StaticType **types,
                                                   PyTypeObject *type, Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API
   // PyObject_GetTypeData wants a type that has the metaclass already.
@@ -262,11 +240,14 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   if (before != NULL && before != metaclass && !PyType_IsSubtype(metaclass, before)) {
     return PyTC_Refuse(type, PyExc_TypeError, "static type '%s' already has another metaclass");
   }
-  if (PyTC_IsLate(types, type)) {
+  if (PyTC_IsLate(*types, type)) {
     return PyTC_Refuse(type, PyExc_TypeError,
                        "static type '%s' must be made ready before the types that derive from it");
   }
-  if (PyTC_FindTypeField(types) < 0 || PyTC_CheckStatic(type, data, capacity) < 0) return -1;
+#ifdef Py_TARGET_ABI3T
+  if (PyTC_TypeField() < 0) return -1;
+#endif
+  if (PyTC_CheckStatic(type, data, capacity) < 0) return -1;
   PyTC_StaticType *item = (PyTC_StaticType *)PyTypedcall_RAW_CALLOC(1, sizeof(*item));
   if (item == NULL) return PyTC_NoMemory();
   item->type = type;
@@ -275,30 +256,30 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   // Without the magic it counts as unresolved, whatever PyType_Ready runs.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
-  PyTC_SetType(types, type, metaclass);
+  PyTC_SetType(type, metaclass);
   int result = PyType_Ready(type);
   if (result == 0 && !PyTC_MetaclassFits(metaclass, type)) {
     result =
         PyTC_Refuse(type, PyExc_TypeError,
                     "static type '%s': a base has a metaclass that cannot be combined with ours");
   }
-  if (result == 0) result = PyTC_SetAttributes(type, &item->attributes);
+  if (result == 0) result = PyTC_SetAttributes(item);
   if (result == 0) result = PyTC_PrependInherited(metaclass, type, data, capacity);
   if (result < 0) {
     PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-    PyTC_UnsetStatic(type, item->attributes);
+    PyTC_UnsetStatic(item);
     PyTypedcall_RAW_FREE(item);
     PyType_Modified(type);
-    // Bases list it as a subclass now, so it needs a type.
-    PyTC_SetType(types, type, before != NULL ? before : &PyType_Type);
+    // Its bases list it as a subclass now, so it needs a type.
+    PyTC_SetType(type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
     PyTypedcall_RestoreError(saved);
     return -1;
   }
-  item->next = types->items;
-  types->items = item;
-  // Types that derived from it before it had our metaclass, in an interpreter that has ended.
-  PyTC_Retype(types, type, &PyType_Type, metaclass);
+  item->next = *types;
+  *types = item;
+  // Types that derived from it in an interpreter that has ended had our metaclass then.
+  PyTC_Retype(type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;
 }

@@ -1,5 +1,5 @@
 // Metaclasses written in C. CPython gives a combined metaclass the fields, tp_new and tp_dealloc of
-// one base only, which is ours: another base's tp_dealloc is run here, and the rest is refused.
+// one base only, which is ours. So we run another base's tp_dealloc ourselves, and refuse the rest.
 #ifndef TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 
@@ -21,8 +21,8 @@ static inline int PyTC_IsForeign(PyTypeObject *ours, PyTypeObject *metaclass) {
          !PyType_IsSubtype(metaclass, ours);
 }
 
-// True if the metaclass has a tp_new of its own: not inherited, not `type`'s, and not a `__new__`
-// in Python. -1 with an exception.
+// True if the metaclass has a tp_new of its own: not inherited, not that of `type`, and not a
+// `__new__` in Python. -1 with an exception.
 static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   PyObject *function = PyTC_OwnAttribute(metaclass, "__new__");
   if (function == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -76,8 +76,7 @@ static inline destructor PyTC_UsualDealloc(destructor known) {
 }
 
 // Returns the first foreign metaclass in the MRO with a tp_dealloc in C that is not `type`'s,
-// borrowed; NULL if there is none. Sets `*other` to one whose tp_dealloc the first cannot know, or
-// NULL.
+// borrowed, or NULL. Sets `*other` to one whose tp_dealloc the first cannot know, or to NULL.
 static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
                                             PyTypeObject **other) {
   PyTypeObject *first = NULL;
@@ -100,8 +99,8 @@ static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
 
 #ifndef Py_LIMITED_API
 
-// For classes with a combined metaclass: our work around the foreign tp_dealloc, which ends in that
-// of `type`.
+// For classes with a combined metaclass: does our work before and after the foreign tp_dealloc,
+// which calls that of `type` at its end.
 static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self, *metaclass = Py_TYPE(self), *combined = metaclass;
   PyTypeObject *ours = PyTC_MetaclassOf(type), *other;
@@ -129,8 +128,8 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
 
 #endif
 
-// Gives the classes of a new combined metaclass the tp_dealloc that its other metaclass needs.
-// Returns 0, or -1 with an exception.
+// Gives a combined metaclass the tp_dealloc its other one needs. Returns 0, or -1 with an
+// exception.
 static inline int PyTC_TakeDealloc(PyTypeObject *ours, PyTypeObject *combined) {
   PyTC_UsualDealloc(PyTC_SLOT(destructor, combined, tp_dealloc));
   PyObject *mro = PyTC_Mro(combined);

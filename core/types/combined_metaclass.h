@@ -1,11 +1,11 @@
 // Metaclasses that are both ours and foreign (ABCMeta, EnumMeta), so that a class can derive from
-// both kinds. There is one for each set of metaclasses, whatever their order.
+// both kinds. There is one for each set of metaclasses, in any order.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
 #include "core/types/c_metaclass.h"
 
-// `__init__` of a combined metaclass: that of the others, then ours, even if one of the others
+// `__init__` of a combined metaclass: the others' first, then ours, even if one of the others
 // forgets super().__init__, so that a faulty `__customslots__` is reported.
 static inline TYPEDCALL_COLD PyObject *PyTC_CombinedInit(PyObject *self,
                                                          PyTypeObject *defining_class,
@@ -33,8 +33,7 @@ static PyMethodDef PyTC_CombinedInitDef = {"__init__",
 #pragma GCC diagnostic pop
 #endif
 
-// True if another one in `all` is the same as or derived from `all[at]`. Of two that are the same
-// the first remains.
+// True if another one in `all` derives from `all[at]`, or is the same and comes first.
 static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
   PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
   for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
@@ -45,8 +44,7 @@ static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
 }
 
 // Orders metaclasses as bases: those with our data last, because the others' __init__ and __new__
-// expect to come first; else by name; of one name, by address, so that the order of calls does not
-// matter.
+// expect to come first; then by name, then by address, so that the order of calls does not matter.
 static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject *right) {
   char left_name[PyTC_NAME_SIZE], right_name[PyTC_NAME_SIZE];
   const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
@@ -67,17 +65,23 @@ static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_
   return PyList_Insert(bases, at, metaclass);
 }
 
-// Returns a new list of the interpreter's live combined metaclasses, or NULL.
+// Returns a new list of the interpreter's live combined metaclasses, or NULL. Drops dead ones from
+// the cache, so that those made in a loop do not fill it up.
 static inline PyObject *PyTC_AllCombined(PyObject *cache) {
-  PyObject *references = PyDict_Values(cache);
-  PyObject *all = references != NULL ? PyList_New(0) : NULL;
-  for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(references); ++i) {
-    PyObject *alive;
-    (void)PyTC_GetReferent(PyList_GetItem(references, i), &alive);
-    if (alive != NULL && PyList_Append(all, alive) < 0) Py_CLEAR(all);
+  PyObject *items = PyDict_Items(cache);
+  PyObject *all = items != NULL ? PyList_New(0) : NULL;
+  for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(items); ++i) {
+    PyObject *item = PyList_GetItem(items, i), *alive;
+    int failed = 0;
+    if (PyTC_GetReferent(PyTuple_GetItem(item, 1), &alive) == 0) {
+      failed = PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
+    } else if (alive != NULL) {
+      failed = PyList_Append(all, alive) < 0;
+    }
+    if (failed) Py_CLEAR(all);
     Py_XDECREF(alive);
   }
-  Py_XDECREF(references);
+  Py_XDECREF(items);
   return all;
 }
 
@@ -109,7 +113,7 @@ static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metacl
   return 0;
 }
 
-// Returns a new list of those in `all` from which no other derives, or NULL.
+// Returns a new list of those in `all` from which no other one derives, or NULL.
 static inline PyObject *PyTC_NotImplied(PyObject *all) {
   PyObject *rest = PyList_New(0);
   for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
@@ -120,8 +124,8 @@ static inline PyObject *PyTC_NotImplied(PyObject *all) {
 }
 
 // Returns a new list of bases for `wanted`, none of which implies another, or NULL: combined ones
-// first, then all components of these and the others, although implied. So all combined metaclasses
-// agree on the order of any two others, and can themselves be combined.
+// first, then all components of these and the others, even if implied. So all combined metaclasses
+// agree on the order of any two others, and can be combined themselves.
 static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, PyObject *wanted) {
   PyObject *all_combined = PyTC_AllCombined(cache);
   PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
@@ -165,12 +169,10 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
       continue;
     }
     // Not its repr(), which can return and run anything.
-    char name[PyTC_NAME_SIZE];
     const int is_type = PyType_Check(metaclass);
-    PyErr_Format(PyExc_TypeError, "%s'%s'%s is not a metaclass: it does not derive from type",
-                 is_type ? "type " : "a ",
-                 PyTC_Name(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), name),
-                 is_type ? "" : " object");
+    PyTC_Refuse(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), PyExc_TypeError,
+                is_type ? "type '%s' is not a metaclass: it does not derive from type"
+                        : "a '%s' object is not a metaclass: it does not derive from type");
     Py_DECREF(all);
     return NULL;
   }
@@ -185,7 +187,7 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
 }
 
 // Returns a frozenset of addresses. An address can be reused after an assignment to `__bases__` of
-// a combined metaclass, so callers check what they find.
+// a combined metaclass, so callers verify what they find.
 static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
@@ -196,22 +198,6 @@ static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   PyObject *key = addresses != NULL ? PyFrozenSet_New(addresses) : NULL;
   Py_XDECREF(addresses);
   return key;
-}
-
-// Drops dead metaclasses from the cache, so that those made in a loop do not fill it up.
-static inline int PyTC_PurgeCombined(PyObject *cache) {
-  PyObject *items = PyDict_Items(cache);
-  int failed = items == NULL;
-  for (Py_ssize_t i = 0; !failed && i < PyList_Size(items); ++i) {
-    PyObject *item = PyList_GetItem(items, i);
-    PyObject *alive;
-    if (PyTC_GetReferent(PyTuple_GetItem(item, 1), &alive) == 0) {
-      failed = PyDict_DelItem(cache, PyTuple_GetItem(item, 0)) < 0;
-    }
-    Py_XDECREF(alive);
-  }
-  Py_XDECREF(items);
-  return failed ? -1 : 0;
 }
 
 // True if `object` is a type that has the layout of ours and derives from all `bases`.
@@ -254,9 +240,8 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   if (combined == NULL) return NULL;
   // The metaclass of a base decides the result of that call.
   if (!PyTC_DerivesFrom(ours, combined, bases)) {
-    PyErr_Format(PyExc_TypeError,
-                 "the metaclass of a metaclass returned a '%s' instead of a combined one",
-                 PyTC_Name(Py_TYPE(combined), name));
+    PyTC_Refuse(Py_TYPE(combined), PyExc_TypeError,
+                "the metaclass of a metaclass returned a '%s' instead of a combined one");
     Py_DECREF(combined);
     return NULL;
   }
@@ -287,9 +272,9 @@ static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyOb
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
-    if (combined == NULL && !PyErr_Occurred() && PyTC_PurgeCombined(cache) == 0 &&
+    if (combined == NULL && !PyErr_Occurred() &&
         (combined = PyTC_NewCombined(ours, bases)) != NULL) {
-      // Making it may have run code that made the same: the first one wins.
+      // Making it may have run code that made the same. The first one wins.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
       PyObject *existing = reference != NULL ? PyTC_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTC_Hide(cache);

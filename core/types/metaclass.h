@@ -1,5 +1,5 @@
-// The metaclass that puts custom slots on types: a type's birth and death, and the metaclass's own
-// creation. core/rendezvous.h makes one per interpreter.
+// The metaclass that puts custom slots on types: the birth and death of a type, and how the
+// metaclass itself is made. core/rendezvous.h makes one per interpreter.
 #ifndef TYPEDCALL_CORE_TYPES_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_METACLASS_H_
 
@@ -7,7 +7,7 @@
 
 #define PyExtensibleType_ATTRIBUTE "extensibletype_v2"
 
-// See PyTypedcall_Interface.resolve. The caller has `metaclass` for itself.
+// See PyTypedcall_Interface.resolve. The caller has locked `metaclass`.
 static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTypeObject *type,
                                                    const PyCustomSlot *slots, Py_ssize_t count) {
   if (!PyType_IsSubtype(Py_TYPE((PyObject *)type), metaclass)) {
@@ -38,8 +38,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTy
   return PyTC_ResolveWith(metaclass, type, &own);
 }
 
-// See PyTypedcall_Interface.resolve. One type at a time: bases are settled before types derived
-// from them.
+// See PyTypedcall_Interface.resolve. One type at a time, because bases come first.
 static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
                                               const PyCustomSlot *slots, Py_ssize_t count) {
   int result;

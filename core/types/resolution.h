@@ -5,7 +5,7 @@
 
 #include "core/slots/own_slots.h"
 
-// The magic of a type that this thread is resolving: if Python code run meanwhile leads back to the
+// The magic of a type that this thread is resolving. If Python code run meanwhile leads back to the
 // type, the type offers nothing, and no type derived from it is settled. For another thread the
 // type is unsettled, and the first to finish settles it.
 #define PyTC_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
@@ -19,7 +19,7 @@ static inline uint64_t *PyTC_MagicOf(PyTypeObject *metaclass, PyTypeObject *type
   return &PyTC_DataOf(metaclass, type)->shared.magic;
 }
 
-// A type on the way: its own slots are being read, or its MRO is being walked.
+// A type being resolved: its own slots are being read, or its MRO is being walked.
 typedef struct PyTC_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
@@ -32,8 +32,7 @@ typedef struct PyTC_Step {
 } PyTC_Step;
 
 // One call of `resolve`. Types in the MRO of each other, which only metaclasses' mro() can cause,
-// are settled together, after all types reachable from them: Tarjan's algorithm for strongly
-// connected components.
+// are settled together, after all that is reachable from them: Tarjan's connected components.
 typedef struct PyTC_Resolution {
   PyTypeObject *metaclass;
   PyTC_Step *steps;
@@ -42,18 +41,22 @@ typedef struct PyTC_Resolution {
   PyTC_Index seen;  // address of a type: its step, -1 after that has ended
 } PyTC_Resolution;
 
-// Ends the last step. Can run Python code, because it releases what was read.
-static inline TYPEDCALL_COLD void PyTC_DropStep(PyTC_Resolution *resolution) {
-  PyTC_Step step = resolution->steps[--resolution->count];
-  uint64_t *magic = PyTC_MagicOf(resolution->metaclass, step.type);
+// Ends a step. Can run Python code, because it releases what was read.
+static inline TYPEDCALL_COLD void PyTC_EndStep(PyTypeObject *metaclass, PyTC_Step *step) {
+  uint64_t *magic = PyTC_MagicOf(metaclass, step->type);
   if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
-  PyTC_IndexFind(&resolution->seen, (uintptr_t)step.type)->at = -1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   // The table has references of its own to the capsules.
-  if (!step.is_given) PyTC_DropOwn(&step.own);
-  Py_DECREF(step.mro);
-  Py_DECREF((PyObject *)step.type);
+  if (!step->is_given) PyTC_DropOwn(&step->own);
+  Py_XDECREF(step->mro);
+  Py_DECREF((PyObject *)step->type);
   PyTypedcall_RestoreError(saved);
+}
+
+static inline void PyTC_EndLastStep(PyTC_Resolution *resolution) {
+  PyTC_Step step = resolution->steps[--resolution->count];
+  PyTC_IndexFind(&resolution->seen, (uintptr_t)step.type)->at = -1;
+  PyTC_EndStep(resolution->metaclass, &step);
 }
 
 // Makes room for one more step. Returns 0, or -1 with MemoryError.
@@ -69,9 +72,9 @@ static inline int PyTC_ReserveStep(PyTC_Resolution *resolution) {
 }
 
 // Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 if the
-// type need not or cannot be settled now; or -1 with an exception. May run Python code, and so
-// another thread, which may finish first, or a look-up on this very type, which finds nothing:
-// reading it again there might never end.
+// type need not or cannot be settled now; or -1 with an exception. May run Python code. So another
+// thread may finish first, and code may look at this very type; it finds nothing, because reading
+// the slots again there might never end.
 static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTypeObject *type,
                                               const PyTC_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
@@ -100,17 +103,12 @@ static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTyp
       return 1;
     }
   }
-  if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  if (given == NULL) PyTC_DropOwn(&step.own);
-  Py_XDECREF(step.mro);
-  Py_DECREF((PyObject *)type);
-  PyTypedcall_RestoreError(saved);
+  PyTC_EndStep(resolution->metaclass, &step);
   return result;
 }
 
 // Looks at the last entry of the rest of a step's MRO, because later entries are bases of earlier
-// ones. Returns 1 if it adds a step, after which the entry is to be looked at again; 0 if it is
+// ones. Returns 1 if it adds a step, after which callers look at the entry again; 0 if the entry is
 // done; -1 with an exception, also a signal handler's. May run Python code.
 static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   PyTC_Step *step = &resolution->steps[at];
@@ -137,9 +135,10 @@ static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Settles the types from this step on, which are in the MRO of each other if there are several; the
-// last ones first, so that the type asked for gets what all the others bring. Runs no Python code
-// until all are settled, so no code sees a half-resolved type. Returns 0, or -1 with MemoryError.
+// Settles the types from this step on, which are in the MRO of each other if there are several. The
+// last ones come first, so that the type asked for gets all slots of the others. Runs no Python
+// code until all are settled, so no code sees a half-resolved type. Returns 0, or -1 with
+// MemoryError.
 static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
   for (Py_ssize_t i = at; i < resolution->count; ++i) is_blocked |= resolution->steps[i].is_blocked;
@@ -151,7 +150,7 @@ static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
     PyTypedcall_STORE_RELEASE(magic, PyExtensibleType_MAGIC);
     if (i == 0) resolution->has_settled_first = 1;
   }
-  while (resolution->count > at) PyTC_DropStep(resolution);
+  while (resolution->count > at) PyTC_EndLastStep(resolution);
   return 0;
 }
 
@@ -208,15 +207,14 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the
-// exception of a declaration, or with RuntimeError or SystemError if given ones would be lost. May
-// run Python code.
+// Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the error
+// of a declaration; RuntimeError or SystemError if it would lose given ones. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
                                                   const PyTC_Own *given) {
   PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};
   const int has_begun = PyTC_AddStep(&resolution, type, given, -1);
   int result = has_begun > 0 ? PyTC_RunSteps(&resolution) : has_begun;
-  while (resolution.count > 0) PyTC_DropStep(&resolution);
+  while (resolution.count > 0) PyTC_EndLastStep(&resolution);
   PyMem_Free(resolution.steps);
   PyMem_Free(resolution.seen.cells);
   if (result < 0 || given == NULL || resolution.has_settled_first) return result;

@@ -12,8 +12,7 @@
 #endif
 
 #ifndef Py_LIMITED_API
-// Returns the spec's members, which end with a NULL name. A type has one array of members: specs
-// with two are refused.
+// Returns the spec's members, which end with a NULL name. CPython refuses a second array of them.
 static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   static const PyMemberDef none = {NULL, 0, 0, 0, NULL};
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -24,7 +23,7 @@ static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
 }
 
 // All versions copy the offset of any base that has a `__dict__`, although instances contain only
-// the base that determines the layout: attributes would be stored in foreign data.
+// the base that determines the layout. Attributes would be stored in foreign data.
 static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
@@ -37,8 +36,8 @@ static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
-// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse that without an exception, and
-// the debug builds of 3.15 abort.
+// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse that without an exception;
+// debug builds of 3.15 abort.
 static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
   if (spec->name == NULL) return 0;  // refused for that

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <structmember.h>  // PyMemberDef, in Python.h only since 3.12
 
-// The slots of a spec that are more than a pointer to copy; all borrowed from the spec.
+// The slots of a spec that are more than a pointer to copy, all borrowed from the spec.
 typedef struct {
   const char *doc;
   const PyMemberDef *members;  // NULL when there are none
@@ -38,38 +38,26 @@ typedef struct {
   N(nb_matrix_multiply) N(nb_multiply) N(nb_negative) N(nb_or) N(nb_positive) N(nb_power) \
   N(nb_remainder) N(nb_rshift) N(nb_subtract) N(nb_true_divide) N(nb_xor) M(mp_ass_subscript) \
   M(mp_length) M(mp_subscript) S(sq_ass_item) S(sq_concat) S(sq_contains) S(sq_inplace_concat) \
-  S(sq_inplace_repeat) S(sq_item) S(sq_length) S(sq_repeat) B(bf_getbuffer) B(bf_releasebuffer) \
-  PyTC_SEND(A)
-#if PY_VERSION_HEX >= 0x030A0000
-#define PyTC_SEND(A) A(am_send)
-#else
-#define PyTC_SEND(A)
-#endif
+  S(sq_inplace_repeat) S(sq_item) S(sq_length) S(sq_repeat) B(bf_getbuffer) B(bf_releasebuffer)
 #define PyTC_OFFSET(part, Struct, f) \
   {Py_##f, offsetof(PyHeapTypeObject, part) + offsetof(Struct, f)},
-#define PyTC_T(f) \
-  PyTC_OFFSET(ht_type, PyTypeObject, f)
-#define PyTC_A(f) \
-  PyTC_OFFSET(as_async, PyAsyncMethods, f)
-#define PyTC_N(f) \
-  PyTC_OFFSET(as_number, PyNumberMethods, f)
-#define PyTC_M(f) \
-  PyTC_OFFSET(as_mapping, PyMappingMethods, f)
-#define PyTC_S(f) \
-  PyTC_OFFSET(as_sequence, PySequenceMethods, f)
-#define PyTC_B(f) \
-  PyTC_OFFSET(as_buffer, PyBufferProcs, f)
+#define PyTC_T(f) PyTC_OFFSET(ht_type, PyTypeObject, f)
+#define PyTC_A(f) PyTC_OFFSET(as_async, PyAsyncMethods, f)
+#define PyTC_N(f) PyTC_OFFSET(as_number, PyNumberMethods, f)
+#define PyTC_M(f) PyTC_OFFSET(as_mapping, PyMappingMethods, f)
+#define PyTC_S(f) PyTC_OFFSET(as_sequence, PySequenceMethods, f)
+#define PyTC_B(f) PyTC_OFFSET(as_buffer, PyBufferProcs, f)
 
-// Returns the offset of a slot's pointer in PyHeapTypeObject; 0, where there is none, for other
-// IDs.
+// Returns the offset of a slot's pointer in PyHeapTypeObject; 0, which no slot has, for other IDs.
 static inline size_t PyTC_FindSlot(int id) {
   static const struct {
     int id;
     size_t offset;
   } table[] = {
-    PyTC_SLOTS(PyTC_T, PyTC_A,
-                                    PyTC_N, PyTC_M,
-                                    PyTC_S, PyTC_B)
+    PyTC_SLOTS(PyTC_T, PyTC_A, PyTC_N, PyTC_M, PyTC_S, PyTC_B)
+#if PY_VERSION_HEX >= 0x030A0000
+    PyTC_A(am_send)
+#endif
   };
   // clang-format on
   for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); ++i) {
@@ -141,8 +129,7 @@ static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special)
   return bases;
 }
 
-// Returns the most derived of `metaclass` and the bases' metaclasses, borrowed, or NULL with an
-// exception.
+// Returns the most derived of `metaclass` and the bases', borrowed, or NULL with an exception.
 static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
     PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
@@ -167,9 +154,9 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
 // own; NULL with CPython's own exception if these bases do not fit together.
 //
 // CPython has no call for either, and its rules for layouts differ between versions, so this makes
-// an empty plain type and looks at it. Empty, because then nothing refers to it but its own MRO:
-// tp_clear, by which the garbage collector ends a type, cuts that, the type dies here, and no base
-// lists it as a subclass any more. Methods or members would hold it, too.
+// an empty plain type and looks at it. Only its own MRO refers to an empty type: tp_clear, by which
+// the garbage collector ends a type, cuts that, the type dies here, and no base lists it as a
+// subclass any more. Methods or members would hold it, too.
 static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
@@ -275,19 +262,17 @@ static inline int PyTC_SetModule(PyTypeObject *type, const char *name) {
 // Makes a filled type usable. Returns 0, or -1 with an exception.
 static inline int PyTC_Finish(PyTypeObject *type, const char *name, const PyTC_Special *special) {
   if (PyType_Ready(type) < 0) return -1;
-  if (special->weaklist_offset != 0 &&
-      PyDict_DelItemString(type->tp_dict, "__weaklistoffset__") < 0) {
+  if ((special->weaklist_offset != 0 &&
+       PyDict_DelItemString(type->tp_dict, "__weaklistoffset__") < 0) ||
+      (special->dict_offset != 0 && PyDict_DelItemString(type->tp_dict, "__dictoffset__") < 0) ||
+      PyTC_SetModule(type, name) < 0) {
     return -1;
   }
-  if (special->dict_offset != 0 && PyDict_DelItemString(type->tp_dict, "__dictoffset__") < 0) {
-    return -1;
-  }
-  if (PyTC_SetModule(type, name) < 0) return -1;
   PyType_Modified(type);  // a metaclass's mro() may have looked names up
   return 0;
 }
 
-// The implementation before 3.12; the contract is below.
+// PyExtensibleType_FromMetaclass before 3.12.
 static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
                                   const PyType_Spec *spec, PyObject *bases) {
   PyTC_Special special;
@@ -296,7 +281,7 @@ static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
   if (bases == NULL) return NULL;
 
   // Steps that can fail or run other code come before the type exists, because the garbage
-  // collector sees it from its allocation on.
+  // collector sees it as soon as it is allocated.
   destructor dealloc = NULL;
   PyTypeObject *base = PyTC_BestBase(bases, &dealloc);
   if (metaclass == NULL) metaclass = &PyType_Type;

@@ -7,7 +7,7 @@
 int LimitedInstall(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
-  return interface->resolve == PyTC_ResolveUnlessEnding ? 1 : 0;
+  return interface->resolve == PyTC_DoResolve ? 1 : 0;
 }
 
 long LimitedValue(PyObject *object, uintptr_t id) {

@@ -75,7 +75,7 @@ static PyObject *Offset(PyObject *module, PyObject *unused) {
 // installed() -> True if this module installed the interface
 static PyObject *Installed(PyObject *module, PyObject *unused) {
   (void)unused;
-  return PyBool_FromLong(Api(module)->interface->resolve == PyTC_ResolveUnlessEnding);
+  return PyBool_FromLong(Api(module)->interface->resolve == PyTC_DoResolve);
 }
 
 static PyMethodDef methods[] = {PROBE_METHODS,
