@@ -1,49 +1,8 @@
-// Publishes, replaces, holds and retracts rows, and removes them when their owners die. Used by
-// core/rendezvous/interface_functions.h.
+// Publishes, replaces, holds and retracts rows. Used by core/rendezvous/interface_functions.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
-#include "core/rendezvous/row_keeper.h"
-
-// Removes a dead owner's rows. Returns 0, or -1 with an exception.
-static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
-  PyTC_State *state = owner->state;
-  // Python code can find weak references, call this callback, or keep it after the object's death.
-  if (owner->reference == NULL) return 0;
-  PyObject *object;
-  const int is_dead = PyTC_GetReferent(owner->reference, &object) == 0;
-  Py_XDECREF(object);
-  if (!is_dead) return 0;
-  PyTC_Row *gone = NULL;
-  while (owner->owned != NULL) {
-    PyTC_Row *row = owner->owned->row;
-    PyTC_Disown(owner->owned);
-    if (row->owned_by == NULL) {
-      PyTC_TakeOut(state, row);
-      row->next = gone;
-      gone = row;
-    }
-  }
-  const int result = PyTC_ForgetOwner(state, owner);
-  // All are out of the table, because releasing can run any code, this function included.
-  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  PyTC_LetRowsGo(gone);
-  PyTypedcall_RestoreError(saved);
-  return result;
-}
-
-// The weak reference's callback: `self` is the owner's capsule.
-static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference) {
-  (void)reference;
-  PyTC_Owner *owner = PyTC_OwnerIn(self);
-  if (owner == NULL) return NULL;
-  int result;
-  PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf(owner->state));
-  result = PyTC_RemoveRowsOf(owner);
-  PyTypedcall_END_EXCLUSIVE();
-  if (result < 0) return NULL;
-  Py_RETURN_NONE;
-}
+#include "core/rendezvous/row_owner.h"
 
 // Returns a new row with one reference, not in the table; NULL without memory (no exception set).
 static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *value,

@@ -1,9 +1,9 @@
 // Keepers: objects that hold what tags keep. The garbage collector sees them behind each reference
-// to the row and behind the tagged object. Used by core/rendezvous/published_rows.h.
+// to the row and behind the tagged object. Used by core/rendezvous/row_owner.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 
-#include "core/rendezvous/row_owner.h"
+#include "core/rendezvous/ownership.h"
 
 // A row and each reference to it have a reference to its keeper. Like those, it needs no tp_clear.
 // Kept objects may lead back to the tagged object. If the table had the keeper, both would then

@@ -3,76 +3,12 @@
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
-#include "core/rendezvous/interpreter_state.h"
-
-// Links an owner and a row; in the lists of both. The row is in its table, or retracted.
-typedef struct PyTC_Ownership {
-  struct PyTC_Owner *owner;
-  PyTC_Row *row;
-  // Doubly linked: a row may have thousands of owners, and an owner thousands of rows.
-  struct PyTC_Ownership *next_of_owner, *next_of_row;
-  struct PyTC_Ownership **from_of_owner, **from_of_row;  // the pointers to this
-} PyTC_Ownership;
-
-typedef struct PyTC_Owner {
-  PyTC_State *state;
-  PyObject *key;        // its address, in `owners`: removing it must not need memory
-  PyObject *reference;  // a weak reference, or the owner itself where it has no weak references;
-                        // NULL once the record is no longer in `owners`
-  int is_kept;          // the latter: then there is one row, BY_OBJECT, for the owner itself
-  PyTC_Ownership *owned;
-} PyTC_Owner;
+#include "core/rendezvous/row_keeper.h"
 
 #define PyTC_OWNER_NAME PyTypedcall_MODULE ".owner"
 
 static inline PyTC_Owner *PyTC_OwnerIn(PyObject *capsule) {
   return (PyTC_Owner *)PyCapsule_GetPointer(capsule, PyTC_OWNER_NAME);
-}
-
-// Adds the row to the owner's unless it is there. -1 without memory (no exception set).
-static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
-  // Walks both lists at once, to the end of the shorter one.
-  const PyTC_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
-  while (of_row != NULL && of_owner != NULL) {
-    if (of_row->owner == owner || of_owner->row == row) return 0;
-    of_row = of_row->next_of_row;
-    of_owner = of_owner->next_of_owner;
-  }
-  PyTC_Ownership *made = (PyTC_Ownership *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
-  if (made == NULL) return -1;
-  made->owner = owner;
-  made->row = row;
-  made->next_of_owner = owner->owned;
-  made->from_of_owner = &owner->owned;
-  if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
-  owner->owned = made;
-  // At the end, because the first owner brought the value.
-  made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
-  *made->from_of_row = made;
-  row->owned_by_end = &made->next_of_row;
-  return 0;
-}
-
-static inline void PyTC_Disown(PyTC_Ownership *ended) {
-  *ended->from_of_owner = ended->next_of_owner;
-  if (ended->next_of_owner != NULL) ended->next_of_owner->from_of_owner = ended->from_of_owner;
-  *ended->from_of_row = ended->next_of_row;
-  if (ended->next_of_row != NULL) {
-    ended->next_of_row->from_of_row = ended->from_of_row;
-  } else {
-    ended->row->owned_by_end = ended->from_of_row;
-  }
-  ++ended->row->left;
-  PyTypedcall_RAW_FREE(ended);
-}
-
-static inline void PyTC_DisownAll(PyTC_Owner *owner) {
-  while (owner->owned != NULL) PyTC_Disown(owner->owned);
-}
-
-// Removes a row from all its owners.
-static inline void PyTC_DisownRow(PyTC_Row *row) {
-  while (row->owned_by != NULL) PyTC_Disown(row->owned_by);
 }
 
 static inline void PyTC_FreeOwner(PyObject *capsule) {
@@ -113,8 +49,45 @@ static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyTypedcall_RestoreError(saved);
 }
 
-// The weak reference's callback, in core/rendezvous/published_rows.h.
-static inline PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference);
+// Removes a dead owner's rows. Returns 0, or -1 with an exception.
+static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
+  PyTC_State *state = owner->state;
+  // Python code can find weak references, call this callback, or keep it after the object's death.
+  if (owner->reference == NULL) return 0;
+  PyObject *object;
+  const int is_dead = PyTC_GetReferent(owner->reference, &object) == 0;
+  Py_XDECREF(object);
+  if (!is_dead) return 0;
+  PyTC_Row *gone = NULL;
+  while (owner->owned != NULL) {
+    PyTC_Row *row = owner->owned->row;
+    PyTC_Disown(owner->owned);
+    if (row->owned_by == NULL) {
+      PyTC_TakeOut(state, row);
+      row->next = gone;
+      gone = row;
+    }
+  }
+  const int result = PyTC_ForgetOwner(state, owner);
+  // All are out of the table, because releasing can run any code, this function included.
+  PyTypedcall_SavedError saved = PyTypedcall_SaveError();
+  PyTC_LetRowsGo(gone);
+  PyTypedcall_RestoreError(saved);
+  return result;
+}
+
+// The weak reference's callback: `self` is the owner's capsule.
+static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference) {
+  (void)reference;
+  PyTC_Owner *owner = PyTC_OwnerIn(self);
+  if (owner == NULL) return NULL;
+  int result;
+  PyTypedcall_BEGIN_EXCLUSIVE(PyTC_LockOf(owner->state));
+  result = PyTC_RemoveRowsOf(owner);
+  PyTypedcall_END_EXCLUSIVE();
+  if (result < 0) return NULL;
+  Py_RETURN_NONE;
+}
 
 static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
