@@ -173,7 +173,7 @@ class Functions(cluster_support.Processes):
         importlib.import_module("tags_for_untagged").tag(untagged)
         typed = typedcall.resolve(untagged.f, "d->d")
         self.assertRegex(self.read(typed, "found(5.0)"),
-                         "TypeError: .*f offers no (native signature|typed function).*must import what tags it")
+                         "TypeError: .*f offers no (native signature|typed function).*import the module that tags it")
         self.write("tags-1.dist-info/METADATA", "Name: tags\nVersion: 1\n")
         self.write("tags-1.dist-info/entry_points.txt",
                    "[typedcall_tags]\nuntagged = tags_for_untagged:tag\n")
