@@ -244,12 +244,19 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+#ifdef Py_REF_DEBUG
+#define COUNTS_REFERENCES 1
+#else
+#define COUNTS_REFERENCES 0
+#endif
+
 static int exec(PyObject *module) {
   static const struct {
     const char *name;
     long value;
   } constants[] = {
       {"ALIGNMENT", 16},
+      {"COUNTS_REFERENCES", COUNTS_REFERENCES},
       {"HAVE_GC", (long)Py_TPFLAGS_HAVE_GC},
       {"HAVE_VECTORCALL", (long)Py_TPFLAGS_HAVE_VECTORCALL},
       {"ITEMS_AT_END", (long)Py_TPFLAGS_ITEMS_AT_END},

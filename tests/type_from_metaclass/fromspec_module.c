@@ -366,8 +366,15 @@ static int exec(PyObject *module) {
   bases_slots[0].pfunc = PyTuple_Pack(1, (PyObject *)&PyLong_Type);
   no_bases_slots[0].pfunc = PyTuple_New(0);
   if (no_new != NULL) ((PyTypeObject *)no_new)->tp_new = NULL;
+#ifdef Py_REF_DEBUG
+  const long counts_references = 1;
+#else
+  const long counts_references = 0;
+#endif
   if (metaclass == NULL || no_new == NULL || bases_slots[0].pfunc == NULL ||
-      no_bases_slots[0].pfunc == NULL || PyModule_AddObject(module, "Metaclass", metaclass) < 0) {
+      no_bases_slots[0].pfunc == NULL ||
+      PyModule_AddIntConstant(module, "COUNTS_REFERENCES", counts_references) < 0 ||
+      PyModule_AddObject(module, "Metaclass", metaclass) < 0) {
     return -1;
   }
   return PyModule_AddObject(module, "NoNew", no_new);
