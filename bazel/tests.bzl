@@ -105,7 +105,7 @@ def python_test(name, *more, src = None, modules = [], imports = [], data = [], 
 
 def header_files(name, *deps):
     """The headers of libraries as files, for tests that run a compiler themselves."""
-    headers(name = name, deps = list(deps))
+    headers(name = name, testonly = True, deps = list(deps))
 
 def compiler_test(name, *more, env = {}, **kwargs):
     """A python_test that runs the compiler of the build, $CC."""

@@ -300,7 +300,7 @@ class Spawned(cluster_support.Processes):
         printed = self.spawn(
             "sys.path.insert(0, %r); f = typedcall.resolve(versions.f, 'd->d')\n"
             "        try: pool.map_async(f, [1.0]).get(60)\n"
-            "        except ImportError as error: print(error.name, error)" % self.folder,
+            "        except ImportError as error: print(error.name, error)" % self.path(),
             "import typedcall\nif __name__ == '__main__': import versions\n"
             "else: sys.path.insert(0, %r)" % self.path("ends"),
             (FOLDER, self.folder))
