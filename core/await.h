@@ -5,7 +5,6 @@
 #ifndef TYPEDCALL_CORE_AWAIT_H_
 #define TYPEDCALL_CORE_AWAIT_H_
 
-#include "core/compiler.h"
 #include "core/interface.h"
 #include "core/rendezvous/def_memory.h"
 #include "core/type_access.h"

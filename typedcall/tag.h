@@ -10,7 +10,6 @@
 #error "typedcall/tag.h needs the full API: it looks into builtin functions and method descriptors"
 #endif
 
-#include "core/compiler.h"
 #include "core/platform.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"

@@ -50,7 +50,7 @@ MUTATIONS = [
     ("3.10", REQUEST, "(entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;", "true;"),
     ("3.12", REQUEST, "return (entry.flags & reports) == 0 || goes_with_result(entry);", "return true;"),
     ("8.3", REQUEST, "return (entry.flags & by_place) == 0 || has_same_place(entry, asked);", "return true;"),
-    ("8.3", REQUEST, "if (before == '*' && b == 's') return false;  // it has no \"k\"", ""),
+    ("8.3", REQUEST, "if (before == '*' && b == 's') return false;  // \"*s\" has no \"k\"", ""),
     ("8.6", "typedcall/resolve.h", "if (!asked.unbound) return false;", ""),
     ("3.16", "typedcall/resolve.h", "without_self.can &= ~PyNativeCallable_TAKES_SELF;",
      "return false;"),

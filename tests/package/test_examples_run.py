@@ -18,7 +18,7 @@ class Examples(adapter_support.Example):
         adapter_support.library("cffi")
         self.prints("ctypes_cffi", "ctypes raised: not positive", "libm.hypot offers ['dd->d']",
                     "cffi: sizes.positive has nothing for cffi: 'l->l' needs the GIL, may raise",
-                    "cffi: sizes.count has nothing for cffi: '->l' has not said")
+                    "cffi: sizes.count has nothing for cffi: '->l' is not declared to run in several threads")
 
     @support.ON_CPYTHON
     def test_cython(self):

@@ -29,7 +29,7 @@ constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kBack = 0x01
 /// Calls a wrapper of one argument, as Python does.
 double Boxed(const typedcall::method &made, double x) {
   PyObject *argument = PyFloat_FromDouble(x);
-  PyObject *result = made.function.plain(nullptr, argument);  // METH_O
+  PyObject *result = made.function(nullptr, argument);  // METH_O
   EXPECT_NE(result, nullptr);
   const double value = PyFloat_AsDouble(result);
   Py_XDECREF(result);
