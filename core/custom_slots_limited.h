@@ -5,7 +5,9 @@
 
 #include "core/custom_slots.h"
 #include "core/rendezvous.h"
+#if TYPEDCALL_IS_SUPPORTED
 #include "core/slots/slot_table.h"
+#endif
 
 #if !defined(Py_LIMITED_API) && PY_VERSION_HEX < 0x030C0000
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"

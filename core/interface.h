@@ -82,8 +82,8 @@ typedef struct PyTypedcall_Interface {
   /// kept, because then the row would never go. Returns
   ///  - 1: `value` is published; if it already was, it has one more owner and was not taken again;
   ///  - 0: an equal value is published and has one more owner; `value` was not taken;
-  ///  - PyTypedcall_CAME_BACK: nothing was published; an equal value that this owner had retracted
-  ///    is published again; `value` was not taken;
+  ///  - PyTypedcall_CAME_BACK: nothing was published; an equal value of this owner that was
+  ///    retracted is published again; `value` was not taken;
   ///  - PyTypedcall_CONFLICT, without an exception: a different value is published, and nothing has
   ///    changed (a value whose owners are all dying does not conflict: it goes now);
   ///  - -1 with TypeError if `owner` cannot be weakly referenced (only a row BY_OBJECT whose `key`

@@ -49,7 +49,8 @@ static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Returns the offset in a type of the data that `metaclass` adds to it (PEP 697); -1 with an
-// exception. CPython's debug builds abort if PyObject_GetTypeData gets another type.
+// exception. PyObject_GetTypeData needs a type that already has this metaclass: debug builds abort
+// for any other.
 static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;

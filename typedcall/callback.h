@@ -239,11 +239,11 @@ class callback<R(P...), Result(A...)> {
   /// Returns why the function cannot be called with these values, or null.
   TYPEDCALL_IN_LINE const char *fault(const values &given) const {
     if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
-      return "the library passes a length below 0";
+      return "the library passes a negative length";
     }
     if constexpr (has_place) {
       if (std::get<last>(given) == nullptr || length_at<last>(given) != 1) {
-        return "the library wants other than one value, and the function returns one";
+        return "the function returns one value, but the library wants more or none";
       }
     } else if constexpr (drops_last) {
       if (std::get<last>(given) != nullptr) {

@@ -166,11 +166,11 @@ class fallback_function<R(A...)> {
   R operator()(Given... args) const {
     static_assert((internal::is_taken_for<Given, A>() && ...),
                   "typedcall: an int is taken for an int or a float, and a float or double for a "
-                  "float or double. Everything else is passed as the very type");
+                  "float or double. Every other number must have the very type");
     if (TYPEDCALL_EXPECT((internal::has_room<A>(args) && ...), 1)) {
       return (*this)(internal::narrowed<A>(args)...);
     }
-    return internal::call_boxed_from_anywhere<R>(callee_, internal::widened(args)...);
+    return internal::call_boxed_from_anywhere<R>(callee_, internal::widened<A>(args)...);
   }
 
   /// True if an exception is set; for use after a call. GIL: held.

@@ -47,6 +47,9 @@ class signature_copy {
   friend bool operator==(const signature_copy &a, const char *b) {
     return std::strcmp(a.text_, b) == 0;
   }
+  friend bool operator!=(const signature_copy &a, const char *b) { return !(a == b); }
+  friend bool operator==(const char *a, const signature_copy &b) { return b == a; }
+  friend bool operator!=(const char *a, const signature_copy &b) { return !(b == a); }
 
  private:
   char text_[PyNativeSignature_MAX_LENGTH + 1] = {};

@@ -1,7 +1,7 @@
 // The function bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile this
 // file with the same options, and link it into each shared object or program with such files. In C
 // projects: cc -x c.
-#ifdef TYPEDCALL_CORE_SEPARATE_H_
+#ifdef TYPEDCALL_CORE_COMPILER_H_
 #error "typedcall/separate.cc: compile it alone; in a unity build it cannot follow other files"
 #endif
 #ifndef TYPEDCALL_SEPARATE

@@ -87,6 +87,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
   }
   if (failed || PyTC_AddOwner(owner, row) < 0) {
     if (revived != NULL) PyTC_RetractRow(state, revived);
+    if (row == fresh) PyTC_LeaveHost(row);  // nothing but the table keeps that keeper valid
     return -1;
   }
   if (row == fresh) {

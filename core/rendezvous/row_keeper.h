@@ -21,6 +21,7 @@ static inline PyTC_Keeper *PyTC_AsKeeper(PyObject *object) {
   return (PyTC_Keeper *)PyTC_FIELDS(object);
 }
 
+// References have one type, without subclasses, whose functions are those of the installing module.
 static inline int PyTC_IsReference(PyObject *object) {
   return PyTC_SLOT(destructor, Py_TYPE(object), tp_dealloc) == PyTC_FreeReference;
 }

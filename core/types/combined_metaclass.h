@@ -68,8 +68,10 @@ static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_
 // Returns a new list of the interpreter's live combined metaclasses, or NULL. Drops dead ones from
 // the cache, so that those made in a loop do not fill it up.
 static inline PyObject *PyTC_AllCombined(PyObject *cache) {
-  PyObject *items = PyDict_Items(cache);
-  PyObject *all = items != NULL ? PyList_New(0) : NULL;
+  PyObject *all = PyList_New(0);
+  // Up to 3.11 any new list may run the garbage collector, so this is the last.
+  PyObject *items = all != NULL ? PyDict_Items(cache) : NULL;
+  if (items == NULL) Py_CLEAR(all);
   for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(items); ++i) {
     PyObject *item = PyList_GetItem(items, i), *alive;
     int failed = 0;
@@ -267,8 +269,8 @@ static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyOb
     PyObject *known = PyTC_GetItem(cache, key);
     if (known != NULL) (void)PyTC_GetReferent(known, &combined);
     Py_XDECREF(known);
-    if (combined != NULL && !PyTC_DerivesFrom(ours, combined, bases)) {
-      // Its `__bases__` were assigned.
+    if (known != NULL && (combined == NULL || !PyTC_DerivesFrom(ours, combined, bases))) {
+      // It has died since AllCombined, or its `__bases__` were assigned.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }

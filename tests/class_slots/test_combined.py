@@ -280,6 +280,21 @@ class Used(unittest.TestCase):
         self.assertEqual([r for r in gone if r() is not None], [])
 
 
+    def test_one_that_dies_while_it_is_looked_up(self):
+        class Meta(type):
+            pass
+
+        self.addCleanup(gc.set_threshold, *gc.get_threshold())
+        self.addCleanup(gc.enable)
+        for more in range(-5, 40):  # each allocation of the look-up is the one that collects garbage
+            gc.disable()
+            gc.collect()
+            combined_metaclass(Meta)
+            gc.set_threshold(max(1, gc.get_count()[0] + more), 1000, 1000)
+            gc.enable()
+            self.assertTrue(issubclass(combined_metaclass(Meta), Meta), more)
+
+
 class Refused(unittest.TestCase):
     def test_what_is_no_metaclass(self):
         for wrong in (5, None, int, object, abc.ABC, "abc"):

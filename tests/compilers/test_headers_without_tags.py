@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import sys
 
 import compilers
 import without_tags
@@ -11,8 +12,8 @@ GNU = re.compile(r"__attribute__|__builtin_\w+|__atomic_\w+|__sync_\w+|\b(?:__as
                  r"|#\s*pragma|__(?:FLT|DBL|LDBL)_\w+|__BYTE_ORDER__")
 # These include another library's headers.
 OTHERS = {"typedcall/nanobind.h", "typedcall/pybind11.h"}
-# These need a limited API that not every CPython has.
-LIMITED = {"core/custom_slots_limited.h"}
+# This needs CPython 3.12.
+LIMITED = {"core/custom_slots_limited.h"} if sys.version_info < (3, 12) else set()
 CXX_EXAMPLES = ["examples/quickstart/functions.cc", "examples/quickstart/integrate.cc"]
 VENDORED = "examples/vendored/geometry.c"
 

@@ -227,7 +227,7 @@ TEST(Callback, LengthsBehindTheirArraysAndBelowNothing) {
   EXPECT_EQ(f.function()(x, 2, f.data()), 3);
   EXPECT_TRUE(std::isnan(f.function()(x, -2, f.data())));
   EXPECT_FALSE(f.check());
-  EXPECT_EQ(TakeError(), "ValueError: the library passes a length below 0");
+  EXPECT_EQ(TakeError(), "ValueError: the library passes a negative length");
 }
 
 TEST(Callback, ATypeOfTheLibrarys) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <vector>
 
 #include "tests/resolve/callables.h"
 #include "typedcall/fallback.h"
@@ -38,6 +39,12 @@ double mixed(float x, short n, bool negative) noexcept {
 }
 void nothing(signed char) noexcept { ++calls; }
 bool is_even(unsigned char x) noexcept { return x % 2 == 0; }
+double repeated(typedcall::span<const double> values, int times) noexcept {
+  ++calls;
+  double sum = 0;
+  for (const double each : values) sum += each;
+  return sum * times;
+}
 std::optional<int> root(int x) noexcept {
   if (x < 0) return std::nullopt;
   return static_cast<int>(std::sqrt(x));
@@ -64,6 +71,7 @@ typedcall::method_table methods{
     def<mixed>("mixed"),
     def<nothing>("nothing"),
     def<is_even>("is_even"),
+    def<repeated>("repeated"),
     def<root>("root", typedcall::otherwise<root_of_negative>),
     def<checked>("checked"),
     def<same<signed char>, same<long>>("both"),
@@ -126,6 +134,18 @@ void ExpectLimits(const char *name) {
        {0UL, 1UL, static_cast<unsigned long>(high), std::numeric_limits<unsigned long>::max()}) {
     ExpectAsBoxed<Own>(name, value);
   }
+}
+
+TEST(Narrowing, OtherArgumentsConvert) {
+  const auto f = Narrowing<double(typedcall::span<const double>, int)>("repeated");
+  const std::vector<double> values{1, 2};
+  const double result = f(values, 3L);
+  EXPECT_EQ(result, 9);
+  EXPECT_FALSE(f.raised(result));
+  const long before = calls;
+  EXPECT_TRUE(f.raised(f(values, 1L << 40)));
+  EXPECT_NE(TakeError().find("does not fit"), std::string::npos);
+  EXPECT_EQ(calls, before);
 }
 
 TEST(Narrowing, EveryIntegerType) {

@@ -93,6 +93,9 @@ TEST(Signature, IsTheProviders) {
   const auto found = typedcall::find(nullptr, function.get(), "l->n");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->signature, "q->q");
+  EXPECT_EQ("q->q", found->signature);
+  EXPECT_NE(found->signature, "q->l");
+  EXPECT_NE("q->l", found->signature);
   EXPECT_NE(found->signature.c_str(), table.get()->entries[0].signature);
   EXPECT_EQ(found->flags, PyNativeCallable_PURE);
 }

@@ -56,7 +56,8 @@ template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
 /// True if a Given may be passed for the native function's Own. The rules are the wrapper's: no int
-/// from a float, no bool from an int, and no Python float holds a long double.
+/// from a float, no bool from an int, and no Python float holds a long double. Types that are not
+/// numbers take what converts to them.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
@@ -67,14 +68,16 @@ constexpr bool is_taken_for() {
     return is_int_or_bool<Given> ||
            (std::is_floating_point_v<Given> && sizeof(Given) <= sizeof(double));
   } else {
-    return false;
+    return !std::is_arithmetic_v<Own> && std::is_convertible_v<Given, Own>;
   }
 }
 
-/// The type that Python gets: ints and floats of any width.
-template <class Given>
+/// What the Python callable gets instead of an Own: ints and floats of any width.
+template <class Own, class Given>
 constexpr auto widened(Given value) {
-  if constexpr (is_integer_type<Given>) {
+  if constexpr (!std::is_arithmetic_v<Own>) {
+    return static_cast<Own>(value);
+  } else if constexpr (is_integer_type<Given>) {
     using wide = std::conditional_t<std::is_signed_v<Given>, long long, unsigned long long>;
     return static_cast<wide>(value);
   } else if constexpr (std::is_floating_point_v<Given> && sizeof(Given) < sizeof(double)) {
