@@ -217,7 +217,8 @@ TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char
       while (first != end && std::strcmp(*name, *first) != 0) ++first;
       return first != end;
     };
-    if (!is_identifier(text.get()) || is_among(std::begin(keywords), std::end(keywords))) {
+    if (!is_identifier(text.get()) ||
+        is_among(keywords, keywords + sizeof(keywords) / sizeof(keywords[0]))) {
       PyErr_Format(PyExc_ValueError, "typedcall: %s(): a parameter cannot be called '%U' in Python",
                    function, text.get());
       return -1;
