@@ -197,7 +197,7 @@ class Jax(Sink):
             raise Refused("JAX has no such int")
 
     def kind_of(self, error):
-        if "depends on the value" in str(error):
+        if "several types for such arrays" in str(error):
             raise Refused("a program has one result type, and here the value decides")
         return kind_in_text(error)
 
