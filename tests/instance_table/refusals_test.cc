@@ -1,4 +1,4 @@
-// Tables that cannot be offered, and the messages: each refusal leaves the table unchanged.
+// Tables that cannot be offered, and the error messages. Each refusal leaves the table unchanged.
 #include "tests/instance_table/instance.h"
 
 namespace typedcall_test {

@@ -89,7 +89,7 @@ CALLS = [
 
 SURROGATE = ("UnicodeEncodeError",
              "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed")
-# PyPy only calls these boxed.
+# On PyPy these can only be called boxed.
 OF_CPYTHON = [
     ("typed_functions", "div", "dd->d", [
         ("(1.0, 4.0)", ("float", "0.25")), ("(-1.0, 1.0)", ("float", "-1.0")),

@@ -346,8 +346,8 @@ def install() -> None:
         called = _called(self, _nameless, _named)
         if called:
             raise errors.UnsupportedError(
-                f"numba.pycc makes modules that know no other process's functions, but it calls {called}: such a "
-                "module could not be imported; use njit(cache=True)")
+                f"a module made by numba.pycc cannot look up functions of other modules, but this one calls {called}, "
+                "so it could not be imported; use njit(cache=True)")
         return finish(self)
 
     of_functions.check_cachable = check_cachable

@@ -158,7 +158,7 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    # The address decides, not the objects that are kept: shared memory may have changed since. An
+    # Go by the address, not by the objects kept with it: shared memory may have changed since. An
     # address in a library is a C function; any other may take the GIL.
     if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
