@@ -13,7 +13,7 @@
 // - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, and C code that
 //   calls the metaclass: a class inherits the slots of all its bases in MRO order, wherever the
 //   extensible ones are, and adds those of its own `__customslots__` (core/slots/own_slots.h).
-//   Without an extensible base, `Meta("X", (object,), {})` has none.
+//   `Meta("X", (object,), {})` has no slots, because it has no extensible base.
 // - PyType_FromSpec and its kin, called for a subclass: the same from 3.12 on. Before, CPython
 //   gives such a type the metaclass `type`, and so no slots; a class derived from it with our
 //   metaclass inherits them again.

@@ -41,8 +41,8 @@ typedef struct PyNativeCallableTable {
 /// The function takes the GIL itself: the caller must be able to release it.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
 /// An exception may be set on return; the result is then the error value of its class: -1 for
-/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. Without an
-/// exception the error value is an ordinary result. Requires NEEDS_THREAD.
+/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. If no
+/// exception is set, the error value is an ordinary result. Requires NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
 /// With MAY_RAISE and a double as the result: the error value is -0.0. Only functions in PyPy's
 /// layout have it.

@@ -23,9 +23,9 @@ typedef struct PyTC_StaticType {
 
 #ifdef Py_TARGET_ABI3T
 // Returns the offset of an object's type, or -1 with an exception. abi3t has no Py_SET_TYPE,
-// because objects have other fields without the GIL. The type is the last field in both, as an
-// object of known type shows. Otherwise static types would fail for other modules if one for abi3t
-// came first.
+// because objects have other fields without the GIL. The type is the last field in both layouts;
+// `type`, whose type is itself, confirms it. Otherwise static types would fail for other modules if
+// one for abi3t came first.
 static inline Py_ssize_t PyTC_TypeField(void) {
   static Py_ssize_t known;  // the same for the life of the process
   if (known > 0) return known;
