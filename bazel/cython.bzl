@@ -11,7 +11,7 @@ _OLDEST_MAJOR = 3
 def _version(ctx, program):
     """The major version and all of it as a string; (0, "") when it does not run."""
     result = ctx.execute([program, "--version"])
-    # "Cython version 3.1.0", on standard error, on standard output, or on both.
+    # Cython prints "Cython version 3.1.0" to standard error, to standard output, or to both.
     words = (result.stdout + result.stderr).split("\n")[0].split(" ")
     if result.return_code != 0 or len(words) < 3:
         return 0, ""
@@ -21,9 +21,9 @@ def _version(ctx, program):
 def _candidates(ctx):
     environment = ctx.os.environ
     if environment.get("CYTHON"):
-        return [environment["CYTHON"]]  # this one or none
+        return [environment["CYTHON"]]  # no other Cython is tried
     cache = environment.get("XDG_CACHE_HOME") or environment.get("HOME", "") + "/.cache"
-    # Where tools/setup puts one, then what the user has installed.
+    # The Cython that tools/setup has installed comes first, then the user's.
     return [cache + "/typedcall/tools/bin/cython", "cython", "cython3"]
 
 def _cython_configure_impl(ctx):
@@ -58,6 +58,6 @@ cython_configure = repository_rule(
         "XDG_CACHE_HOME",
     ],
     configure = True,
-    # Looked at again by every new Bazel server: it may have been installed meanwhile.
+    # Every new Bazel server looks again, because Cython may have been installed meanwhile.
     local = True,
 )

@@ -2,7 +2,8 @@
 
 load("@cython//:cython.bzl", "CYTHON", "CYTHON_VERSION", "NO_CYTHON")
 
-# -Wextra of Cython is about the .pyx; what gcc says about the C code in between is not ours.
+# Cython's own -Wextra checks the .pyx file; gcc's warnings about the generated C code are not
+# useful.
 _COPTS = ["-fvisibility=hidden", "-w"]
 
 def cython_module(name, src, srcs = [], pxds = [], deps = [], visibility = None, testonly = False):
@@ -22,7 +23,7 @@ def cython_module(name, src, srcs = [], pxds = [], deps = [], visibility = None,
             name = name + "_c",
             srcs = [src] + pxds,
             outs = [name + ".c"],
-            # The version is there so that another one makes the code again.
+            # The version is part of the command, so that a new version generates the code again.
             cmd = ": %s; %s -3 -Wextra -Werror -I . --module-name %s -o $@ $(location %s)" % (
                 CYTHON_VERSION,
                 CYTHON,
@@ -52,7 +53,7 @@ def with_cython(modules):
     """`modules` where there is a Cython, else nothing: for the `modules` of a python_test."""
     return modules if CYTHON else []
 
-# For the `env` of a python_test, which skips with the reason when there is one.
+# For the `env` of a python_test, which skips if TYPEDCALL_NO_CYTHON gives a reason.
 CYTHON_ENV = {
     "TYPEDCALL_CYTHON": CYTHON,
     "TYPEDCALL_NO_CYTHON": NO_CYTHON,

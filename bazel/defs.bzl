@@ -10,7 +10,7 @@ WARNINGS = [
 C_COPTS = WARNINGS + ["-std=c99"]
 CXX_COPTS = WARNINGS + ["-std=c++17"]
 
-# For machine code as users get it: optimised, and without the instrumentation of a sanitizer.
+# Options for machine code as users get it: optimised, and not instrumented by a sanitizer.
 OPTIMISED_COPTS = CXX_COPTS + [
     "-O2",
     "-DNDEBUG",
@@ -42,7 +42,7 @@ def extension_module(name, srcs, deps = [], copts = [], linkopts = [], testonly 
     """
     language_copts = _language_copts(name, srcs)
     if testonly and language_copts == C_COPTS:
-        # CPython says which parameters a function has, and in C99 all have names.
+        # CPython prescribes the functions' parameters, and in C99 every parameter must have a name.
         language_copts = language_copts + ["-Wno-unused-parameter"]
     native.cc_binary(
         name = name + ".so",

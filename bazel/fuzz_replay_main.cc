@@ -1,5 +1,5 @@
-// Runs every file named on the command line through LLVMFuzzerTestOneInput once: what a
-// fuzzer found stays a test, also where there is no libFuzzer.
+// Runs every file named on the command line through LLVMFuzzerTestOneInput once, so that inputs
+// found by a fuzzer stay tests even without libFuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -20,11 +20,12 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "%s: cannot be read\n", argv[i]);
       return 1;
     }
-    // Printed first: a crash is the last name in the log.
+    // Print the name first, so that after a crash it is the last name in the log.
     std::printf("%s\n", argv[i]);
     std::fflush(stdout);
     const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-    // A copy of exactly the input's size, so that a sanitizer sees a read behind its end.
+    // Copy the input into memory of exactly its size, so that a sanitizer detects reads past its
+    // end.
     const std::vector<std::uint8_t> input(bytes.begin(), bytes.end());
     LLVMFuzzerTestOneInput(input.data(), input.size());
   }

@@ -15,29 +15,31 @@ def _precompiled_header_impl(ctx):
         feature_configuration = features,
         action_name = "c++-compile",
     )
-    # A name for each compiler: the other one's output stays where it was.
+    # Each compiler has its own file name, so it does not replace another compiler's output.
     is_clang = "clang" in compiler
-    is_zig = "/zig/" in compiler  # the Clang of tools/musl
+    is_zig = "/zig/" in compiler  # true for the Clang of tools/musl
     header = ctx.actions.declare_file(
         "%s_%s.h" % (ctx.label.name, "zig" if is_zig else "clang" if is_clang else "gcc"),
     )
     variable = platform_common.TemplateVariableInfo({ctx.label.name.upper(): header.path})
     ctx.actions.write(header, "".join(["#include <%s>\n" % name for name in ctx.attr.includes]))
     if is_zig:
-        # It writes none: the tests read the header itself.
+        # Zig writes no precompiled headers, so the tests read the header itself.
         return [DefaultInfo(files = depset([header])), variable]
     compiled = ctx.actions.declare_file(header.basename + (".pch" if is_clang else ".gch"))
 
-    # By way of Bazel's cache the header may be older or newer than what came out of it. It comes from
-    # standard input: Clang writes a file's absolute path into its output, which would be wrong for
-    # another checkout that has the output from the cache. GCC wants a file.
+    # If Bazel's cache is used, the header may be older or newer than the compiled file. Clang reads
+    # the header from standard input, because it would write the file's absolute path into its
+    # output, which would be wrong for another checkout that gets the output from the cache. GCC
+    # needs a file.
     untimed = ["-Xclang", "-fno-pch-timestamp"] if is_clang else []
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
         source_file = "-" if is_clang else header.path,
         output_file = compiled.path,
-        # As Bazel does for tests: other options than theirs make the compiler read the header again.
+        # Use the tests' own option, because with other options the compiler would read the header
+        # again.
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",
         user_compile_flags = CXX_COPTS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
     )

@@ -14,7 +14,7 @@ package(default_visibility = ["//visibility:public"])
 cc_library(
     name = "headers",
     hdrs = glob(["include/**/*.h"]),
-    # A system include: the warnings of Python.h are not ours.
+    # A system include, because we cannot mend warnings in Python.h.
     includes = ["include"],
 )
 
@@ -28,7 +28,7 @@ cc_library(
 )
 """
 
-# Only building an embedded test needs libpython, so only that fails without it.
+# Only embedded tests need libpython, so only building them fails without it.
 _NO_LIBRARY = """\
 genrule(
     name = "no_libpython",
@@ -76,7 +76,7 @@ def _interpreter(ctx):
     if not path or not path.exists:
         fail("PYTHON_BIN names no interpreter: " + name)
 
-    # Isolated from the user's settings, but not from a virtual environment.
+    # Isolates the interpreter from the user's settings, but not from a virtual environment.
     result = ctx.execute([path, "-E", "-s", ctx.path(Label("//bazel:python_info.py"))])
     if result.return_code != 0:
         fail("%s could not describe itself: %s" % (name, result.stderr))
@@ -94,8 +94,8 @@ def _interpreter(ctx):
 def _python_configure_impl(ctx):
     python = _interpreter(ctx)
 
-    # Debian's pyconfig.h includes the one of the architecture from /usr/include, which the
-    # compiler searches by itself, so the one folder is enough.
+    # Debian's pyconfig.h includes the architecture's own pyconfig.h from /usr/include, which the
+    # compiler searches anyway, so this one folder is enough.
     ctx.symlink(python["include"], "include")
 
     if python["library"]:
@@ -126,13 +126,13 @@ def _python_configure_impl(ctx):
 python_configure = repository_rule(
     implementation = _python_configure_impl,
     doc = "Makes a repository of the CPython that PYTHON_BIN names (default: python3).",
-    # PATH and PYENV_VERSION decide what a bare name means.
+    # PATH and PYENV_VERSION decide which interpreter a bare name stands for.
     environ = [
         "PATH",
         "PYENV_VERSION",
         "PYTHON_BIN",
     ],
     configure = True,
-    # Looked at again by every new Bazel server: the interpreter may have been upgraded.
+    # Every new Bazel server looks again, because the interpreter may have been upgraded.
     local = True,
 )

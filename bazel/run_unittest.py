@@ -1,5 +1,5 @@
-"""Runs the unittest cases of one file, and writes every case to $XML_OUTPUT_FILE (JUnit). A file has none
-where tests/support/collected.py says so."""
+"""Runs the unittest cases of one file, and writes every case to $XML_OUTPUT_FILE (JUnit). A file
+has no cases if tests/support/collected.py excludes them."""
 import os
 import sys
 import time
@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 
 class RecordingResult(unittest.TextTestResult):
-    """Also keeps one XML element per case, with the reason of a skip or a failure."""
+    """Also keeps one XML element per case, with the reason for a skip or a failure."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -33,7 +33,8 @@ class RecordingResult(unittest.TextTestResult):
 
     def _note(self, test, kind, message):
         owner = getattr(test, "test_case", test)
-        # A set-up of a class or module starts no case; in 3.12.1 a skipped one does not either.
+        # The set-up of a class or module starts no case, and in 3.12.1 a skipped case does not
+        # start either.
         if owner is not self._current:
             self._begin(owner)
         last_line = message.strip().splitlines()[-1]
@@ -74,16 +75,17 @@ def write_xml(path, name, cases):
 
 
 def main(test_file):
-    # The runner's own folder is not the test's business.
+    # Tests must not import from the runner's own folder.
     sys.path.pop(0)
     name = os.path.splitext(os.path.basename(test_file))[0]
-    # Bazel's --test_filter: one case, module.Class.method.
+    # Bazel's --test_filter selects one case, module.Class.method.
     chosen = os.environ.get("TESTBRIDGE_TEST_ONLY") or name
     print("%s under %s" % (test_file, sys.version), file=sys.stderr)
     try:
         suite = unittest.defaultTestLoader.loadTestsFromName(chosen)
     except unittest.SkipTest as reason:
-        # Raised while the file was imported: it is all one skip, or there are no cases here.
+        # Importing the file raised SkipTest, because the whole file is skipped or has no cases
+        # here.
         cases = []
         if isinstance(reason, getattr(sys.modules.get("collected"), "NotCollected", ())):
             print("no cases here: %s" % reason, file=sys.stderr)

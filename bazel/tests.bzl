@@ -22,11 +22,11 @@ _CXX_STANDARDS = [
 def _sanitized(env, **asan_env):
     """env, and what a process that holds an interpreter needs, also under AddressSanitizer."""
     if PYTHON_GIL_DISABLED:
-        # Otherwise a module that does not say that it needs no GIL brings it back.
+        # Otherwise a module that does not declare that it needs no GIL would enable the GIL again.
         env = dict(env, PYTHON_GIL = "0")
     return select({
-        # CPython leaks by design at exit; its own allocator hides faults from the sanitizer, and
-        # a debug build's checks see what that does not: which allocator frees, and with the GIL.
+        # CPython leaks memory at exit by design. Its own allocator hides faults from the sanitizer;
+        # a debug build also checks that memory is freed by its own allocator and with the GIL held.
         "//bazel:asan": dict(
             env,
             ASAN_OPTIONS = "detect_leaks=0",
@@ -94,8 +94,8 @@ def python_test(name, *more, src = None, modules = [], imports = [], data = [], 
         ] + modules + data,
         env = _sanitized(
             dict(env, PYTHON_BIN = PYTHON_BIN, TYPEDCALL_IMPORTS = ":".join(["tests/support"] + imports)),
-            # The interpreter is not instrumented: the runtime must be loaded ahead of it,
-            # and the C++ library with it, or the runtime cannot see exceptions.
+            # The interpreter is not instrumented, so the sanitizer's runtime must be loaded before
+            # it, together with the C++ library, without which the runtime does not see exceptions.
             TYPEDCALL_PRELOAD = "libasan.so libstdc++.so.6",
         ),
         size = size,
@@ -152,7 +152,7 @@ def embedded_cc_test(name, *more, src = None, srcs = [], deps = [], copts = [], 
       **kwargs: for cc_test.
     """
 
-    # Clang refuses a precompiled header of another language; GCC reads the headers again.
+    # Clang refuses a precompiled header of another language standard; GCC reads the headers again.
     first = ["-include", "$(GTEST_FIRST)"]
     if [option for option in copts if option.startswith("-std=")]:
         first = []
@@ -246,7 +246,7 @@ def fuzz_target(name, *deps, tags = []):
         srcs = srcs,
         copts = CXX_COPTS,
         linkopts = ["-fsanitize=fuzzer"],
-        # Wildcards leave it out: gcc has no libFuzzer.
+        # Excluded from wildcards, because gcc has no libFuzzer.
         tags = tags + [
             "fuzz",
             "manual",

@@ -1,2 +1,2 @@
-# Makes the folder a package for Cython: with the project's root as an include path,
-# `from core.custom_slots cimport ...` goes with `#include "core/custom_slots.h"`.
+# Makes this folder a Cython package. With the project's root on the include path, `from
+# core.custom_slots cimport ...` finds the declarations for `#include "core/custom_slots.h"`.

@@ -1,5 +1,5 @@
-// The consumer's way to the interface. Installs nothing and compiles nothing that only providers
-// need: an empty interface stands in until a provider installs one. Source: docs/ABI.md, section 5.
+// How consumers get the interface, without installing it or compiling provider code: a placeholder
+// stands in until a provider installs it. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_AWAIT_H_
@@ -13,20 +13,21 @@
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
-/// The struct in the capsule of that name in the interpreter's own dictionary. There is one per
-/// interpreter, made by the first consumer that finds no interface, and never freed. Only the
-/// interface in it may grow, at its end.
+/// The struct in the capsule named PyTypedcall_AWAITED_NAME in the interpreter's own dictionary.
+/// The first consumer that finds no interface makes it, once per interpreter, and it is never
+/// freed. Only `interface`, its last field, may grow.
 typedef struct PyTypedcall_Awaited {
-  const PyTypedcall_Interface *installed;  ///< NULL until one is; accessed atomically
+  const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
   PyInterpreterState *interpreter;         ///< the owner
   Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
-  /// Its state is this struct. `live_counters` are its own until an interface is installed, then
-  /// that interface's: read the field each time. Every function but `sibling` forwards to
-  /// `installed`. Without one, reading functions find nothing and writing ones set RuntimeError.
+  /// The placeholder; its state is this struct. `live_counters` points to the placeholder's own
+  /// counters until an interface is installed, then to that interface's, so read it each time.
+  /// Every function but `sibling` forwards to `installed`. If that is NULL, functions that read
+  /// find nothing, and functions that write set RuntimeError.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
-// An interface with the functions PyTC_<kind>Metaclass, PyTC_<kind>Resolve and so on.
+// Initialises an interface with the functions PyTC_<kind>Metaclass, PyTC_<kind>Resolve and so on.
 #define PyTC_INTERFACE(kind, state, counters)                                                     \
   {                                                                                               \
     PyTypedcall_ABI_MAJOR, PyTypedcall_ABI_MINOR, (uint32_t)sizeof(PyTypedcall_Interface), state, \
@@ -36,7 +37,7 @@ typedef struct PyTypedcall_Awaited {
         PyTC_##kind##Combined                                                                     \
   }
 
-#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the bodies
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc defines these
 TYPEDCALL_BEGIN_C
 #define PyTC_Arrived TYPEDCALL_INTERNAL_EXTERNAL(PyTC_Arrived)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTC_Arrived(void *state);
@@ -48,15 +49,15 @@ TYPEDCALL_END_C
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED
-// Nothing ever arrives.
+// No module installs the interface on this platform.
 static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   (void)state;
   return NULL;
 }
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Records that the interface is installed. Call sites that cached a look-up made without it look
-// again, because the counters change. Called again if Python code removed the capsule.
+// Records that the interface is installed. The counters change, so call sites that cached an
+// earlier look-up repeat it. Runs again if Python code has removed the capsule.
 static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
@@ -68,7 +69,7 @@ static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
   __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
 }
 
-// For installers; `kept` is the interpreter's dictionary.
+// Installers call this to update the placeholder; `kept` is the interpreter's own dictionary.
 static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface *installed) {
   PyObject *capsule = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_AWAITED_NAME)) {
@@ -78,14 +79,14 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
   Py_XDECREF(capsule);
 }
 
-// Returns the installed interface, or NULL. If Python code removes our capsule, no installer tells
-// us, so this searches the interpreter's own dictionary whenever that has changed.
+// Returns the installed interface, or NULL. If Python code removes the placeholder's capsule, no
+// installer updates the placeholder, so search again whenever the dictionary's length has changed.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
-  // Other interpreters have interfaces of their own.
+  // The calling interpreter may be another one, which has an interface of its own.
   if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
   PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
   const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
@@ -102,14 +103,14 @@ static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *sta
 
 #endif
 
-// True if `interface` only stands in for another one.
+// True if `interface` is a placeholder.
 static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
   return (const char *)interface->state + offsetof(PyTypedcall_Awaited, interface) ==
          (const char *)interface;
 }
 
-/// Returns the interface itself if `interface` only stands in for it; NULL if none is installed,
-/// and for NULL. Cache the result if you call this often. GIL: held. Keeps a pending exception.
+/// Returns the installed interface or NULL if `interface` is a placeholder, else `interface` (may
+/// be NULL). Cache the result if you call this often. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -135,7 +136,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Usable(PyObject *
 }
 #endif
 
-// The limited API cannot tell whether a thread is attached, so its modules install.
+// Limited API modules cannot tell whether a thread is attached, so they install the interface.
 #if !TYPEDCALL_IS_SUPPORTED || !(TYPEDCALL_INTERNAL_IS_DECLARED || defined(Py_LIMITED_API))
 
 // Private state behind the public placeholder.
@@ -144,8 +145,6 @@ typedef struct PyTC_Awaiting {
   PyTypedcall_Counters counters;
   PyTC_DefMemory defs;
 } PyTC_Awaiting;
-
-// The placeholder's functions.
 
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_ToWriteTo(void *state) {
   const PyTypedcall_Interface *installed = PyTC_Arrived(state);
@@ -234,7 +233,7 @@ static inline TYPEDCALL_COLD int PyTC_AwaitPublish(
     void *state, int space, const void *key, PyObject *owner, const void *value,
     int (*equal)(const void *existing, const void *offered), void (*destroy)(const void *value),
     PyObject *kept) {
-  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // modules that tag their functions work without tags
+  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // without tags this does nothing
   const PyTypedcall_Interface *installed = PyTC_ToWriteTo(state);
   if (installed == NULL) return -1;
   return installed->publish(installed->state, space, key, owner, value, equal, destroy, kept);
@@ -249,7 +248,7 @@ static inline const void *PyTC_AwaitSibling(void *state, const PyMethodDef *def,
 #if TYPEDCALL_IS_SUPPORTED
 
 static inline void PyTC_AwaitedEnds(PyObject *capsule) {
-  // Modules hold the struct, so it stays.
+  // Modules keep pointers to the struct, so it is never freed.
   PyTC_CloseDefMemory(
       &((PyTC_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))->defs);
 }
@@ -267,7 +266,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   return capsule;
 }
 
-// Returns this interpreter's placeholder, making it if necessary; borrowed, or NULL with an error.
+// Returns this interpreter's placeholder, made if necessary (borrowed), or NULL with an exception.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
@@ -278,7 +277,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
     existing = PyTC_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
-    // Another module was quicker, so no code has seen ours. After an error some may have.
+    // Free ours only if another module's placeholder won. After an error, code may have seen ours.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
   if (existing == NULL) return NULL;
@@ -295,9 +294,10 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
 
 /// Returns the calling interpreter's interface for modules that only read: the installed one, or a
 /// placeholder that forwards to it as soon as a provider installs it. Installs nothing. As with
-/// PyTypedcall_Import (core/rendezvous.h), call it once, when a module is executed, and keep the
-/// pointer in the module's state, never in a C static. Borrowed; valid until the interpreter ends.
-/// NULL with ImportError if something else has our names, or MemoryError. GIL: held.
+/// PyTypedcall_Import (core/rendezvous.h), call it once, when the module is executed, and keep the
+/// pointer in the module's state, never in a C static. Valid until the interpreter ends. Returns
+/// NULL with ImportError if our names are taken or the interface is incompatible, or with
+/// MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   PyObject *existing = PyTC_Existing();
   if (existing == NULL) return PyTC_Waiting();
@@ -308,8 +308,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 
 #else
 
-/// As on platforms with tags, but never NULL: readers find nothing, and modules that tag their
-/// functions are imported without tags.
+/// Like PyTypedcall_Await on platforms with tags, but never returns NULL. Readers find nothing, and
+/// modules that tag their functions are imported without tags.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
   static const PyTypedcall_Interface empty = PyTC_INTERFACE(Await, NULL, &none);
@@ -320,7 +320,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED || !(defined(Py_LIMITED_API) || defined(TYPEDCALL_CORE_RENDEZVOUS_H_))
-/// Without core/rendezvous.h nothing can be installed.
+/// Without core/rendezvous.h a module cannot install the interface, so it can only await it.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
 #endif  // TYPEDCALL_CORE_AWAIT_H_

@@ -1,5 +1,5 @@
-// Decides whether the platform has tags, and names compiler extensions. All other code tests
-// TYPEDCALL_IS_SUPPORTED. Needs no Python.h.
+// Decides whether the platform supports tags, and defines macros for compiler extensions. All other
+// code tests TYPEDCALL_IS_SUPPORTED. Does not need Python.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_COMPILER_H_
@@ -7,13 +7,13 @@
 
 #include <stdint.h>
 
-/// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere 0: the same sources
+/// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere it is 0: the same sources
 /// compile, but providers tag nothing, types have no slots, and consumers find nothing. Windows has
-/// no tags because static tables cannot hold addresses of other modules' functions there; 32-bit
-/// systems, because the ABI asserts 64 bits; WebAssembly, because a function's address is an index.
+/// no tags because static tables cannot hold addresses in other modules there, 32-bit systems
+/// because the ABI asserts 64 bits, and WebAssembly because a function's address is an index.
 ///
-/// TYPEDCALL_ALLOW_UNTESTED_PLATFORM, defined before the first include, turns tags on for macOS and
-/// other systems, where they are untested. It changes nothing on Windows and on 32 bits.
+/// Define TYPEDCALL_ALLOW_UNTESTED_PLATFORM before the first include to turn tags on for macOS and
+/// other systems, where they are untested. It has no effect on Windows or 32-bit systems.
 #if (defined(__linux__) || defined(TYPEDCALL_ALLOW_UNTESTED_PLATFORM)) && !defined(_WIN32) && \
     !defined(__wasm__) && !defined(__EMSCRIPTEN__) && UINTPTR_MAX == UINT64_MAX &&            \
     defined(__GNUC__)
@@ -22,7 +22,7 @@
 #define TYPEDCALL_IS_SUPPORTED 0
 #endif
 
-// Without tags, no GNU extensions: MSVC builds the wheels for Windows.
+// Platforms without tags use no GNU extensions, because MSVC builds the wheels for Windows.
 #if TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_COLD __attribute__((cold))
 #define TYPEDCALL_RARE __attribute__((noinline, cold))
@@ -44,29 +44,29 @@
 #define TYPEDCALL_EXPECT(value, expected) (value)
 #endif
 
-// With TYPEDCALL_SEPARATE defined, functions off the hot paths are only declared, and
-// typedcall/separate.cc has their bodies: a project compiles them once. This is 1 in such files and
-// that source; without tags, never. A program may have both kinds of files: they share no symbol.
+// If TYPEDCALL_SEPARATE is defined, functions off the hot paths are only declared;
+// typedcall/separate.cc, which a project compiles once, defines them. This macro is then 1, except
+// on platforms without tags. A program may mix files with and without it; they share no symbols.
 #if defined(TYPEDCALL_SEPARATE) && TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 1
 #else
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 0
 #endif
 
-// 1 if this file only declares those functions.
+// 1 if this file only declares the functions that typedcall/separate.cc defines.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE && !defined(TYPEDCALL_INTERNAL_SOURCE)
 #define TYPEDCALL_INTERNAL_IS_DECLARED 1
 #else
 #define TYPEDCALL_INTERNAL_IS_DECLARED 0
 #endif
 
-// Their external names have the version, because a program may link libraries built with different
-// ones; those of one version share a weak definition.
+// The external names of these functions contain the version, because a program may link libraries
+// built with different versions. Libraries of the same version share a weak definition.
 #define TYPEDCALL_INTERNAL_EXTERNAL(name) TYPEDCALL_INTERNAL_JOIN(name, TYPEDCALL_CORE_VERSION_H_)
 #define TYPEDCALL_INTERNAL_JOIN(a, b) TYPEDCALL_INTERNAL_PASTE(a, b)
 #define TYPEDCALL_INTERNAL_PASTE(a, b) a##_##b
 
-// Around declarations with C linkage; static functions do without.
+// These macros enclose declarations with C linkage; static functions do not need them.
 #ifdef __cplusplus
 #define TYPEDCALL_BEGIN_C extern "C" {
 #define TYPEDCALL_END_C }

@@ -12,15 +12,15 @@
 typedef struct PyExtensibleTypeData {
   Py_ssize_t count;
   PyCustomSlot *table;
-  uint64_t magic;  ///< 0: not resolved yet; PyExtensibleType_MAGIC: count and table are final
+  uint64_t magic;  ///< 0 until resolved; PyExtensibleType_MAGIC once count and table are final
 } PyExtensibleTypeData;
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
-/// The data of heap types. It ends where the instances of their metaclass do.
+/// The data of heap types, at the end of each instance of our metaclass.
 typedef struct PyExtensibleHeapTypeData {
   PyExtensibleTypeData shared;
-  /// PyExtensibleType_KEY of the ID at position 0; set after count and table, then constant; or 0.
+  /// 0, or PyExtensibleType_KEY of the ID at position 0; set once, after count and table.
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
@@ -38,12 +38,12 @@ typedef struct PyTC_Alignment {
 #define PyExtensibleType_ALIGNMENT offsetof(PyTC_Alignment, most_aligned)
 
 /// The offset of a type's PyExtensibleTypeData, where PEP 697 puts the data of a metaclass derived
-/// from `type`. Depends on the CPython minor version compiled for.
+/// from `type`. Depends on the minor version of CPython that the module is compiled for.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
 
-// Returns the slot with this ID in resolved data (may be NULL); NULL for the special IDs.
+// Returns the slot with this ID in resolved data, which may be NULL; returns NULL for special IDs.
 static inline PyCustomSlot *PyTC_Among(const PyExtensibleTypeData *data, uintptr_t id,
                                        Py_ssize_t expected_pos) {
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
@@ -62,16 +62,15 @@ static inline PyCustomSlot *PyTC_Among(const PyExtensibleTypeData *data, uintptr
 }
 
 #if !TYPEDCALL_IS_SUPPORTED
-// No type has slots there.
 static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
   (void)type;
   return NULL;
 }
 #else
 
-// Resolves a type that bypassed the metaclass, which resolves each type it makes: type.__new__, a
-// look-up inside __init_subclass__, a derived metaclass that does not call super().__init__. Needs
-// the GIL, because another thread may otherwise change the MRO. True if the type has slots now.
+// Resolves a type that the metaclass has not resolved: one made by type.__new__, looked up inside
+// __init_subclass__, or made by a derived metaclass that does not call super().__init__. Needs the
+// GIL, because another thread could otherwise change the MRO. True if the type has slots now.
 static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *interface,
                                                   PyTypeObject *type,
                                                   const PyExtensibleTypeData *data) {
@@ -87,15 +86,15 @@ static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *i
   return found;
 }
 
-#ifndef Py_LIMITED_API  // core/custom_slots_limited.h has the functions for it
+#ifndef Py_LIMITED_API  // core/custom_slots_limited.h is for the limited API
 
-// Out of line, because inlining it slows down loops that never call it. Still `inline`, so that a
-// program that never calls it links without libpython.
+// Not inlined, because that would slow down loops that never call it. Still declared `inline`, so
+// that a program that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
                                                  const PyExtensibleTypeData *data) {
-#ifndef Py_GIL_DISABLED  // there, wait for another thread that is about to settle it
+#ifndef Py_GIL_DISABLED  // free-threaded builds wait for the thread that resolves the type
   if (PyTypedcall_LOAD_RELAXED(&data->magic) != 0) return 0;
 #endif
   if (!PyTypedcall_IsAttached()) return 0;
@@ -107,27 +106,28 @@ static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
 }
 #pragma GCC diagnostic pop
 
-// True if the type ends with our data, given that its metaclass is ours. An ordinary static type
-// with an extensible base has our metaclass, too, because CPython passes it on. But tp_as_buffer
-// points to the struct behind the type only in heap types, where CPython puts it, and in static
-// types made ready by PyExtensibleType_Ready; others have their own struct or inherit the pointer.
+// True if a type whose metaclass is ours ends with our data. An ordinary static type with an
+// extensible base also has our metaclass, because CPython passes it on. But tp_as_buffer points to
+// the struct behind the type only in heap types, where CPython puts it, and in static types that
+// PyExtensibleType_Ready made ready; others have their own struct or inherit the pointer.
 static inline int PyTC_HasData(const PyTypeObject *type) {
   return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
                             (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
          (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-// True if the metaclass's data end where ours would. CPython puts a heap type's members there, so
-// one look at the type shows that it has all of the data. (A static type's members can be anywhere.
-// If they happen to be here, the bytes in between, less than a page, are readable, and not ours.)
+// True if the type's members begin where our data would end. CPython puts a heap type's members
+// behind its metaclass's data, so this comparison shows that the type has room for ours. (A static
+// type's members can be anywhere. If they happen to be there, the bytes in between, under a page,
+// are readable but not ours.)
 static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// The general check: types without members, static types, larger metaclasses. Most have no slots.
+// The general check, for types without members, static types and types with larger metaclasses.
 static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
-  // The metaclass's size shows whether the bytes exist, the magic whether they are ours.
+  // The metaclass's size shows whether the bytes exist, and the magic whether they are ours.
   return !PyTypedcall_LIKELY(
              Py_TYPE(type)->tp_basicsize <
              (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
@@ -140,7 +140,7 @@ static inline const PyExtensibleHeapTypeData *PyTC_Bytes(const PyTypeObject *typ
                                                           PyExtensibleType_DATA_OFFSET);
 }
 
-// Returns such a type's data; NULL if it is not extensible.
+// Returns the data of a type that passed a check above; NULL if the type is not extensible.
 static inline const PyExtensibleTypeData *PyTC_Resolved(PyTypeObject *type) {
   const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
@@ -155,16 +155,16 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
   return PyTC_Resolved(type);
 }
 
-// Returns the slot at position 0 of a type that ends as ours, if it has this valid ID. NULL if it
-// has not, or only the full look-up can tell.
+// Returns the slot at position 0 if it has this ID; NULL if it has another ID or only the full
+// look-up can tell. PyTC_EndsAsOurs(type) must be true and the ID valid.
 static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
   const PyExtensibleHeapTypeData *data = PyTC_Bytes(type);
   if (!PyTC_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
-  if (data->shared.table == NULL) __builtin_unreachable();  // spares callers the check
+  if (data->shared.table == NULL) __builtin_unreachable();  // callers need no NULL check
   return data->shared.table;
 }
 
-// The same for another position of a resolved type. GCC does not need it: it inlines the search.
+// PyTC_First for any position of a resolved type; GCC inlines the search and does not need this.
 static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id,
                                           Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
@@ -178,17 +178,17 @@ static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
 
-/// For all functions below: `obj` is any object; the caller has a reference to it. They need no GIL
+/// The functions below take any object `obj` to which the caller has a reference. They need no GIL
 /// and set no exception. But a thread without the GIL must also have a reference to the type, or
-/// know that no thread assigns to the object's `__class__` meanwhile: only the object may be
-/// keeping the old class alive. A thread without an attached thread state finds nothing on a type
-/// that is not resolved yet. Results are valid while the type lives. The slots are fixed when the
-/// type is made: assigning to its `__bases__` changes none. Source: SEP 200, "Consumer API".
+/// know that no thread assigns to the object's `__class__` meanwhile, because only the object may
+/// be keeping its old class alive. A thread without an attached thread state finds nothing on a
+/// type that is not resolved yet. Results are valid while the type lives. The slots are fixed when
+/// the type is made; assigning to its `__bases__` changes none. Source: SEP 200, "Consumer API".
 
 /// Returns 1 if the type of `obj` can have custom slots, even if it has none, else 0.
 static inline int PyCustomSlots_Check(PyObject *obj) { return PyTC_Data(Py_TYPE(obj)) != NULL; }
 
-/// Returns the length of the slot table with its skipped positions; 0 if the type has none.
+/// Returns the length of the slot table, including skipped positions; 0 if the type has no table.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
@@ -207,14 +207,14 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   return NULL;
 }
 #else
-// Resolves a type that has the data, and searches it.
+// Resolves a type that has our data, and searches its slots.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
   return PyTC_Among(PyTC_Resolved(type), id, expected_pos);
 }
 
-/// Returns the slot with that ID, or NULL; never one with the special IDs 0 and 1. Tries
-/// `expected_pos` (any value is safe) before it searches the table.
+/// Returns the slot with this ID, or NULL; never a slot with one of the special IDs 0 and 1. Looks
+/// at `expected_pos` (any value is safe) before it searches the table.
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);

@@ -1,12 +1,12 @@
-# core/custom_slots.h for Cython, the consumer's side: looks up the slots of an object's type.
-# The header has the documentation. Nothing here is imported at run time. Callable without the GIL.
+# Cython declarations for core/custom_slots.h, which looks up the slots of an object's type and has
+# the documentation. Nothing is imported at run time. All functions can be called without the GIL.
 from core.slot_id cimport PyCustomSlot
 from libc.stdint cimport uintptr_t
 
 cdef extern from "core/custom_slots.h" nogil:
     bint PyCustomSlots_Check(object obj)
     Py_ssize_t PyCustomSlots_Count(object obj)
-    # NULL: the type is not extensible, or its table is empty.
+    # Returns NULL if the type is not extensible or its table is empty.
     PyCustomSlot *PyCustomSlots_Table(object obj)
-    # NULL: the type has no such slot. No exception is set.
+    # Returns NULL, without an exception, if the type has no such slot.
     PyCustomSlot *PyCustomSlots_Find(object obj, uintptr_t id, Py_ssize_t expected_pos)

@@ -1,5 +1,5 @@
 // The consumer's side of SEP 200 for modules compiled for the limited API (3.12 or later), where
-// the slots' offset is not a constant and is looked up once. Same answers as custom_slots.h.
+// the slots' offset is not a constant and is looked up once. Same results as custom_slots.h.
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 
@@ -13,15 +13,14 @@
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
 #endif
 
-/// Where the slots are in the calling interpreter. Keep it in module state, never in a C static.
+/// Locates slots in the calling interpreter. Keep it in the module's state, never in a C static.
 typedef struct PyCustomSlots_Limited {
   const PyTypedcall_Interface *interface;
-  PyTypeObject *metaclass;  ///< borrowed: it lives as long as the interpreter
+  PyTypeObject *metaclass;  ///< borrowed; lives as long as the interpreter
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
-/// Fills `out`. Call it once, when the module is executed. Returns 0, or -1 with an exception of
-/// PyTypedcall_Import. GIL: held.
+/// Call when the module is executed to fill `out`. Returns 0, or -1 with an exception. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;
@@ -48,13 +47,13 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
   }
   if (attached && PyTC_ResolveHeld(api->interface, type, data)) return data;
 #else
-  (void)api, (void)type, (void)attached;  // no type has slots there
+  (void)api, (void)type, (void)attached;
 #endif
   return NULL;
 }
 
-/// These work as their namesakes in core/custom_slots.h, but need the GIL. `api` is the calling
-/// interpreter's. They set no exception and keep a pending one. Source: SEP 200.
+/// These functions work like their namesakes in core/custom_slots.h, but need the GIL. `api` is
+/// that of the calling interpreter. They set no exception and keep a pending one. Source: SEP 200.
 
 static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
   return PyTC_LimitedData(api, Py_TYPE(obj), 1) != NULL;
@@ -78,8 +77,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
   return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
-/// PyCustomSlots_LimitedFind without the GIL; separate because the limited API cannot tell whether
-/// a thread holds it. Finds slots only on resolved heap types whose metaclass is exactly ours.
+/// PyCustomSlots_LimitedFind for threads without the GIL, which the limited API cannot recognise.
+/// Finds slots only on resolved heap types whose metaclass is exactly ours.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

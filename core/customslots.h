@@ -1,5 +1,5 @@
-// core/custom_slots.h by its name in SEP 200, "Consumer API". With core/ itself also on the include
-// path, the SEP's own line compiles: #include "customslots.h".
+// Provides core/custom_slots.h under its name in SEP 200, "Consumer API". If core/ itself is also
+// on the include path, the SEP's own line compiles: #include "customslots.h".
 #ifndef TYPEDCALL_CORE_CUSTOMSLOTS_H_
 #define TYPEDCALL_CORE_CUSTOMSLOTS_H_
 

@@ -8,36 +8,36 @@
 #include "core/rendezvous.h"
 #include "core/types/type_from_metaclass.h"
 
-// How classes get slots that no C code gives them:
+// How classes get slots if no C code gives them any:
 //
 // - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, and C code that
-//   calls the metaclass: a class inherits the slots of all its bases in MRO order, wherever the
-//   extensible ones are, and adds those of its own `__customslots__` (core/slots/own_slots.h).
+//   calls the metaclass: the class inherits the slots of all its bases in MRO order, wherever the
+//   extensible bases are, and adds those of its own `__customslots__` (core/slots/own_slots.h).
 //   `Meta("X", (object,), {})` has no slots, because it has no extensible base.
-// - PyType_FromSpec and its kin, called for a subclass: the same from 3.12 on. Before, CPython
-//   gives such a type the metaclass `type`, and so no slots; a class derived from it with our
-//   metaclass inherits them again.
-// - Classes made past the metaclass's __init__ (type.__new__, a derived metaclass whose __init__
-//   forgets super, Enum("X", ...)) or looked up before it (__init_subclass__, __set_name__): the
-//   same, settled by the first look-up in an attached thread; other threads find nothing until
-//   then. Only __init__ reports a faulty `__customslots__`. Otherwise such a class offers nothing,
-//   and making a class that derives from it reports the fault.
-// - Inside a metaclass's mro(): none, because there are no bases yet.
-// - `__class__` assignment: an instance has the slots of its present class.
-// - `__bases__` assignment: the class keeps its slots; classes derived afterwards inherit by the
-//   new MRO what their bases have kept. So slots' pointers must outlive every subclass, even one
-//   that no longer derives from the type. Pointers from C are static or kept by the module; tables
-//   keep capsules.
-// - A runtime_checkable Protocol: `__customslots__` in its body counts as a member that
+// - PyType_FromSpec and its kin, called for a subclass: from 3.12 on, the same applies. Before,
+//   CPython gives such a type the metaclass `type`, and so no slots; a class that derives from it
+//   and has our metaclass inherits the slots again.
+// - Classes that bypass the metaclass's __init__ (type.__new__, a derived metaclass whose __init__
+//   forgets super, Enum("X", ...)) or are looked up before it runs (__init_subclass__,
+//   __set_name__): the same applies, but the first look-up in an attached thread settles the slots,
+//   and other threads find nothing until then. Only __init__ reports a faulty `__customslots__`. A
+//   class that bypasses it offers nothing, and making a class that derives from it reports it.
+// - Inside a metaclass's mro(), a class has no slots, because it has no bases yet.
+// - After assignment to `__class__`, an instance has the slots of its present class.
+// - After assignment to `__bases__`, the class keeps its slots; classes derived afterwards inherit,
+//   by the new MRO, what their bases have kept. So slots' pointers must outlive every subclass,
+//   even one that no longer derives from the type. Pointers from C must be static or kept by the
+//   module; tables keep capsules alive.
+// - In the body of a runtime_checkable Protocol, `__customslots__` counts as a member that
 //   isinstance() checks, like every name that CPython does not know. Give such slots from C.
-// - Another metaclass among the bases: CPython's "metaclass conflict", unless the class statement
-//   names the combined one (PyExtensibleType_CombinedMetaclass).
+// - If a base has another metaclass, CPython raises "metaclass conflict" unless the class statement
+//   names the combined metaclass (PyExtensibleType_CombinedMetaclass).
 
-#ifndef Py_LIMITED_API  // it hides the size of types
+#ifndef Py_LIMITED_API  // the limited API hides the size of types
 
-/// A statically allocated extensible type: SEP 200's struct and field names, and the magic behind
-/// them. The SEP's positional initialiser compiles, with the fields in today's order;
-/// PyExtensibleType_Ready sets the magic.
+/// A statically allocated extensible type, with SEP 200's struct and field names and the magic
+/// behind them. The SEP's positional initialiser compiles if its fields are in CPython's present
+/// order. PyExtensibleType_Ready sets the magic.
 typedef struct PyHeapExtensibleTypeObject {
   PyHeapTypeObject etp_heaptype;
 #if TYPEDCALL_IS_SUPPORTED
@@ -53,7 +53,7 @@ typedef struct PyHeapExtensibleTypeObject {
 
 #if !TYPEDCALL_IS_SUPPORTED
 
-// Types without slots, as CPython makes them.
+// These functions make ordinary CPython types, without slots.
 static inline PyTypeObject *PyExtensibleType_Import(void) {
   Py_INCREF((PyObject *)&PyType_Type);
   return &PyType_Type;
@@ -79,8 +79,8 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 
 #else
 
-/// Returns the interpreter's metaclass, which it installs if no module has done so. New reference,
-/// or NULL with the exceptions of PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
+/// Returns a new reference to the interpreter's metaclass, installed if necessary, or NULL with an
+/// exception from PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
 static inline PyTypeObject *PyExtensibleType_Import(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -93,35 +93,35 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 #ifndef Py_LIMITED_API
 
 /// Makes a statically allocated extensible type usable: calls PyType_Ready with our metaclass and
-/// settles the slots. First fill in count and table; `slot_table_size` is its capacity. Inherited
-/// slots are put in front of the type's own, so leave room behind those: slots with the ID 0. A
-/// base's slot whose ID the type has itself is not inherited (in heap types, the own one takes its
-/// position). Only this function writes to the table, which must live as long as the type.
+/// settles the slots. Fill in count and table first; `slot_table_size` is the table's capacity.
+/// Inherited slots are put in front of the type's own, so leave room at the table's end: slots with
+/// ID 0. The type does not inherit slots whose IDs it has itself (heap types put theirs in the
+/// inherited position). Only this function writes to the table, which must outlive the type.
 ///
-/// Make bases ready before types that derive from them. tp_as_buffer is pointed to the struct
-/// behind the type, whose contents stay.
+/// Make bases ready before types that derive from them. This function copies the buffer functions
+/// into the struct behind the type and points tp_as_buffer to it.
 ///
-/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE, but not change its slots. A
-/// second call does nothing. The interpreter's end makes the type a plain one, so call this again
-/// in a new main interpreter after Py_FinalizeEx.
+/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE, but cannot change its slots. A
+/// second call does nothing. When the interpreter ends, the type becomes an ordinary one, so call
+/// this again in a new main interpreter after Py_FinalizeEx.
 ///
 /// Returns 0, or -1 with an exception and an unchanged slot table: ValueError if the slots do not
-/// fit, an ID is invalid or occurs twice, or a slot is behind the last one counted; TypeError for a
-/// heap type, another metaclass, or a base with a metaclass that cannot be combined with ours;
-/// ImportError outside the main interpreter, because static types are shared and metaclasses are
-/// not (use PyExtensibleType_FromSpec there); else what PyType_Ready or PyTypedcall_Import raise.
-/// GIL: held. Source: SEP 200, "Provider API" and "Subclassing".
+/// fit, an ID is invalid or occurs twice, or the table has more slots than its count; TypeError for
+/// a heap type, a type with another metaclass, or a base with a metaclass that cannot be combined
+/// with ours; ImportError outside the main interpreter, because static types are shared and
+/// metaclasses are not (use PyExtensibleType_FromSpec there); or an exception from PyType_Ready or
+/// PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API" and "Subclassing".
 static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
                                          Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
   PyTypeObject *made = &type->etp_heaptype.ht_type;
   if (made->tp_basicsize == 0 && made->tp_base != NULL) {
-    // PyType_Ready inherits sizes too, but compares layouts first if the metaclass is not `type`.
+    // PyType_Ready inherits sizes, too, but compares layouts first unless the metaclass is `type`.
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
-  // Marks types made ready (custom_slots.h): no subtype inherits it.
+  // tp_as_buffer marks the type as ready if it points into the type itself (custom_slots.h).
   if (made->tp_as_buffer != NULL && made->tp_as_buffer != &type->etp_heaptype.as_buffer) {
     type->etp_heaptype.as_buffer = *made->tp_as_buffer;
   }
@@ -131,18 +131,17 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 #endif  // Py_LIMITED_API
 
-/// Makes a heap type as PyType_FromModuleAndSpec does, with copies of `count` custom slots of its
-/// own, and those of its bases.
+/// Makes a type like PyType_FromModuleAndSpec, with copies of `count` slots and those of its bases.
 ///
-/// `module` may be NULL; `bases` is NULL, a type or a tuple of types. Inherited slots keep their
-/// positions and come first, beginning with the first base in the MRO that has any. An own slot
-/// with the ID of an inherited one takes its place; slots of the other bases follow the own ones.
-/// If nothing is inherited, the own table is taken as it is, with its skipped positions. Python
-/// subclasses inherit the slots; if several bases have an ID, the first in MRO order wins.
+/// `module` may be NULL; `bases` is NULL, a type or a tuple of types. The slots of the first base
+/// in the MRO that has any come first. An own slot with the ID of one of these takes its position;
+/// the type's other slots come next, then those of other bases. If nothing is inherited, the type's
+/// own table is used unchanged, with its skipped positions. Python subclasses inherit the slots; if
+/// several bases have a slot with the same ID, the first in MRO order wins.
 ///
-/// New reference, or NULL: ValueError for an ID that is invalid or occurs twice; TypeError if a
-/// base has a metaclass that cannot be combined with ours; else what PyType_FromModuleAndSpec or
-/// PyTypedcall_Import raise. GIL: held; the type belongs to the calling interpreter.
+/// Returns a new reference, or NULL with ValueError for an invalid or repeated ID, TypeError if a
+/// base's metaclass cannot be combined with ours, or an exception from PyType_FromModuleAndSpec or
+/// PyTypedcall_Import. GIL: held. The type belongs to the calling interpreter.
 static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec,
                                                   PyObject *bases, const PyCustomSlot *slots,
                                                   Py_ssize_t count) {
@@ -162,17 +161,19 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 
 /// Returns a metaclass for classes that derive both from extensible types and from classes with the
 /// metaclasses in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses
-/// with "metaclass conflict". The same set gives the same metaclass, in any order, and combined
-/// metaclasses can be combined further. If one of them already derives from ours and all others, it
-/// is the result. Python code calls this as `_extensibletype.combined_metaclass(*metaclasses)`.
+/// with "metaclass conflict". The same set, in any order, gives the same metaclass, and combined
+/// metaclasses can be combined further. If one of the metaclasses already derives from ours and all
+/// others, it is the result. Python code calls this as
+/// `_extensibletype.combined_metaclass(*metaclasses)`.
 ///
-/// Their __new__ and __init__ run as they would alone, in the order of their names (of equal names,
-/// in an order fixed for the life of the process); an __init__ that forgets super().__init__ does
-/// no harm. The tp_dealloc of one that is written in C runs, too.
+/// The metaclasses' __new__ and __init__ run as usual, in the order of the metaclasses' names (for
+/// equal names, in an order fixed for the life of the process). An __init__ that does not call
+/// super().__init__ does no harm. If one metaclass is written in C, its tp_dealloc also runs.
 ///
-/// New reference, or NULL: TypeError if one is not a metaclass, or is written in C and has parts
-/// that CPython has no place for beside ours: fields, a tp_new, a second tp_dealloc (in a limited
-/// API module, any); else what making a class raises. GIL: held; for the calling interpreter.
+/// Returns a new reference, or NULL with TypeError if one of them is not a metaclass, or is written
+/// in C and has parts for which CPython has no place beside ours (fields, a tp_new, a second
+/// tp_dealloc or, in a limited API module, any tp_dealloc), or with the exception that making a
+/// class raised. GIL: held. The metaclass belongs to the calling interpreter.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

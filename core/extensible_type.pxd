@@ -1,11 +1,11 @@
-# core/extensible_type.h for Cython, the provider's side: the metaclass, types with custom slots.
-# The header has the documentation. Nothing here is imported at run time.
+# Cython declarations for core/extensible_type.h, the provider's side: the metaclass and types with
+# custom slots. That header has the documentation. Nothing is imported at run time.
 from core.slot_id cimport PyCustomSlot
 from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
 
 cdef extern from "core/extensible_type.h":
-    # CPython's own, which Cython does not declare.
+    # CPython's structs, which Cython does not declare.
     ctypedef struct PyType_Slot:
         int slot
         void *pfunc
@@ -17,20 +17,21 @@ cdef extern from "core/extensible_type.h":
         unsigned int flags
         PyType_Slot *slots
 
-    # Returns the interpreter's metaclass. Calling it makes a class, as with `type`; the key
-    # `__customslots__` of its third argument, {id: capsule or int}, gives the class's own slots.
+    # Returns the interpreter's metaclass. Calling it makes a class, as calling `type` does; the key
+    # `__customslots__` in the third argument, with a value {id: capsule or int}, gives the class
+    # slots of its own.
     type PyExtensibleType_Import()
 
     # Makes a class from a spec, with `count` slots of its own. `module` and `bases` may be NULL, so
-    # both are pointers: cast with <PyObject *>.
+    # both are pointers; cast objects with <PyObject *>.
     object PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec, PyObject *bases,
                                      const PyCustomSlot *slots, Py_ssize_t count)
 
-    # Combines ours with a tuple of metaclasses (ABCMeta, EnumMeta, ...).
+    # Combines our metaclass with a tuple of metaclasses (ABCMeta, EnumMeta, ...).
     type PyExtensibleType_CombinedMetaclass(tuple metaclasses)
 
-    # Modules of one interpreter share this. Keep it in the module's state, not in a C variable, if
-    # several interpreters can import the module.
+    # The modules of one interpreter share this struct. If several interpreters can import a module,
+    # keep the pointer in the module's state, not in a C variable.
     ctypedef struct PyTypedcall_Interface:
         pass
 

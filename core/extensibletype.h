@@ -1,5 +1,5 @@
-// core/extensible_type.h by its name in SEP 200, "Provider API", with the consumer's half, as
-// there. core/customslots.h says what to put on the include path.
+// Provides core/extensible_type.h under its name in SEP 200, "Provider API", together with the
+// consumer's half, as in the SEP. core/customslots.h explains the include path.
 #ifndef TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 #define TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 

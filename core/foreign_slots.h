@@ -1,13 +1,13 @@
 // Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
-// binding libraries. Their tables are in the interpreter's side table. PyCustomSlots_FindAny finds
-// them, PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
+// binding libraries. Their slot tables are in the interpreter's side table. PyCustomSlots_FindAny
+// finds these slots, PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
 #include "core/custom_slots.h"
 
 #if !TYPEDCALL_IS_SUPPORTED
-// No type has slots there, and registering reports no error.
+// On this platform no type has slots, and registering slots reports no error.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -35,10 +35,10 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRow(const PyTypedcall_Inte
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
-// Merges the slots registered for the types in the MRO of `type`: the first that has an ID wins,
-// and the first with slots keeps its positions. Returns a new table with `*used` slots and, if it
-// replaces one with `before` slots, room for more; NULL with MemoryError, or without an exception
-// if there is no MRO yet. Runs no Python code.
+// Merges the slots registered for the types in the MRO of `type`. For each ID the first type that
+// has it wins, and the first type with slots keeps its positions. Returns a new table with `*used`
+// slots and, if it replaces a table with `before` slots, room for more. Returns NULL with
+// MemoryError, or without an exception if there is no MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interface *interface,
                                                       PyTypeObject *type, Py_ssize_t before,
                                                       Py_ssize_t *used) {
@@ -46,7 +46,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  // Each is looked up once, because without the GIL a second look may find another row.
+  // Each row is looked up once, because without the GIL a second look-up may find another row.
   const PyForeignSlots_Table **rows =
       (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
@@ -54,7 +54,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
         PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
     most += PyTC_ForeignUsed(rows[i]);
   }
-  // Room to grow in place if it replaces a table that is too short.
+  // If it replaces a table that is too short, the new table gets room to grow in place.
   const Py_ssize_t capacity = PyTC_ForeignLonger(before, most);
   PyForeignSlots_Table *merged = rows != NULL ? PyTC_ForeignNew(capacity) : NULL;
   PyTC_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
@@ -62,7 +62,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   for (Py_ssize_t i = 0; !failed && i < length; ++i) {
     if (rows[i] == NULL) continue;
     Py_ssize_t count = PyTC_ForeignUsed(rows[i]);
-    // If another thread has added some, it looks here again.
+    // A thread that has added slots meanwhile will refresh this type again.
     if (count > capacity - merge.count) count = capacity - merge.count;
     failed = PyTC_MergeSlots(&merge, rows[i]->slots, count) < 0;
   }
@@ -79,9 +79,9 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   return merged;
 }
 
-// Puts `table` in the place of `existing` (may be NULL). Returns 0, or -1 with an exception; always
-// takes the table. Callers look again, because another thread, or Python code run by a type's first
-// row, may have come first; its table then stays.
+// Replaces `existing` (may be NULL) with `table`, and always takes over `table`. Returns 0, or -1
+// with an exception. If another thread, or Python code run by making a type's first row, has put in
+// a table meanwhile, that table stays, so callers look again.
 static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
                                   PyTypeObject *type, const PyForeignSlots_Table *existing,
                                   PyForeignSlots_Table *table) {
@@ -96,8 +96,8 @@ static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int sp
 }
 
 // Extends `existing` (may be NULL), which had `before` slots, to the `used` slots of `table`, or
-// replaces it. Returns 1 if `existing` has them now, in its free places; 0 if it was replaced or
-// has changed meanwhile, and callers look again; or -1 with an exception. Always takes the table.
+// replaces it. Returns 1 if `existing` now has these slots in its free places; 0 if it was replaced
+// or has changed, and callers must look again; or -1 with an exception. Always takes over `table`.
 static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
                                      PyTypeObject *type, const PyForeignSlots_Table *existing,
                                      Py_ssize_t before, PyForeignSlots_Table *table,
@@ -124,12 +124,12 @@ static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int
   return is_extended;
 }
 
-// Brings the merged row of `type` up to date with its MRO. Returns it, or NULL with an exception
-// (without one if the type has no MRO yet). Valid while the type lives.
+// Brings the merged row of `type` up to date with its MRO. Returns the row, or NULL with an
+// exception (without one if the type has no MRO yet). The row is valid while the type lives.
 static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
-    // Looked up before its sources, so that a thread with newer ones sees it change.
+    // The merged row is read before its sources, so that this thread notices if another changes it.
     const PyForeignSlots_Table *existing =
         PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
     const Py_ssize_t before = PyTC_ForeignUsed(existing);
@@ -139,13 +139,13 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const int extended = PyTC_ForeignExtend(interface, PyTypedcall_MERGED_BY_TYPE, type, existing,
                                             before, merged, used);
     if (extended < 0) return NULL;
-    // A slot that was added may have been removed meanwhile, so look once more.
+    // A slot just added may have been removed from its source meanwhile, so look once more.
     if (extended > 0 && used == before) return existing;
   }
 }
 
 // Refreshes the merged rows of `type` and of all classes derived from it; a class that was never
-// looked at has none. Returns 0, or -1 with an exception.
+// looked up has no merged row. Returns 0, or -1 with an exception.
 static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
                                          PyTypeObject *type) {
   if (PyTC_ForeignRefresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -153,7 +153,7 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
   PyObject *types = seen != NULL ? PyList_New(0) : NULL;
   int result = types != NULL ? PyList_Append(types, (PyObject *)type) : -1;
   for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(types); ++i) {
-    // `type`'s own method: a metaclass may define another one.
+    // Call the method of `type` itself, because a metaclass may define another one.
     PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O",
                                             PyList_GetItem(types, i));
     if (derived == NULL) result = -1;
@@ -177,9 +177,9 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
   return result;
 }
 
-// Returns a new table with the `before` slots of `existing` (may be NULL) and the new ones not
-// among them, `*used` together. NULL with an exception for a conflict or lack of memory; NULL
-// without if nothing is new.
+// Returns a new table with `*used` slots: the `before` slots of `existing` (may be NULL), and those
+// of `slots` that are not among them. Returns NULL with an exception for a conflict or lack of
+// memory, or without one if no slot is new.
 static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
                                                     const PyForeignSlots_Table *existing,
                                                     Py_ssize_t before, const PyCustomSlot *slots,
@@ -200,7 +200,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
   for (Py_ssize_t i = 0; i < count; ++i) {
     const PyTC_IndexCell *known = PyTC_IndexFind(&ids, slots[i].id);
     if (slots[i].id == PyCustomSlot_ID_SKIP) {
-      // The first registration decides the positions.
+      // Only the first registration can skip positions.
       if (existing == NULL || existing->count == 0) table->slots[table->count++] = slots[i];
     } else if (known == NULL) {
       table->slots[table->count++] = slots[i];
@@ -221,18 +221,19 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
   return NULL;
 }
 
-/// Gives `type`, which is not extensible itself, `count` custom slots for PyCustomSlots_FindAny.
-/// They are copied; subclasses inherit them in MRO order; they go when the type dies. Several
-/// modules can register slots for one type; registering the same slot twice gives one slot. Updates
-/// subclasses that were looked at before, if `type.__subclasses__()` leads to them. Slots' pointers
-/// must outlive the type and its subclasses, even those that no longer derive from it. A class that
-/// the garbage collector has found dead and a finalizer revives has lost its slots.
+/// Registers `count` custom slots for `type`, which is not extensible itself; PyCustomSlots_FindAny
+/// finds them. The slots are copied, subclasses inherit them in MRO order, and they are removed
+/// when the type dies. Several modules can register slots for one type; registering the same slot
+/// twice gives one slot. Subclasses that were looked up before are updated if
+/// `type.__subclasses__()` leads to them. The slots' pointers must outlive the type and its
+/// subclasses, even those that no longer derive from it. A class that a finalizer revives after the
+/// garbage collector has found it dead has lost its slots.
 ///
-/// Returns 0, or -1 with ValueError (an ID is invalid, occurs twice, or exists with other data, in
-/// which case nothing has changed; no slots), TypeError (an extensible type, or one without weak
-/// references), RuntimeError while the interpreter ends, or MemoryError. GIL: held; `interface` is
-/// the calling interpreter's, and the slots are registered for it alone, even if the type is
-/// shared.
+/// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, occurs twice, or exists
+/// with other data, in which case nothing has changed), TypeError (an extensible type, or one that
+/// cannot be weakly referenced), RuntimeError while the interpreter ends, or MemoryError. GIL:
+/// held. `interface` is that of the calling interpreter, and the slots are registered for that
+/// interpreter only, even if several share the type.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -259,8 +260,8 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   return PyErr_Occurred() ? -1 : PyTC_ForeignRefreshAll(interface, type);
 }
 
-/// Removes the slot `id` registered for `type` by any module. Found slots stay readable until the
-/// type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: as for registering.
+/// Removes the slot `id` that any module has registered for `type`. Slots already found stay
+/// readable until the type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: held.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
@@ -279,7 +280,7 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
     if (table == NULL) return PyTC_NoMemory();
     table->count = used;
     memcpy(table->slots, existing->slots, (size_t)table->count * sizeof(PyCustomSlot));
-    table->slots[at].id = PyCustomSlot_ID_SKIP;  // the others keep their positions
+    table->slots[at].id = PyCustomSlot_ID_SKIP;  // other slots keep their positions
     while (table->count > 0 && table->slots[table->count - 1].id == PyCustomSlot_ID_SKIP) {
       --table->count;
     }
@@ -287,8 +288,8 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots when a type is first looked at. Out of line, because that happens once
-// per type; `inline` for the reason given in core/custom_slots.h.
+// Merges the inherited slots when a type is first looked up. Out of line, because that happens once
+// per type, but `inline` for the reason given in core/custom_slots.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
@@ -307,20 +308,20 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 }
 #pragma GCC diagnostic pop
 
-/// Returns the slot with that ID registered for the type of `obj` or one of its bases; NULL if
-/// there is none, and for the special IDs. Ignores slots that the type has itself. `interface` is
-/// the calling interpreter's, from PyTypedcall_Import.
+/// Returns the slot with this ID that is registered for the type of `obj` or one of its bases; NULL
+/// if there is none or the ID is special. Ignores slots in the type's own table. `interface` is
+/// that of the calling interpreter, from PyTypedcall_Import.
 ///
-/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL (without it the caller
-/// also has a reference to the type, as for PyCustomSlots_Find), but a thread without an attached
-/// thread state finds inherited slots only after an attached one has looked at that class. Compiled
-/// for the limited API, which cannot tell, it needs the GIL. On CPython 3.9 to 3.11 a
-/// subinterpreter that runs on the main thread counts as not attached.
+/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL. Without the GIL the
+/// caller must also have a reference to the type, as for PyCustomSlots_Find, and a thread that is
+/// not attached finds inherited slots only after an attached thread has looked up the class. In a
+/// limited API module, which cannot tell whether a thread is attached, it needs the GIL. On CPython
+/// 3.9 to 3.11 the main thread counts as not attached while it runs a subinterpreter.
 ///
-/// The first look settles what a class inherits. Registering or removing slots of one of its bases
-/// settles it again by the MRO of that time; assigning to `__bases__` alone changes nothing. If
-/// memory runs out, nothing is found, and the next look tries again. Every class looked at costs
-/// some 50 bytes until the interpreter ends. The result is valid while the type lives.
+/// The first look-up settles what a class inherits. Registering or removing a base's slots settles
+/// it again by the MRO at that time; assigning to `__bases__` alone changes nothing. If memory runs
+/// out, nothing is found, and the next look-up tries again. Every class that is looked up costs
+/// about 50 bytes until the interpreter ends. The result is valid while the type lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
@@ -343,8 +344,8 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 #endif  // TYPEDCALL_IS_SUPPORTED
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
-/// Returns the slot with that ID that the type of `obj` offers (PyCustomSlots_Find), or else the
-/// one registered for it (PyForeignSlots_Find, whose rules hold here).
+/// Returns the slot with this ID that PyCustomSlots_Find finds, or else the one that
+/// PyForeignSlots_Find finds, whose rules apply here, too.
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
                                                         PyObject *obj, uintptr_t id,
                                                         Py_ssize_t expected_pos) {

@@ -12,20 +12,20 @@
 #endif
 
 #define PyTypedcall_MODULE "_extensibletype"
-/// Until the first release this changes with each field that moves or goes, so that a stale build
-/// does not use it. So does PyTypedcall_AWAITED_NAME, whose struct contains this one.
+/// Until the first release this name changes whenever a field moves or is removed, so that no stale
+/// build uses the interface. So does PyTypedcall_AWAITED_NAME, whose struct contains the interface.
 #define PyTypedcall_CAPSULE "typedcall_v2"
 #define PyTypedcall_CAPSULE_NAME PyTypedcall_MODULE "." PyTypedcall_CAPSULE
 #define PyTypedcall_ABI_MAJOR 1
 #define PyTypedcall_ABI_MINOR 0
-/// Bytes of version 1.0's PyTypedcall_Interface; later versions append to it.
+/// The size in bytes of PyTypedcall_Interface 1.0; later versions append to the struct.
 #define PyTypedcall_INTERFACE_SIZE_1_0 120
 
-/// In a tagged object's `__dict__`, the keeper of what its tag keeps, an object of one of the
-/// interface's types. Unless the object has another tag, removing this removes the tag.
+/// The key in a tagged object's `__dict__` for its keeper, which holds what the tag keeps alive.
+/// Removing the keeper removes the tag, unless the object has another tag.
 #define PyTypedcall_KEPT_NAME "__typedcall_kept__"
 
-/// The kinds of key in the side table, each with its type of value.
+/// The kinds of keys in the side table, each with the type of its values.
 enum PyTypedcall_Space {
   PyTypedcall_BY_TYPE = 0,    ///< a type that cannot take our metaclass: PyForeignSlots_Table *
   PyTypedcall_BY_DEF = 1,     ///< a PyMethodDef: const PyNativeCallableTable *
@@ -37,92 +37,94 @@ enum PyTypedcall_Space {
 /// Totals since the interface was installed, over all spaces.
 typedef struct PyTypedcall_Counters {
   uint64_t rows_added;
-  uint64_t rows_removed;  ///< untagged, or the last owner died
-  uint64_t conflicts;     ///< a second, different value offered for a key
-  uint64_t generations;   ///< arrays made; all are kept until the interpreter ends
+  uint64_t rows_removed;  ///< rows that were retracted or replaced, or whose last owner died
+  uint64_t conflicts;     ///< offers of a different value for a published key
+  uint64_t generations;   ///< arrays allocated; all are kept until the interpreter ends
 } PyTypedcall_Counters;
 
-/// One per interpreter, append-only from the first release on: a newer minor version adds functions
-/// at the end and raises `size`. Every function but `find` needs the GIL. All take `state` first.
+/// There is one per interpreter. From the first release on it is append-only: a newer minor version
+/// adds functions at the end and increases `size`. Every function but `find` needs the GIL. The
+/// first argument of every function is `state`.
 typedef struct PyTypedcall_Interface {
   uint16_t abi_major, abi_minor;
   uint32_t size;  ///< bytes of the installer's version of this struct
   void *state;
 
-  /// Returns the interpreter's one metaclass, borrowed; NULL without an exception once the
-  /// interpreter has released its own dictionary, at its very end.
+  /// Returns the interpreter's only metaclass (borrowed), or NULL without an exception after the
+  /// interpreter, at its very end, has released its own dictionary.
   PyTypeObject *(*metaclass)(void *state);
 
-  /// Gives `type`, an instance of the metaclass, its slots: `own_count` of its own, and those of
-  /// its bases in MRO order. If own_count is 0, its own are those of the class body,
-  /// `__customslots__`. Once per type: on a resolved type with own_count 0 it does nothing. Returns
-  /// 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (not an instance
-  /// of the metaclass, static and not ready, a malformed `__customslots__`), SystemError (own slots
-  /// for a resolved type, no table or a negative count), MemoryError, or what a `__customslots__`
-  /// other than a dict, list or tuple raised.
+  /// Gives `type`, an instance of the metaclass, `own_count` slots of its own and those of its
+  /// bases in MRO order. If own_count is 0, the type's own slots are those in `__customslots__` of
+  /// its class body. For a type that is already resolved, a call with own_count 0 does nothing.
+  /// Returns 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (a type
+  /// that is not an instance of the metaclass or is static and not ready, or a malformed
+  /// `__customslots__`), SystemError (own slots for a resolved type, no table, or a negative
+  /// count), MemoryError, or an exception from a `__customslots__` that is no dict, list or tuple.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// Returns the value published for `key`, or NULL. Takes no lock and no reference, needs no GIL,
-  /// sets no exception. The value is valid while an owner of the row lives. Call `hold` instead
-  /// unless you know that one does and run no Python code before your last use of the value.
+  /// and sets no exception. The value is valid while an owner of the row lives. Call `hold` instead
+  /// unless you know that an owner lives and run no Python code before the last use of the value.
   const void *(*find)(void *state, int space, const void *key);
 
   /// Stores the value published for `key` in `*value`, and returns a new reference to an object
-  /// that keeps it valid: it holds the row, what was given to keep with it, one of its owners, and
-  /// `callable` (may be NULL), through which the caller found the key. The garbage collector sees
-  /// owner and callable there. Returns NULL with a NULL `*value`: without an exception if nothing
-  /// is published or its last owner is dying, else with MemoryError. May collect garbage.
+  /// that keeps the value valid. This object holds the row, what was given to keep with it, an
+  /// owner, and `callable` (may be NULL), through which the caller found the key; the garbage
+  /// collector sees the last two in it. Returns NULL and sets `*value` to NULL without an exception
+  /// if nothing is published or the last owner is dying, or with MemoryError. May collect garbage.
   PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
                     const void **value);
 
-  /// Publishes `value` for `key` while `owner` lives. `equal` (may be NULL: only the same address
-  /// is equal) is true if an existing value means the same as the offered one; it must not use the
-  /// interface or run Python code. `kept` (may be NULL; for an exact tuple, its items) is kept as
-  /// long as the row's value is needed, also if an equal value exists. The owner itself is not
-  /// kept, because then the row would never go. Returns
-  ///  - 1: `value` is published; if it already was, it has one more owner and was not taken again;
-  ///  - 0: an equal value is published and has one more owner; `value` was not taken;
-  ///  - PyTypedcall_CAME_BACK: nothing was published; an equal value of this owner that was
+  /// Publishes `value` for `key` while `owner` lives. `equal` returns true if an existing value
+  /// means the same as the offered one; it must not use the interface or run Python code. If it is
+  /// NULL, values are equal only if their addresses are. `kept` (may be NULL; for an exact tuple,
+  /// its items) is kept as long as the row's value is needed, even if an equal value exists. The
+  /// owner itself is not kept, because the row would then never be removed. Returns
+  ///  - 1 if `value` is published; if it already was, it has one more owner and was not taken
+  ///  again;
+  ///  - 0 if an equal value is published, which has one more owner now; `value` was not taken;
+  ///  - PyTypedcall_CAME_BACK if nothing was published, and an equal value of this owner that was
   ///    retracted is published again; `value` was not taken;
-  ///  - PyTypedcall_CONFLICT, without an exception: a different value is published, and nothing has
-  ///    changed (a value whose owners are all dying does not conflict: it goes now);
-  ///  - -1 with TypeError if `owner` cannot be weakly referenced (only a row BY_OBJECT whose `key`
-  ///    is its owner then keeps it alive until retracted), ValueError for an unknown space or a
-  ///    NULL, RuntimeError while the interpreter ends, or MemoryError.
-  /// `destroy` (may be NULL) is called once for each value taken: after the last reference of
-  /// `hold` has gone, and either the row's last owner has died, retracted or not, or the
-  /// interpreter ends while the row has an owner, or none that dies. It must not use the interface.
-  /// A value without `destroy` must stay valid as long.
+  ///  - PyTypedcall_CONFLICT, without an exception, if a different value is published; nothing has
+  ///    changed (a value whose owners are all dying does not conflict, but is removed now);
+  ///  - -1 with TypeError if `owner` cannot be weakly referenced (but a row BY_OBJECT whose `key`
+  ///  is
+  ///    its owner then keeps the owner alive until retracted), ValueError for an unknown space or a
+  /// NULL argument, RuntimeError while the interpreter ends, or MemoryError. `destroy` (may be
+  /// NULL) is called once for each value taken, after the last reference from `hold` is gone and
+  /// either the row's last owner has died, even if the row was retracted before, or the interpreter
+  /// ends. It must not use the interface. A value without `destroy` must stay valid until then.
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
 
-  /// Publishes `value` for `key` while `owner` lives, in place of `expected` (not NULL) if that is
-  /// published, by any owner: readers find one or the other. The old value is kept while an owner
-  /// of its own lives. Not for BY_OBJECT. Returns 1; 0 if something else or nothing is published,
-  /// and `value` was not taken; or -1 with an exception, as `publish`. `destroy` is as there. If
-  /// `value` is `expected`, nothing changes.
+  /// If `expected` (not NULL) is published for `key`, by any owner, publishes `value` in its place
+  /// while `owner` lives. Readers find one or the other. The old value is kept while one of its own
+  /// owners lives. Does not support BY_OBJECT. Returns 1 if `value` is published; 0 if `expected`
+  /// was not, and `value` was not taken; or -1 with an exception, as `publish` does. `destroy`
+  /// works as in `publish`. If `value` is `expected`, nothing changes.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 
   /// Removes the row for `key`, whatever its owner. Returns 1, or 0 if there is none. Cannot fail.
   int (*retract)(void *state, int space, const void *key);
 
-  /// Returns `read(def)`, cached: it looks for the sibling symbol of `def`, which takes
-  /// microseconds, and most defs have none. `read` is the caller's; it runs no Python code, and its
-  /// result is valid as long as the shared object that has the def. Sets no exception.
+  /// Returns `read(def)` and caches it. `read` looks for the sibling symbol of `def`, which takes
+  /// microseconds, and most defs have none. The caller's `read` must not run Python code, and its
+  /// result must be valid as long as the shared object that contains `def`. Sets no exception.
   const void *(*sibling)(void *state, const PyMethodDef *def,
                          const void *(*read)(const PyMethodDef *def));
 
-  /// Fills the first `size` bytes of a PyTypedcall_Counters, or as many as the installer has.
+  /// Fills the first `size` bytes of `out`, or as many as the installer's PyTypedcall_Counters has.
   void (*counters)(void *state, PyTypedcall_Counters *out, size_t size);
 
-  /// The live totals, for callers that often check whether any row has come or gone. Use atomic
-  /// loads, also for this field, which changes when an awaited interface is installed
-  /// (core/await.h). Any thread, without the GIL.
+  /// The live totals, for callers that often check whether any row was added or removed. Load them,
+  /// and this field, atomically, because the field changes when an awaited interface is installed
+  /// (core/await.h). Any thread may read them without the GIL.
   const PyTypedcall_Counters *live_counters;
 
-  /// Returns the slot ID of `name` in this interpreter, allocated at the first call. 0 with
+  /// Returns the slot ID of `name` in this interpreter, allocated at the first call. Returns 0 with
   /// ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError (the name is not UTF-8),
   /// RuntimeError while the interpreter ends, or MemoryError.
   uintptr_t (*slot_id)(void *state, const char *name);
@@ -146,12 +148,12 @@ static inline int PyTypedcall_IsUsable(const PyTypedcall_Interface *interface) {
 
 #if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"  // inline only because it is in a header
+#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
 #endif
 
-// Returns a new reference to the value of `name` in `dict`, or NULL; `dict` may be NULL or no
-// dictionary. Sets no exception and, unlike PyDict_GetItemString, reports none to
-// sys.unraisablehook. A KeyboardInterrupt is raised later.
+// Returns a new reference to the value of `name` in `dict`, or NULL; `dict` may be any object or
+// NULL. Sets no exception and, unlike PyDict_GetItemString, reports none to sys.unraisablehook.
+// Raises a KeyboardInterrupt later.
 static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *name) {
   if (dict == NULL || !PyDict_Check(dict)) return NULL;
   // Comparing keys can run Python code, which can release the dictionary.
@@ -174,9 +176,9 @@ static inline PyObject *PyTC_OwnDict(void) {
   return kept;
 }
 
-// Returns the object where the interface should be: a new reference, or NULL without an exception.
+// Returns a new reference to the object stored as the interface, or NULL without an exception.
 static inline PyObject *PyTC_Existing(void) {
-  // The interpreter's own dictionary first: Python assignments do not reach it.
+  // Look in the interpreter's own dictionary first, because Python assignments do not reach it.
   PyObject *capsule =
       PyTC_Look(PyInterpreterState_GetDict(PyInterpreterState_Get()), PyTypedcall_CAPSULE_NAME);
   if (capsule == NULL) {
@@ -190,7 +192,7 @@ static inline PyObject *PyTC_Existing(void) {
 }
 
 /// Returns the calling interpreter's interface if a module has installed it and it has our major
-/// version, else NULL. Installs nothing, sets no exception, keeps a pending one. GIL: held.
+/// version, else NULL. Installs nothing, sets no exception, and keeps a pending one. GIL: held.
 /// Borrowed; valid until the interpreter ends.
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTypedcall_Peek(void) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;

@@ -1,5 +1,5 @@
-// Checks the compiler, platform and Python version, and hides their differences. The C99 layer
-// includes only Python.h below this file.
+// Checks the compiler, platform and Python version, and hides their differences. Below this file,
+// the C99 layer depends only on Python.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_PLATFORM_H_
@@ -33,17 +33,17 @@
 #endif
 
 #if TYPEDCALL_IS_SUPPORTED
-// C99 has no atomics and C++'s cannot be laid over a C struct, so both languages use the builtins.
+// C99 has no atomics, and C++'s cannot be used in a C struct, so both use the compiler's builtins.
 #define PyTypedcall_LOAD_RELAXED(address) __atomic_load_n((address), __ATOMIC_RELAXED)
 #define PyTypedcall_LOAD_ACQUIRE(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
 #define PyTypedcall_STORE_RELEASE(address, value) \
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
-// True if the word has this value; then everything its writer wrote before it is visible, too.
+// True if the word has this value; everything that its writer stored before is then visible, too.
 static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  // GCC's own atomic load takes an instruction more. On x86-64 every load has acquire order.
+  // GCC's own atomic load takes one more instruction. On x86-64 every load has acquire order.
   int equal;
   __asm__ volatile("cmp{q %2, %1| %1, %2}" : "=@ccz"(equal) : "m"(*word), "er"(value) : "memory");
   return equal;
@@ -54,15 +54,15 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-// For a condition that is true more often than not, both of whose branches belong to the hot path.
+// For a condition that is usually true but has both of its branches on the hot path.
 #if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
 #define PyTypedcall_RATHER(condition) __builtin_expect_with_probability(!!(condition), 1, 0.6)
 #else
 #define PyTypedcall_RATHER(condition) (condition)
 #endif
 
-// Clang inlines a function whole or not at all. This marks the rare part to keep out of line, which
-// GCC splits off by itself.
+// Clang inlines a whole function or none of it. This macro marks the rare part, which should stay
+// out of line; GCC splits it off by itself.
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define PyTypedcall_RARE_PART __attribute__((noinline))
 #else
@@ -75,7 +75,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #define PyTypedcall_IS_CUT 0
 #define PyTypedcall_QUICK_PART PyTypedcall_RARE_PART
 #endif
-#else  // nothing is shared
+#else  // without tags, modules share no data
 #define PyTypedcall_LOAD_RELAXED(address) (*(address))
 #define PyTypedcall_LOAD_ACQUIRE(address) (*(address))
 #define PyTypedcall_STORE_RELEASE(address, value) (*(address) = (value))
@@ -90,9 +90,9 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
   typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
-// Between these, one thread at a time uses what `object` guards: a critical section on
-// free-threaded builds, nothing with the GIL. As with the GIL, running Python code or waiting lets
-// other threads in. Do not return or jump out of the block.
+// Between these macros, only one thread at a time uses what `object` guards. They are a critical
+// section on free-threaded builds, and do nothing with the GIL. As with the GIL, running Python
+// code or waiting lets other threads in. Do not return or jump out of the block.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
@@ -103,8 +103,8 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #define PyTypedcall_END_EXCLUSIVE() }
 #endif
 
-// Memory that outlives an interpreter or is freed without the GIL. Each module frees only its own,
-// so the limited API can use C's functions.
+// For memory that outlives an interpreter or is freed without the GIL. Each module frees only its
+// own memory, so limited API modules can use C's functions.
 #ifdef Py_LIMITED_API
 #define PyTypedcall_RAW_CALLOC(count, size) calloc((count), (size))
 #define PyTypedcall_RAW_REALLOC(memory, size) realloc((memory), (size))
@@ -120,7 +120,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 /// interpreter, and sets no exception.
 ///
 /// Up to 3.11 the "current" thread state is a process-wide variable of the thread that holds the
-/// GIL, so it only counts if it is also this thread's own. A thread that runs a subinterpreter with
+/// GIL, so it counts only if it is also this thread's own. A thread that runs a subinterpreter with
 /// a second thread state then counts as detached, which is safe.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -132,7 +132,7 @@ static inline int PyTypedcall_IsAttached(void) {
   return current != NULL && current == PyGILState_GetThisThreadState();
 #endif
 }
-#endif  // the limited API and cpyext have no such function
+#endif  // the limited API and PyPy's cpyext have no such function
 
 // Sets MemoryError. Always returns -1.
 static inline int PyTC_NoMemory(void) {
@@ -141,7 +141,7 @@ static inline int PyTC_NoMemory(void) {
 }
 
 // Returns a new reference to the value of `key` in `dict`; NULL without an exception if there is
-// none, else with one. Comparing keys can run Python code.
+// none, or with one on failure. Comparing keys can run Python code.
 static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
@@ -153,8 +153,8 @@ static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
   return value;
 }
 
-// Returns the value of `key`, set to `value` first if there is none. Atomic, whatever comparing
-// keys runs. New reference, or NULL with an exception.
+// Returns a new reference to the value of `key`, after setting it to `value` if there is none, or
+// NULL with an exception. Atomic, even if comparing keys runs Python code.
 static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
@@ -169,7 +169,7 @@ static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject 
 #endif
 }
 
-// The same by name.
+// PyTC_SetDefault with a C string as the key.
 static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *value) {
   PyObject *key = PyUnicode_FromString(name);
   PyObject *existing = key != NULL ? PyTC_SetDefault(dict, key, value) : NULL;
@@ -177,9 +177,8 @@ static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *
   return existing;
 }
 
-// SetDefault for a dictionary that only we write to and the caller has locked, and whose keys
-// compare without Python code. Out of memory, CPython 3.13.0's adds half an item and reports
-// success.
+// PyTC_SetDefault for a locked dictionary of ours whose keys compare without Python code. If memory
+// runs out, CPython 3.13.0's setdefault adds half an item and reports success.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);
@@ -192,7 +191,7 @@ static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyO
 #endif
 }
 
-/// A pending exception, put aside so that look-ups in an error path neither see nor lose it.
+/// A pending exception, set aside so that look-ups in an error path neither see nor lose it.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject *raised;
@@ -212,7 +211,7 @@ static inline PyTypedcall_SavedError PyTypedcall_SaveError(void) {
   return saved;
 }
 
-/// Puts it back and drops any exception set in between. GIL: held.
+/// Restores the saved exception and drops any exception set in between. GIL: held.
 static inline void PyTypedcall_RestoreError(PyTypedcall_SavedError saved) {
 #if PY_VERSION_HEX >= 0x030C0000
   PyErr_SetRaisedException(saved.raised);
@@ -228,8 +227,8 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// For a look-up that must drop its exception: raises a KeyboardInterrupt again as soon as Python
-// code runs. GIL: held.
+// For a look-up that must drop its exception. If that is a KeyboardInterrupt, it is raised again as
+// soon as Python code runs. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);

@@ -1,5 +1,5 @@
-// The meeting point of separately compiled modules of one interpreter: the first installs the
-// metaclass and the side table in module `_extensibletype`, and all later ones find them there.
+// The meeting point of separately compiled modules of one interpreter: the first module installs
+// the metaclass and the side table in module `_extensibletype`, and later modules find them there.
 // Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
 #include "core/version.h"
 
@@ -9,12 +9,12 @@
 #include "core/await.h"
 #include "core/compiler.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // else core/await.h has this
+#if TYPEDCALL_IS_SUPPORTED  // otherwise core/await.h defines PyTypedcall_Import
 
-// The macro of core/await.h waits for an installer; the function below is one.
+// The macro in core/await.h waits for an installer; the function below is an installer.
 #undef PyTypedcall_Import
 
-#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the body
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc defines it
 TYPEDCALL_BEGIN_C
 #define PyTypedcall_Import TYPEDCALL_INTERNAL_EXTERNAL(PyTypedcall_Import)
 TYPEDCALL_HIDDEN const PyTypedcall_Interface *PyTypedcall_Import(void);
@@ -23,7 +23,7 @@ TYPEDCALL_END_C
 
 #include "core/rendezvous/interface_functions.h"
 
-// `_extensibletype.combined_metaclass`, for Python code.
+// Implements `_extensibletype.combined_metaclass` for Python code.
 static inline TYPEDCALL_COLD PyObject *PyTC_CombinedFromPython(PyObject *self,
                                                                PyObject *metaclasses) {
   (void)self;
@@ -51,8 +51,8 @@ static inline TYPEDCALL_COLD void PyTC_DoCounters(void *opaque, PyTypedcall_Coun
   PyTypedcall_END_EXCLUSIVE();
 }
 
-// Takes all rows out of the tables and their owners' lists, so that no look-up finds them. Returns
-// a chain with the state's references. Runs no Python code.
+// Removes all rows from the tables and from their owners' lists, so that no look-up finds them.
+// Returns a chain of the rows, with the state's references to them. Runs no Python code.
 static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   PyTC_Row *rows = NULL;
   PyObject *capsule;
@@ -71,7 +71,7 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
         rows = row;
       }
     }
-    // Caches compare counters, and must not take these rows to be alive.
+    // Caches compare counters, and must notice that these rows are gone.
     PyTC_Count(&state->counters.rows_removed, table->live);
     table->live = 0;
     PyTC_TableFree(table);
@@ -79,7 +79,7 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   return rows;
 }
 
-// Releases all but the struct itself. All of it leaves the state first: releasing can run any code.
+// Empties the struct, then releases its contents, because releasing can run any code.
 static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
@@ -103,15 +103,15 @@ static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
-// Returns `sys.<name>`, borrowed, or NULL; sets no exception. Tries twice, in case memory ran out,
-// which PySys_GetObject does not report.
+// Returns `sys.<name>` (borrowed), or NULL; sets no exception. Tries twice, because PySys_GetObject
+// does not report that memory ran out.
 static inline PyObject *PyTC_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
 }
 
-// True if `sys` still has what it has in every running interpreter. It is wiped before the
-// interpreter releases its own dictionary.
+// True if `sys` still has the attributes that it has in every running interpreter. An ending
+// interpreter wipes `sys` before it releases its own dictionary.
 static inline int PyTC_IsRunning(void) {
   PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
@@ -119,15 +119,15 @@ static inline int PyTC_IsRunning(void) {
 
 static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);
 
-// Python code can find the interpreter's dictionary (CPython 3.13 shows it to gc.get_objects()) and
-// empty it. Others use the interface, so this puts it back.
+// Puts the capsule back, because other modules use the interface. Python code can find the
+// interpreter's dictionary (gc.get_objects() shows it on CPython 3.13) and empty it.
 static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *existing = NULL,
            *again = PyCapsule_New(&state->interface, PyTypedcall_CAPSULE_NAME, PyTC_CapsuleDied);
   if (kept != NULL && again != NULL) existing = PyTC_Settle(kept, PyTypedcall_CAPSULE_NAME, again);
-  // If that failed, modules that have this interface keep using it.
+  // Even if restoring it failed, modules that already have this interface keep using it.
   state->is_coming_back = 1;
   Py_XDECREF(existing);
   Py_XDECREF(again);
@@ -149,8 +149,8 @@ static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule) {
     PyTC_ComeBack(state);
     return;
   }
-  // An installed interface's struct stays, some two hundred bytes an interpreter: CPython may run
-  // Python code that uses it after it has released the interpreter's dictionary.
+  // The struct of an installed interface is never freed (about 200 bytes per interpreter), because
+  // CPython may run Python code that uses it after releasing the interpreter's dictionary.
   const int was_shown = state->is_installed;
   PyTC_EmptyState(state);
   if (!was_shown) PyTypedcall_RAW_FREE(state);
@@ -170,7 +170,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   if (state->owners != NULL) state->slot_names = PyDict_New();
   if (state->slot_names != NULL) state->combined = PyDict_New();
   if (state->combined != NULL) {
-    // CPython 3.14 tracks them from the start.
+    // CPython 3.14 tracks even empty dictionaries.
     PyTC_Hide(state->owners);
     PyTC_Hide(state->slot_names);
     PyTC_Hide(state->combined);
@@ -209,12 +209,12 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
   return existing != NULL ? 0 : -1;
 }
 
-// Returns the dictionary of module `_extensibletype`, making it if necessary. New reference, or
-// NULL with an exception.
+// Returns a new reference to the dictionary of module `_extensibletype`, which is made if
+// necessary, or NULL with an exception.
 static inline PyObject *PyTC_MakeModule(void) {
   PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
-    // Lack of memory looks the same.
+    // PySys_GetObject also returns NULL if memory runs out.
     PyObject *name = PyUnicode_FromString("modules");
     if (name == NULL) return NULL;
     Py_DECREF(name);
@@ -240,15 +240,15 @@ static inline PyObject *PyTC_MakeModule(void) {
   return dict;
 }
 
-// Returns the capsule in the module, ours if there was none: a new reference, or NULL with an
-// exception. `dict` is the module's, `kept` the interpreter's own.
+// Returns a new reference to the capsule in the module, which is ours if there was none, or NULL
+// with an exception. `dict` is the module's dictionary, `kept` the interpreter's own.
 static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
   if (existing != NULL) return existing;
-  // Emptying sys.modules removes the module, but not the interface that others use.
+  // Emptying sys.modules removes the module, but not the interface that other modules use.
   PyObject *ours = PyTC_Look(kept, PyTypedcall_CAPSULE_NAME);
   if (ours == NULL) {
-    // Making it may run other code. An interface installed meanwhile wins.
+    // Making an interface may run other code. If that code installs one, it wins.
     PyObject *fresh = PyTC_NewCapsule();
     if (fresh == NULL) return NULL;
     existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
@@ -265,7 +265,7 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   return existing;
 }
 
-// Puts our capsule where it is missing. Returns the interface, borrowed, or NULL with an exception.
+// Adds the capsule where it is missing. Returns the interface, or NULL with an exception.
 static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_ExistingCapsule(dict, kept);
   if (existing == NULL) return NULL;
@@ -286,12 +286,12 @@ static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *k
 }
 
 /// Returns the calling interpreter's interface, which it installs if no module has done so. Call it
-/// once, when a module is executed, and keep the pointer in the module's state, never in a C
-/// static: interpreters do not share it. Borrowed; valid until the interpreter ends, whatever
-/// becomes of `sys.modules`. Modules that only read can use PyTypedcall_Await (core/await.h).
+/// once, when the module is executed, and keep the pointer in the module's state, never in a C
+/// static, because interpreters do not share it. It is valid until the interpreter ends, whatever
+/// happens to `sys.modules`. Modules that only read can use PyTypedcall_Await (core/await.h).
 ///
-/// Returns NULL with ImportError if something else has our names or another major version was
-/// first, MemoryError, or SystemError (a CPython other than the one compiled for). GIL: held.
+/// Returns NULL with ImportError if our names are taken or another major version was installed
+/// first, MemoryError, or SystemError if the module was compiled for another CPython. GIL: held.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(void) {
   PyObject *dict = PyTC_MakeModule();
   if (dict == NULL) return NULL;
@@ -303,14 +303,14 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-/// Returns the slot ID of `name` (UTF-8) in the calling interpreter, the same for every module. It
-/// is for ideas without a registered ID: prefix the name with the project's own, as in
-/// "scikit-foo.kernel". IDs are allocated in the order of first calls, so never keep one in a C
-/// static, in a file or for another interpreter.
+/// Returns the slot ID of `name` (UTF-8) in the calling interpreter, which is the same for every
+/// module. Use it for ideas without a registered ID, and prefix the name with that of the project,
+/// as in "scikit-foo.kernel". IDs are allocated in the order of first calls, so never keep one in a
+/// C static, in a file or for another interpreter.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
-/// while the interpreter ends, or MemoryError. GIL: held. `interface` is the calling interpreter's.
-/// Source: SEP 200, "Allocated IDs".
+/// while the interpreter ends, or MemoryError. GIL: held. `interface` is that of the calling
+/// interpreter. Source: SEP 200, "Allocated IDs".
 static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
                                               const char *name) {
   return interface->slot_id(interface->state, name);

@@ -9,7 +9,7 @@
 
 /// One custom slot. The definition of an ID gives the meaning of `data`.
 typedef struct PyCustomSlot {
-  uintptr_t id;  ///< odd: an allocated ID; even: the address of something both sides know
+  uintptr_t id;  ///< an allocated ID if odd, the address of something that both sides know if even
   union {
     void *pointer;
     Py_ssize_t objoffset;  ///< bytes from the start of the instance
@@ -17,12 +17,12 @@ typedef struct PyCustomSlot {
   } data;
 } PyCustomSlot;
 
-/// IDs that no slot has: EMPTY marks a free position at the end of an over-allocated table, SKIP a
-/// position left out so that the next slot is where consumers expect it.
+/// IDs that no slot has: EMPTY marks a free position at the end of an over-allocated table, and
+/// SKIP marks a position left out so that the next slot is where consumers expect it.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
-/// Registrars (bits 31-24). 0x06 to 0xfe are free to request: docs/reference/slot-ids.md.
+/// Registrars (bits 31-24). 0x06 to 0xfe can be requested as docs/reference/slot-ids.md explains.
 #define PyCustomSlot_REGISTRAR_RESERVED 0x00
 #define PyCustomSlot_REGISTRAR_PRIVATE 0x01  ///< never in released libraries
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
@@ -37,8 +37,8 @@ typedef struct PyCustomSlot {
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID that is the address of something both sides know, such as an object for an interface; it
-/// must be even and not NULL. It names a slot as long as nothing else can take that address.
+/// The ID that is the address of something that both sides know, such as an object for an
+/// interface; even and not NULL. It names a slot as long as nothing else can get that address.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
 /// SEP 201's native-callable slot: the offset of the instance's table of native functions.
@@ -48,8 +48,8 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_ID_IDEA(id) ((unsigned)(((id) >> 8) & 0xffffu))
 #define PyCustomSlot_ID_VERSION(id) ((unsigned)(((id) >> 1) & 0x7fu))
 
-/// True if `id` can name a slot: it is not one of the two special IDs, nor an allocated ID with
-/// bits above the 32nd. GIL: none; any thread; any interpreter.
+/// True if `id` can name a slot: it is neither one of the two special IDs nor an odd ID of more
+/// than 32 bits. GIL: none; any thread; any interpreter.
 static inline int PyCustomSlot_IsValidID(uintptr_t id) {
   if (id == PyCustomSlot_ID_EMPTY || id == PyCustomSlot_ID_SKIP) return 0;
   return (id & 1u) == 0 || id <= UINT32_MAX;
@@ -63,7 +63,7 @@ static inline int PyCustomSlot_IsAllocatedID(uintptr_t id) {
 #if defined(__cplusplus) && __cplusplus >= 201402L
 namespace typedcall {
 
-/// PyCustomSlot_ID, but a part that does not fit is a compile error.
+/// Like PyCustomSlot_ID, but a part that does not fit is a compile error.
 template <unsigned registrar, unsigned idea, unsigned version = 0>
 constexpr uintptr_t custom_slot_id() {
   static_assert(registrar <= 0xff, "a registrar is 0 to 0xff");

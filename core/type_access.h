@@ -1,5 +1,5 @@
-// Access to types through the full API and the limited one (3.12 or later). None of it runs Python
-// code, whatever the type or its metaclass defines.
+// Access to types through the full API and the limited API (3.12 or later). No function here runs
+// Python code, whatever the type or its metaclass defines.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_TYPE_ACCESS_H_
@@ -11,7 +11,7 @@ static inline int PyTC_IsHeapType(PyTypeObject *type) {
   return (PyType_GetFlags(type) & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-// A slot of `type`, cast to its C type: PyTC_SLOT(initproc, type, tp_init).
+// A slot of `type`, cast to its C type, as in PyTC_SLOT(initproc, type, tp_init).
 #ifdef Py_LIMITED_API
 #define PyTC_SLOT(ctype, type, slot) ((ctype)PyType_GetSlot(type, Py_##slot))
 #else
@@ -33,7 +33,7 @@ static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name)
   return value;
 }
 
-// tp_basicsize; -1 with an exception.
+// Returns tp_basicsize, or -1 with an exception.
 static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   PyObject *basicsize = PyTC_TypeAttribute(type, "__basicsize__");
@@ -49,8 +49,7 @@ static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Returns the offset in a type of the data that `metaclass` adds to it (PEP 697); -1 with an
-// exception. PyObject_GetTypeData needs a type that already has this metaclass: debug builds abort
-// for any other.
+// exception. PyObject_GetTypeData needs a type with this metaclass; debug builds abort for others.
 static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;
@@ -60,10 +59,10 @@ static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
 
 #endif
 
-// Returns the MRO of `type`: a new reference to a tuple. NULL without an exception if it has none
-// yet; with MemoryError if its getter (limited API, no GIL) fails. Keeps a pending exception.
+// Returns a new reference to the MRO of `type`, a tuple; NULL without an exception if it has none
+// yet, or with MemoryError if its getter (limited API, no GIL) fails. Keeps a pending exception.
 static inline PyObject *PyTC_Mro(PyTypeObject *type) {
-#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may be assigning one
+#if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may replace the MRO
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *mro = PyTC_TypeAttribute(type, "__mro__");
   if (mro == NULL && saved.raised == NULL) return NULL;
@@ -77,7 +76,7 @@ static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #endif
 }
 
-// Returns the class body's `name`: a new reference, or NULL, with an exception only on failure.
+// Returns a new reference to `type.__dict__[name]`, or NULL, with an exception only on failure.
 static inline PyObject *PyTC_OwnAttribute(PyTypeObject *type, const char *name) {
 #ifdef Py_LIMITED_API
   PyObject *dict = PyTC_TypeAttribute(type, "__dict__");
@@ -102,12 +101,12 @@ static inline int PyTC_TakeDict(PyObject *visited, void *found) {
 }
 #endif
 
-// Returns the writable dictionary of a ready static type, not one of CPython's own. After a change,
-// call PyType_Modified, for the attribute caches. New reference, or NULL with an exception.
+// Returns a new reference to the writable dictionary of a ready static type, but not of CPython's
+// own, or NULL with an exception. After a change, call PyType_Modified to clear attribute caches.
 static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
-  // The limited API only has the proxy for it, which shows it to the garbage collector.
+  // The limited API has only a proxy, which shows the dictionary to the garbage collector.
   PyObject *proxy = PyTC_TypeAttribute(type, "__dict__");
   if (proxy == NULL) return NULL;
   traverseproc traverse = PyTC_SLOT(traverseproc, Py_TYPE(proxy), tp_traverse);
@@ -122,8 +121,8 @@ static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// PyWeakref_GetRef of CPython 3.13: returns 1 with a new reference, 0 with NULL if the weak
-// reference is dead, or -1 with NULL. Keeps a pending exception and sets none.
+// Like PyWeakref_GetRef of CPython 3.13: returns 1 with a new reference, 0 with NULL if the object
+// is dead, or -1 with NULL. Keeps a pending exception and sets none.
 static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);
@@ -145,20 +144,20 @@ static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 // True if only the caller has a reference to `type`.
 static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
-  // The headers of 3.12 read 64 bits of the object; from 3.14 on the count is the lower half.
+  // The headers of 3.12 read 64 bits of the object, but from 3.14 on the count is the lower half.
   return (uint32_t)Py_REFCNT((PyObject *)type) == 1;
 #else
   return Py_REFCNT((PyObject *)type) == 1;
 #endif
 }
 
-// Takes a dictionary of ours out of gc.get_objects(), where each insertion puts it. Python code
-// must not change it, and nothing in it is part of a cycle.
+// Hides a dictionary of ours from gc.get_objects(), to which each insertion adds it again. Python
+// code must not change the dictionary, and nothing in it is part of a cycle.
 static inline void PyTC_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
 #define PyTC_NAME_SIZE 128
 
-// Returns the name of `type` for an error message, cut to the buffer. Keeps a pending exception.
+// Returns the name of `type` for an error message, cut to size. Keeps a pending exception.
 static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SIZE]) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -173,7 +172,7 @@ static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SI
   return buffer;
 }
 
-// Sets an exception. `format` has one %s, for the type's name. Always returns -1.
+// Sets an exception. `format` contains one %s for the type's name. Always returns -1.
 static inline int PyTC_Refuse(PyTypeObject *type, PyObject *exception, const char *format) {
   char name[PyTC_NAME_SIZE];
   PyErr_Format(exception, format, PyTC_Name(type, name));

@@ -1,5 +1,5 @@
-// C data of your own in the instances of any type, without knowing its base's struct (PEP 697), on
-// every CPython since 3.9: CPython's functions from 3.12 on, the same contract before.
+// Adds your own C data to the instances of any type, without knowing its base's struct (PEP 697),
+// on every CPython since 3.9: with CPython's functions from 3.12 on, and the same contract before.
 #ifndef TYPEDCALL_CORE_TYPE_DATA_H_
 #define TYPEDCALL_CORE_TYPE_DATA_H_
 
@@ -14,15 +14,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/// In PyMemberDef.flags: the offset counts from the start of the type's own data. For
-/// PyTypeData_FromSpec; CPython knows it from 3.12 on. Source: PEP 697, "Relative member offsets".
+/// In PyMemberDef.flags: the offset counts from the start of the type's own data.
+/// PyTypeData_FromSpec always accepts it, CPython from 3.12 on. Source: PEP 697, "Relative member
+/// offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif
 
-/// In PyType_Spec.flags: variable-size instances have their items at their end, as in `type`, so
-/// that subclasses can put data in front of them. Subclasses inherit it. Before 3.12 it is a bit of
-/// tp_flags that CPython ignores and only this header knows: call PyTypeData_HasItemsAtEnd, not
+/// In PyType_Spec.flags: variable-size instances have their items at the end, as in `type`, so that
+/// subclasses can put data in front of the items. Subclasses inherit the flag. Before 3.12 it is a
+/// bit of tp_flags that only this header uses, so call PyTypeData_HasItemsAtEnd instead of
 /// PyType_HasFeature. Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
 #ifndef Py_TPFLAGS_ITEMS_AT_END
 #define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
@@ -49,7 +50,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
 #endif
   const int extends = spec->basicsize < 0;
   const int special = PyTC_SpecialField(member) != 0;
-  // A special member locates a pointer; the author of another one is responsible for its length.
+  // A special member locates a pointer; the author is responsible for the length of other members.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
@@ -70,7 +71,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
   return -1;
 }
 
-// Checks all that does not depend on the base. Returns 0, or -1 with SystemError.
+// Checks everything that does not depend on the base. Returns 0, or -1 with SystemError.
 static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
   const char *fault = NULL;
   if (spec->name == NULL) {
@@ -81,7 +82,7 @@ static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
   if (spec->itemsize > 0 && spec->basicsize < 0) {
     fault = "with a negative basicsize, itemsize can only be inherited";
   }
-  if (spec->basicsize == INT_MIN) fault = "basicsize is out of range";  // CPython negates the int
+  if (spec->basicsize == INT_MIN) fault = "basicsize is out of range";  // CPython negates this int
   if (fault != NULL) {
     PyErr_Format(PyExc_SystemError, "type '%.100s': %s", spec->name, fault);
     return -1;
@@ -94,7 +95,7 @@ static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
 
 #if PY_VERSION_HEX < 0x030C0000
 
-// CPython rounds to alignof(max_align_t), too.
+// CPython also rounds to alignof(max_align_t).
 static inline Py_ssize_t PyTC_Align(Py_ssize_t size) {
   const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;
@@ -129,9 +130,9 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
 
 #endif  // PY_VERSION_HEX < 0x030C0000
 
-/// Returns 1 if the items of variable-size instances of `type` are known to be at their end (for
-/// `type`, types with Py_TPFLAGS_ITEMS_AT_END, and subclasses), else 0. `type` is any ready type.
-/// Sets no exception. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize".
+/// Returns 1 if variable-size instances of `type`, any ready type, are known to have their items at
+/// the end (`type`, types with Py_TPFLAGS_ITEMS_AT_END, and subclasses of these), else 0. Sets no
+/// exception. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize".
 static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
   return (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END) != 0;
@@ -181,8 +182,8 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
 #endif
 
 /// Returns the size of the data at PyTypeData_Get: -basicsize rounded up to alignof(max_align_t),
-/// all of it usable. `cls` must be a type made with a negative basicsize, which is not checked.
-/// Cannot fail, sets no exception. GIL: not needed. Any interpreter. Source: PEP 697, "Relative
+/// all of it usable. `cls` must be a type made with a negative basicsize; this is not checked.
+/// Cannot fail, and sets no exception. GIL: not needed. Any interpreter. Source: PEP 697, "Relative
 /// basicsize" (PyType_GetTypeDataSize).
 static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030C0000
@@ -193,18 +194,18 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #endif
 }
 
-// Corrects offsets that CPython gets wrong, before other code sees the type. Returns 0, or -1 with
-// an exception.
+// Corrects offsets that CPython sets wrongly, before other code sees the type. Returns 0, or -1
+// with an exception.
 static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
     const size_t field = PyTC_SpecialField(m);
     if (field == 0 || !(m->flags & Py_RELATIVE_OFFSET)) continue;
-    // Some versions (3.12.1 and 3.13.0 among them) take the offset for an absolute one.
+    // Some versions (3.12.1 and 3.13.0 among them) treat the offset as absolute.
     const Py_ssize_t wanted = start + m->offset;
     if (memcmp((char *)type + field, &wanted, sizeof(wanted)) == 0) continue;
     memcpy((char *)type + field, &wanted, sizeof(wanted));
-    // The member itself is no attribute, but one with the offset 0 has stayed in the dict.
+    // Special members are not attributes, but CPython leaves one with offset 0 in the dictionary.
     if (m->offset != 0 || field == offsetof(PyTypeObject, tp_vectorcall_offset)) continue;
     if (PyDict_DelItemString(type->tp_dict, m->name) < 0) return -1;
     PyType_Modified(type);
@@ -212,30 +213,31 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
   return 0;
 }
 
-/// Makes a heap type as PyType_FromMetaclass does, with PEP 697's meaning of `spec->basicsize`.
-/// Below 0, instances are the base's with at least that many bytes of data appended, zero at first
-/// and aligned for any C type; 0 takes the base's size; above 0 is the size of the whole struct.
+/// Makes a heap type, like PyType_FromMetaclass, with PEP 697's meaning of `spec->basicsize`. A
+/// negative value appends at least that many bytes of data to the base's instances, zeroed and
+/// aligned for any C type; 0 means the base's size; a positive value is the total size.
 ///
-/// The base need not be known: `list`, a class made in Python, another extension's type, and, for
-/// data in each class, a metaclass. `metaclass` and `module` may be NULL; `bases` is a type, a
-/// tuple of types, or NULL for the spec's Py_tp_base(s). With a negative basicsize all members,
-/// even `__dictoffset__` and its like, have offsets relative to the data, marked
-/// Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
+/// The base's struct need not be known: it may be `list`, a class made in Python, another
+/// extension's type or, for data in each class, a metaclass. `metaclass` and `module` may be NULL;
+/// `bases` is a type, a tuple of types, or NULL for the spec's Py_tp_base(s). With a negative
+/// basicsize, the offsets of all members, even `__dictoffset__` and its like, are relative to the
+/// data and marked Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
 ///
-/// Keep objects in writable T_OBJECT_EX members: CPython drops those if the type is collected
-/// (Py_TPFLAGS_HAVE_GC, set or inherited). On top of a class made in Python it also traverses them,
-/// and the spec must not have tp_traverse, tp_clear or tp_dealloc, because they cannot call the
-/// base's; elsewhere tp_traverse visits the objects and calls the base's, if any. Release anything
-/// else in tp_finalize. Before 3.12, let Python subclass a variable-size type without `__dict__`
-/// only with `__slots__ = ()`: CPython puts the subclass's `__dict__` where the last item is.
+/// Keep objects in writable T_OBJECT_EX members, which CPython clears if the type is collected
+/// (Py_TPFLAGS_HAVE_GC, set or inherited). If a base is a class made in Python, CPython also
+/// traverses these members, and the spec must not have tp_traverse, tp_clear or tp_dealloc, because
+/// they cannot call the base's; otherwise tp_traverse must visit the objects and call the base's
+/// tp_traverse, if any. Release anything else in tp_finalize. Before 3.12, let Python code subclass
+/// a variable-size type without `__dict__` only with `__slots__ = ()`, because CPython puts the
+/// subclass's `__dict__` where the last item is.
 ///
 /// Returns a new reference, or NULL with SystemError if the base has items that may be in the way
 /// (it and the spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a
-/// negative itemsize, a positive one with a negative basicsize, Py_RELATIVE_OFFSET with a basicsize
-/// of 0 or above, a negative basicsize without it, an offset outside the data, or a size that no
-/// int holds; else with what PyExtensibleType_FromMetaclass raises. GIL: held; the type belongs to
-/// the calling interpreter. Source: PEP 697, "Relative basicsize", "Inheriting itemsize", "Relative
-/// member offsets".
+/// negative itemsize, a positive one with a negative basicsize, a member with Py_RELATIVE_OFFSET if
+/// basicsize is not negative or without it if basicsize is negative, an offset outside the data, or
+/// a size that does not fit into an int; or with an exception from PyExtensibleType_FromMetaclass.
+/// GIL: held; the type belongs to the calling interpreter. Source: PEP 697, "Relative basicsize",
+/// "Inheriting itemsize", "Relative member offsets".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
   if (PyTC_CheckSpec(spec) < 0) return NULL;
@@ -259,8 +261,8 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
 /// Returns the data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
 /// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
 /// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
-/// exception. May be called in tp_traverse. GIL: not needed for the address while the caller has a
-/// reference to `obj`; the owner of the data makes them safe for threads. Any interpreter. Source:
+/// exception, and may be called in tp_traverse. GIL: not needed for the address while the caller
+/// has a reference to `obj`; the author must make the data thread-safe. Any interpreter. Source:
 /// PEP 697, "Relative basicsize" (PyObject_GetTypeData).
 static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030F0000
@@ -272,9 +274,9 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #endif
 }
 
-/// Returns the first item of a variable-size object, behind the data of all its types. The type
-/// knows how many there are. Valid while `obj` lives. NULL with TypeError unless
-/// PyTypeData_HasItemsAtEnd. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize"
+/// Returns the first item of a variable-size object, behind the data of all its types, or NULL with
+/// TypeError unless PyTypeData_HasItemsAtEnd. Only the type's author knows the number of items.
+/// Valid while `obj` lives. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize"
 /// (PyObject_GetItemData).
 static inline void *PyTypeData_Items(PyObject *obj) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,11 +1,11 @@
-// A cache of facts about PyMethodDefs that are slow to find: one per interpreter, behind the
-// interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
+// A cache of facts about PyMethodDefs that are slow to find. There is one per interpreter, behind
+// the interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 
 #include "core/platform.h"
 
-#define PyTC_KNOWN_DEFS 4096  // in pairs, the more recently used first
+#define PyTC_KNOWN_DEFS 4096  // pairs of defs, the more recently used one first
 
 typedef struct PyTC_KnownDef {
   const PyMethodDef *def;
@@ -15,18 +15,18 @@ typedef struct PyTC_KnownDef {
 } PyTC_KnownDef;
 
 typedef struct PyTC_DefMemory {
-  PyTC_KnownDef *known;  // NULL until the first question
-  int is_closed;         // the interpreter is ending: cache nothing
+  PyTC_KnownDef *known;  // NULL until the first look-up
+  int is_closed;         // the interpreter is ending, so nothing is cached
 } PyTC_DefMemory;
 
-// A new def may have a freed one's address. Defs with a symbol are never freed, and for those on
-// the heap the answer is the same either way. Comparing name and function covers memory that was
-// given back and became a shared object's.
+// A new def may have the address of a freed one. Defs with a sibling symbol are never freed, and
+// heap defs never have one, so their answer stays right. Comparing name and function covers memory
+// that was freed and then used by a shared object.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }
 
-// Returns `ask(def)`, cached. GIL: held. Sets no exception; without memory it asks every time.
+// Returns `ask(def)`, cached if there is memory for it. GIL: held. Sets no exception.
 static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef *def,
                                        const void *(*ask)(const PyMethodDef *def)) {
   const uint64_t spread = (uint64_t)(uintptr_t)def * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -46,7 +46,7 @@ static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef
   found.def = def;
   found.name = def->ml_name;
   found.function = def->ml_meth;
-  // Without the lock: `ask` may wait for a thread inside dlopen(), which may get here, too.
+  // Unlocked, because `ask` may wait for a thread in dlopen(), which may need the lock, too.
   found.answer = ask(def);
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   if (memory->known == NULL && !memory->is_closed) {

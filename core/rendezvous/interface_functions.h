@@ -1,5 +1,5 @@
-// The functions behind PyTypedcall_Interface. Those that write lock the interpreter's state first,
-// also without the GIL. Used by core/rendezvous.h.
+// The functions behind PyTypedcall_Interface. Functions that change the interpreter's state lock it
+// first, even without the GIL. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
@@ -10,7 +10,7 @@ static inline PyTypeObject *PyTC_DoMetaclass(void *opaque) {
   return ((PyTC_State *)opaque)->metaclass;
 }
 
-// PyTypedcall_Interface documents each of these.
+// PyTypedcall_Interface documents these functions.
 
 static inline TYPEDCALL_COLD int PyTC_DoResolve(void *opaque, PyTypeObject *type,
                                                 const PyCustomSlot *own, Py_ssize_t own_count) {
@@ -19,10 +19,10 @@ static inline TYPEDCALL_COLD int PyTC_DoResolve(void *opaque, PyTypeObject *type
   return PyTC_Resolve(state->metaclass, type, own, own_count);
 }
 
-// The number of slot IDs allocated at run time: all of one registrar's.
+// The number of slot IDs that can be allocated at run time: all IDs of one registrar.
 #define PyTC_RUNTIME_IDS ((Py_ssize_t)1 << 23)
 
-// Returns the ID of a name, or 0 with an exception. `names` has the names that have one.
+// Returns the ID of a name, or 0 with an exception. `names` maps names to IDs.
 static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
   PyObject *id = PyTC_GetItem(names, name);
   if (id == NULL && !PyErr_Occurred()) {
@@ -31,7 +31,7 @@ static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
       PyErr_SetString(PyExc_ValueError, "typedcall: all custom slot IDs are taken");
       return 0;
     }
-    // No Python code runs here, so no other call takes this ID.
+    // No Python code runs here, so no other call can take this ID.
     PyObject *fresh =
         PyLong_FromSize_t(PyCustomSlot_ID(PyCustomSlot_REGISTRAR_RUNTIME, next >> 7, next & 0x7f));
     id = fresh != NULL ? PyTC_SetDefaultOfOurs(names, name, fresh) : NULL;

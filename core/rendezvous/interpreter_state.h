@@ -7,14 +7,14 @@
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
-// Its capsule is in `_extensibletype` and in the interpreter's own dictionary, so that modules torn
-// down after `_extensibletype` can still call us.
+// The state's capsule is in `_extensibletype` and in the interpreter's own dictionary, so that
+// modules torn down after `_extensibletype` can still use the interface.
 typedef struct PyTC_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
   PyTC_SideTable tables[PyTypedcall_SPACES];
-  PyTypeObject *reference_type;  // of hold()'s results
-  PyTypeObject *keeper_type;     // of the keepers of publish()'s `kept`
+  PyTypeObject *reference_type;  // the type of the references that hold() returns
+  PyTypeObject *keeper_type;     // the type of the keepers that hold publish()'s `kept`
   PyObject *owners;              // dict: address of an owner -> capsule of its PyTC_Owner
   PyTypedcall_Counters counters;
   PyObject *slot_names;  // dict: name -> ID
@@ -24,33 +24,33 @@ typedef struct PyTC_State {
   int is_installed, is_coming_back;  // see core/rendezvous.h
 } PyTC_State;
 
-// Adds to a counter. The caller has locked the state, but readers may be looking.
+// Adds to a counter. The caller has locked the state, but readers may load the counter meanwhile.
 static inline void PyTC_Count(uint64_t *counter, uint64_t more) {
   __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
 }
 
 // Returns the object to lock before writing to the state: the metaclass, whose own functions lock
-// it, too. At the interpreter's end there is only one thread.
+// it, too. At the interpreter's end, when the metaclass is gone, there is only one thread.
 static inline PyObject *PyTC_LockOf(const PyTC_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
 
-// True, with RuntimeError, if the interpreter has released its state.
+// True, with RuntimeError set, if the interpreter has released its state.
 static inline int PyTC_IsEnding(const PyTC_State *state) {
   if (state->metaclass != NULL) return 0;
   PyErr_SetString(PyExc_RuntimeError, "typedcall: the interpreter is ending");
   return 1;
 }
 
-// References to rows are counted, so that a row in use outlives its place in the table. A consumer
-// gets one as a Python object, in which the garbage collector sees what it keeps.
+// References to rows are counted, so a row in use outlives its place in the table. A consumer's
+// reference is a Python object, in which the garbage collector sees what the reference keeps alive.
 
 static inline PyTC_Row *PyTC_ShareRow(PyTC_Row *row) {
   __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
   return row;
 }
 
-// Releases a reference; LetRowGo does it for the table. May run any code: `destroy`.
+// Releases a reference; PyTC_LetRowGo releases the table's. May run any code in `destroy`.
 static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;
@@ -59,7 +59,7 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (destroy != NULL) destroy(value);
 }
 
-// The head of our objects, and their fields, which abi3t finds by PEP 697. They have no subclasses.
+// The head and fields of our objects, which abi3t finds by PEP 697. Our types have no subclasses.
 #ifdef Py_TARGET_ABI3T
 #define PyTC_HEAD
 #define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
@@ -68,8 +68,8 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
 #define PyTC_FIELDS(object) ((void *)(object))
 #endif
 
-// A consumer's reference, which keeps the row valid. It needs no tp_clear: nothing in it changes,
-// so a cycle with it can be broken elsewhere.
+// A consumer's reference, which keeps the row valid. It needs no tp_clear, because nothing in it
+// changes, so a cycle through it can be broken elsewhere.
 typedef struct PyTC_Reference {
   PyTC_HEAD
   PyTC_Row *row;
@@ -99,7 +99,7 @@ static inline void PyTC_FreeReference(PyObject *self) {
   PyObject *owner = reference->owner, *callable = reference->callable;
   PyObject_GC_UnTrack(self);
   PyObject_GC_Del(self);
-  // Before the owner, which may contain the value.
+  // Release the row before the owner, which may contain the value.
   if (row != NULL) PyTC_ReleaseRow(row);
   Py_XDECREF(keeper);
   Py_XDECREF(callable);
@@ -107,8 +107,8 @@ static inline void PyTC_FreeReference(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// Returns a new type for this interpreter, which has no subclasses and which Python code cannot
-// call; or NULL with an exception. `size` is its struct's; `methods` may be NULL.
+// Returns a new type for this interpreter, which Python code can neither subclass nor call, or NULL
+// with an exception. `size` is the size of the type's struct; `methods` may be NULL.
 static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
                                          traverseproc traverse, destructor dealloc,
                                          PyMethodDef *methods) {
@@ -122,7 +122,7 @@ static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size
   spec.name = name;
   spec.basicsize = (int)size;
 #ifdef Py_TARGET_ABI3T
-  spec.basicsize = -spec.basicsize;  // without the head
+  spec.basicsize = -spec.basicsize;  // this size excludes the object head
 #endif
   spec.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
 #ifdef Py_TPFLAGS_DISALLOW_INSTANTIATION
@@ -130,7 +130,7 @@ static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size
 #endif
   spec.slots = slots;
   PyTypeObject *type = (PyTypeObject *)PyType_FromSpec(&spec);
-  if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // as for the metaclass
+  if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython can forget to set the error
 #ifndef Py_TPFLAGS_DISALLOW_INSTANTIATION
   if (type != NULL) type->tp_new = NULL;
 #endif

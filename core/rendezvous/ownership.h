@@ -1,29 +1,29 @@
-// Which owners keep which rows published: links between both, in the lists of both. Used by
-// core/rendezvous/row_keeper.h and row_owner.h.
+// Records which owners keep which rows published. Each link is in a list of its owner and a list of
+// its row. Used by core/rendezvous/row_keeper.h and row_owner.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_OWNERSHIP_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_OWNERSHIP_H_
 
 #include "core/rendezvous/interpreter_state.h"
 
-// Links an owner and a row; in the lists of both. The row is in its table, or retracted.
+// Links an owner and a row, and is in a list of each. The row is in its table or retracted.
 typedef struct PyTC_Ownership {
   struct PyTC_Owner *owner;
   PyTC_Row *row;
-  // Doubly linked: a row may have thousands of owners, and an owner thousands of rows.
+  // Doubly linked, because a row may have thousands of owners, and an owner thousands of rows.
   struct PyTC_Ownership *next_of_owner, *next_of_row;
-  struct PyTC_Ownership **from_of_owner, **from_of_row;  // the pointers to this
+  struct PyTC_Ownership **from_of_owner, **from_of_row;  // the two pointers to this link
 } PyTC_Ownership;
 
 typedef struct PyTC_Owner {
   PyTC_State *state;
-  PyObject *key;        // its address, in `owners`: removing it must not need memory
-  PyObject *reference;  // a weak reference, or the owner itself where it has no weak references;
+  PyObject *key;        // key in `owners`, stored because removal must not need memory
+  PyObject *reference;  // a weak reference, or the owner itself if it cannot have one, or
                         // NULL once the record is no longer in `owners`
-  int is_kept;          // the latter: then there is one row, BY_OBJECT, for the owner itself
+  int is_kept;          // true if `reference` is the owner, which then owns only its row BY_OBJECT
   PyTC_Ownership *owned;
 } PyTC_Owner;
 
-// Adds the row to the owner's unless it is there. -1 without memory (no exception set).
+// Links an owner and a row unless they are linked. Returns -1 if out of memory (no exception set).
 static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   // Walks both lists at once, to the end of the shorter one.
   const PyTC_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
@@ -40,7 +40,7 @@ static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   made->from_of_owner = &owner->owned;
   if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
   owner->owned = made;
-  // At the end, because the first owner brought the value.
+  // Append it, because the first owner in the list is the one that brought the value.
   made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
   *made->from_of_row = made;
   row->owned_by_end = &made->next_of_row;
@@ -64,7 +64,6 @@ static inline void PyTC_DisownAll(PyTC_Owner *owner) {
   while (owner->owned != NULL) PyTC_Disown(owner->owned);
 }
 
-// Removes a row from all its owners.
 static inline void PyTC_DisownRow(PyTC_Row *row) {
   while (row->owned_by != NULL) PyTC_Disown(row->owned_by);
 }

@@ -4,7 +4,7 @@
 
 #include "core/rendezvous/row_owner.h"
 
-// Returns a new row with one reference, not in the table; NULL without memory (no exception set).
+// Returns a new row with one reference, not in the table; NULL if memory runs out (no exception).
 static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *value,
                                     void (*destroy)(const void *value)) {
   PyTC_Row *row = (PyTC_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
@@ -17,15 +17,15 @@ static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *valu
   return row;
 }
 
-// Inserts a row, for which there is room; the table takes over its reference.
+// Inserts a row, for which there must be room. The table takes over the caller's reference.
 static inline void PyTC_AddRow(PyTC_State *state, PyTC_Row *row) {
   row->is_in_table = 1;
   PyTC_TableInsert(&state->tables[row->space], row);
-  // Afterwards, because a reader that finds nothing must not cache that with the new count.
+  // Count afterwards, because a reader that finds nothing must not cache that with the new count.
   PyTC_Count(&state->counters.rows_added, 1);
 }
 
-// Releases an offered row that did not get into the table. Its value is not taken.
+// Releases an offered row that was not inserted into the table. Its value is not taken.
 static inline void PyTC_RejectRow(PyTC_Row *row) {
   row->destroy = NULL;
   PyTC_LeaveHost(row);
@@ -38,7 +38,7 @@ static inline int PyTC_IsEqual(const PyTC_Row *row, const PyTC_Row *offered,
   return row->value == offered->value || (equal != NULL && equal(row->value, offered->value));
 }
 
-// Revives a retracted row that only this owner has and that equals the offered one; NULL if none.
+// Revives and returns an equal retracted row that has no owner other than `owner`, or NULL.
 static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owner,
                                        const PyTC_Row *offered,
                                        int (*equal)(const void *, const void *)) {
@@ -56,8 +56,8 @@ static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owne
 }
 
 // Publishes for an owner whose record exists; runs no Python code. Sets `*offered` to NULL if it
-// takes that row, and `*keeper` if it takes that, because the row has none and `kept` is not NULL.
-// Returns 0 or more or PyTypedcall_CONFLICT as publish, or -1 without memory (no exception set).
+// takes that row, and `*keeper` to NULL if it takes that keeper, because `kept` is not NULL and the
+// row has no keeper. Returns the same as `publish`, but -1 only if memory runs out (no exception).
 static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row **offered,
                                   int (*equal)(const void *, const void *), PyObject *kept,
                                   PyObject **keeper, const PyObject *object) {
@@ -75,7 +75,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
     PyTC_Count(&state->counters.generations, (uint64_t)reserved);
     row = fresh;
   }
-  // Steps that can fail come first. An owner without its row does no harm.
+  // Steps that can fail come before the insertion. An owner that gets no row does no harm.
   int failed = 0;
   if (kept != NULL) {
     if (row->keeper == NULL) {
@@ -87,7 +87,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
   }
   if (failed || PyTC_AddOwner(owner, row) < 0) {
     if (revived != NULL) PyTC_RetractRow(state, revived);
-    if (row == fresh) PyTC_LeaveHost(row);  // nothing but the table keeps that keeper valid
+    if (row == fresh) PyTC_LeaveHost(row);  // only rows in the table may have this keeper
     return -1;
   }
   if (row == fresh) {
@@ -99,8 +99,8 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
 }
 
 // Removes the row of `key` if all its owners are dying: their weak references are cleared, but the
-// callback that removes the row has not run yet, because another one is running. Returns 1 if the
-// row is gone, else 0. May run Python code.
+// callback that removes the row has not run yet, because another callback is running. Returns 1 if
+// the row is gone, else 0. May run Python code.
 static inline int PyTC_RetireDying(PyTC_State *state, int space, const void *key) {
   PyTC_Row *row = PyTC_TableRow(&state->tables[space], key);
   if (row == NULL) return 1;
@@ -131,12 +131,12 @@ static inline TYPEDCALL_COLD int PyTC_Publish(void *opaque, int space, const voi
     return -1;
   }
   const int may_be_kept = space == PyTypedcall_BY_OBJECT && key == (const void *)object;
-  PyObject *keeper = NULL, *held;  // the keeper: until a row takes it
+  PyObject *keeper = NULL, *held;  // `keeper` is ours until a row takes it
   if (kept != NULL && (keeper = PyTC_NewKeeper(state)) == NULL) return -1;
   PyTC_Row *offered = PyTC_NewRow(space, key, value, destroy);
   PyTC_Owner *owner;
   int result = -1;
-  // Anything that can run Python code (and so another publish) comes before the look at the table.
+  // Anything that can run Python code (and so another publish) comes before the table is read.
   while (offered != NULL && (owner = PyTC_OwnerFor(state, object, may_be_kept, &held)) != NULL) {
     result = PyTC_PublishFor(state, owner, &offered, equal, kept, &keeper, object);
     PyTC_DropIdleOwner(state, owner);
@@ -160,7 +160,7 @@ static inline PyObject *PyTC_DoHold(void *opaque, int space, const void *key, Py
   if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
   PyTypeObject *type = state->reference_type;
   const allocfunc allocate = PyTC_SLOT(allocfunc, type, tp_alloc);
-  // First, because it may collect garbage and so run any code.
+  // Allocate first, because that may collect garbage and so run any code.
   PyObject *object = allocate(type, 0);
   if (object == NULL) return NULL;
   PyTC_Reference *made = PyTC_AsReference(object);
@@ -194,8 +194,8 @@ static inline TYPEDCALL_COLD int PyTC_DoRetract(void *opaque, int space, const v
   was_there = row != NULL;
   if (was_there) {
     PyTC_RetractRow(state, row);
-    // The row stays until its last owner dies, because callers may be using the value without a
-    // reference. An owner without weak references is kept only for the row, so it is released.
+    // The row stays until its last owner dies, because callers may use the value without a
+    // reference. An owner that cannot be weakly referenced is only kept for its row, so release it.
     PyTC_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
     if (owner != NULL && owner->is_kept) {
       PyTC_DisownAll(owner);
@@ -213,7 +213,7 @@ static inline const void *PyTC_DoFind(void *opaque, int space, const void *key) 
 }
 
 // Puts `fresh` into the cell of `old`, which stays there as a retracted row. Readers, which take no
-// lock, find the old value or the new one, never nothing.
+// lock, find either the old value or the new one.
 static inline void PyTC_SwapRows(PyTC_State *state, PyTC_Row *old, PyTC_Row *fresh) {
   PyTC_SideTable *table = &state->tables[old->space];
   PyTC_Cell *cell = PyTC_Probe(table->current, old->key);
@@ -232,7 +232,7 @@ static inline TYPEDCALL_COLD int PyTC_Exchange(void *opaque, int space, const vo
                                                const void *value,
                                                void (*destroy)(const void *value)) {
   PyTC_State *state = (PyTC_State *)opaque;
-  // A row BY_OBJECT may keep its owner alive. Changing the owner with the row is not supported.
+  // Exchanging a row BY_OBJECT is not supported, because it may keep its owner alive.
   if (space < 0 || space >= PyTypedcall_SPACES || space == PyTypedcall_BY_OBJECT || key == NULL ||
       expected == NULL || value == NULL || object == NULL) {
     PyErr_SetString(PyExc_ValueError,
@@ -240,7 +240,7 @@ static inline TYPEDCALL_COLD int PyTC_Exchange(void *opaque, int space, const vo
                     "value and a new one");
     return -1;
   }
-  // Anything that can run Python code (and so another publish) comes before the look at the table.
+  // Anything that can run Python code (and so another publish) comes before the table is read.
   PyObject *held;
   PyTC_Owner *owner = PyTC_OwnerFor(state, object, 0, &held);
   if (owner == NULL) return -1;

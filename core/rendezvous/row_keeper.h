@@ -1,18 +1,18 @@
-// Keepers: objects that hold what tags keep. The garbage collector sees them behind each reference
-// to the row and behind the tagged object. Used by core/rendezvous/row_owner.h.
+// Keepers: objects that hold what tags keep alive. The garbage collector reaches a keeper through
+// each reference to its row and through the tagged object. Used by core/rendezvous/row_owner.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 
 #include "core/rendezvous/ownership.h"
 
-// A row and each reference to it have a reference to its keeper. Like those, it needs no tp_clear.
-// Kept objects may lead back to the tagged object. If the table had the keeper, both would then
-// stay until the interpreter ends. So the tagged object's `__dict__` has it, if there is one; then
-// the object's rows share the keeper and go when it goes.
+// A row and each reference to the row have a reference to the row's keeper. Like such references, a
+// keeper needs no tp_clear. Kept objects may lead back to the tagged object. If the table had the
+// keeper, both would then live until the interpreter ends, so the tagged object's `__dict__` has
+// it, if there is one. The object's rows then share the keeper and are removed when it dies.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
-  const void *hosted_by;  // the object, or NULL
+  const void *hosted_by;  // the tagged object that has this keeper, or NULL
   PyObject **kept;        // cells, at most half of them full
   size_t count, capacity;
 } PyTC_Keeper;
@@ -21,12 +21,12 @@ static inline PyTC_Keeper *PyTC_AsKeeper(PyObject *object) {
   return (PyTC_Keeper *)PyTC_FIELDS(object);
 }
 
-// References have one type, without subclasses, whose functions are those of the installing module.
+// All references have one type, without subclasses, and the installing module's functions.
 static inline int PyTC_IsReference(PyObject *object) {
   return PyTC_SLOT(destructor, Py_TYPE(object), tp_dealloc) == PyTC_FreeReference;
 }
 
-// Kept objects form a set. Look-ups make new references to rows, equal if they keep the same.
+// Kept objects form a set, in which references to rows are equal if they keep the same objects.
 static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   if (one == other) return 1;
   if (!PyTC_IsReference(one) || !PyTC_IsReference(other)) return 0;
@@ -35,12 +35,12 @@ static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
-// Returns the cell of `object` among `capacity`, or the free one where it belongs. There is one.
+// Returns the cell of `object`, or the free cell where it belongs. There is always a free cell.
 static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t capacity,
                                                       PyObject *object) {
   size_t hash = PyTC_Hash(object);
   if (PyTC_IsReference(object)) {
-    // One row may be kept with many callables: each access makes a bound method.
+    // One row may be kept with many callables, because each access makes a new bound method.
     const PyTC_Reference *kept = PyTC_AsReference(object);
     hash = PyTC_Hash(kept->row) + 3 * PyTC_Hash(kept->owner) + 5 * PyTC_Hash(kept->callable);
   }
@@ -50,7 +50,7 @@ static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t c
   }
 }
 
-// Keeps `object`, once. -1 without memory (no exception set). The caller has locked the state.
+// Keeps `object` once. The caller has locked the state. Returns -1 if memory runs out.
 static inline TYPEDCALL_COLD int PyTC_KeepOne(PyTC_Keeper *keeper, PyObject *object) {
   if (keeper->capacity > 0 && *PyTC_KeptCell(keeper->kept, keeper->capacity, object) != NULL) {
     return 0;
@@ -73,8 +73,8 @@ static inline TYPEDCALL_COLD int PyTC_KeepOne(PyTC_Keeper *keeper, PyObject *obj
   return 0;
 }
 
-// Keeps `object`; of a tuple, its items, because tagging the same again makes a new tuple. Ignores
-// NULL and `owner`, with which the row goes. Returns as KeepOne.
+// Keeps `object` or, if it is a tuple, its items, because repeating a tag makes a new tuple.
+// Ignores NULL and `owner`, because the row dies with its owner. Returns the same as PyTC_KeepOne.
 static inline TYPEDCALL_COLD int PyTC_Keep(PyObject *in, PyObject *object, const PyObject *owner) {
   // Also ignores the keeper itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
@@ -87,32 +87,32 @@ static inline TYPEDCALL_COLD int PyTC_Keep(PyObject *in, PyObject *object, const
   return 0;
 }
 
-// Hides a row from readers. It stays in its cell.
+// Hides a row from readers, but leaves it in its cell.
 static inline TYPEDCALL_COLD void PyTC_RetractRow(PyTC_State *state, PyTC_Row *row) {
   PyTC_TableRetract(&state->tables[row->space], row->key);
   PyTC_Count(&state->counters.rows_removed, 1);
   row->is_in_table = 0;
 }
 
-// True if the object has the keeper, not the row. For rows in the table.
+// True if the tagged object, not the row, owns the row's keeper. Only for rows in the table.
 static inline int PyTC_IsHosted(const PyTC_Row *row) {
   return row->keeper != NULL && PyTC_AsKeeper(row->keeper)->hosted_by != NULL;
 }
 
-// Makes a row that leaves the table forget a keeper that its object has: such a keeper finds its
-// rows only in the table, and may die before they do.
+// Makes a row that leaves the table forget its keeper if the tagged object has it, because such a
+// keeper finds its rows only in the table and may die before they do.
 static inline void PyTC_LeaveHost(PyTC_Row *row) {
   if (PyTC_IsHosted(row)) row->keeper = NULL;
 }
 
-// Takes a row out of its cell, live or retracted. The caller takes over its reference.
+// Takes a live or retracted row out of its cell. The caller takes over the table's reference.
 static inline TYPEDCALL_COLD void PyTC_TakeOut(PyTC_State *state, PyTC_Row *row) {
   PyTC_LeaveHost(row);
   if (row->is_in_table) PyTC_RetractRow(state, row);
   PyTC_TableForget(&state->tables[row->space], row);
 }
 
-// Releases the table's reference to a row that is out of it, and the row's keeper, which references
+// Releases the table's reference to a row that has left it, and the row's keeper, which references
 // to the row may still hold. May run any code.
 static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   PyObject *keeper = row->keeper;
@@ -121,7 +121,8 @@ static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   Py_XDECREF(keeper);
 }
 
-// Does the same for each row of a chain. All are out of the table, where code run meanwhile looks.
+// Calls PyTC_LetRowGo for each row of a chain. Code run by one call finds none of these rows,
+// because all of them have left the table.
 static inline TYPEDCALL_COLD void PyTC_LetRowsGo(PyTC_Row *rows) {
   while (rows != NULL) {
     PyTC_Row *next = rows->next;
@@ -137,8 +138,8 @@ static inline int PyTC_TraverseKeeper(PyObject *self, visitproc visit, void *arg
   return 0;
 }
 
-// Takes out the rows for which `keeper` is in an object: the object is dying, or Python code has
-// changed its `__dict__`. Returns a chain with the table's references.
+// Takes the rows of a dying keeper out of the table. The tagged object is dying, or Python code has
+// changed its `__dict__`. Returns a chain of the rows, with the table's references.
 static inline TYPEDCALL_COLD PyTC_Row *PyTC_TakeHosted(const PyTC_Keeper *keeper,
                                                        const PyObject *self) {
   PyTC_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
@@ -173,7 +174,7 @@ static inline TYPEDCALL_COLD void PyTC_FreeKeeper(PyObject *self) {
   PyTypedcall_RestoreError(saved);
 }
 
-// Copying and pickling turn this into None: a copy of the object has no tag and keeps nothing.
+// Copying and pickling turn a keeper into None, because a copy of the object has no tag.
 static inline PyObject *PyTC_ReduceKeeper(PyObject *self, PyObject *ignored) {
   (void)self;
   (void)ignored;
@@ -189,7 +190,7 @@ static inline PyTypeObject *PyTC_NewKeeperType(void) {
                       PyTC_KeeperMethods);
 }
 
-// Returns the row of `key` whose keeper is in the object, or NULL.
+// Returns the row of `key` whose keeper the tagged object has, or NULL.
 static inline TYPEDCALL_COLD PyTC_Row *PyTC_HostedRow(PyTC_SideTable *table, const void *key) {
   PyTC_Row *row = PyTC_TableRows(table, key);
   while (row != NULL && !PyTC_IsHosted(row)) row = row->older;
@@ -206,9 +207,9 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
   return made;
 }
 
-// Returns the dictionary in which an object may have a keeper: a new reference, or NULL without an
-// exception. Types and modules have names there that code looks up. Without the GIL the table keeps
-// the keeper, because a reader could find one that another thread is freeing.
+// Returns a new reference to the dictionary in which an object may have a keeper, or NULL without
+// an exception. Types and modules have none, because code looks up names in their dictionaries.
+// Without the GIL only the table has keepers, because another thread may free one in a dictionary.
 static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
@@ -223,10 +224,10 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #endif
 }
 
-// Moves the keeper of the object's row from the table to `object`; again, if Python code has
-// removed it. An object has one keeper: if it has another row's, this one stays the table's, as it
-// does if this fails. But if the keeper had been removed before, it then lives only as long as its
-// other references, and the tag with it. May run Python code.
+// Moves the keeper of the object's row from the table to `object`, or back to it if Python code has
+// removed it. If the object already has another row's keeper, or if this fails, the keeper stays in
+// the table. But a keeper that Python code has removed then lives, as does the tag, only as long as
+// its other references. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];
@@ -239,7 +240,7 @@ static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object)
     const int is_there = PyDict_SetItemString(dict, PyTypedcall_KEPT_NAME, keeper) == 0;
     PyTypedcall_RestoreError(saved);
     PyTC_Keeper *hosted = PyTC_AsKeeper(keeper);
-    row = PyTC_TableRow(table, object);  // the assignment may have removed it
+    row = PyTC_TableRow(table, object);  // the assignment may have removed the row
     if (is_there && hosted->hosted_by == NULL && row != NULL && row->keeper == keeper) {
       hosted->hosted_by = object;
       Py_DECREF(keeper);

@@ -1,5 +1,5 @@
-// Owners: objects that keep rows published while they live. Each has a record, found by its
-// address, with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
+// Owners: objects that keep rows published while they live. Each has a record, found by the owner's
+// address, whose weak reference reports its death. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
@@ -25,11 +25,11 @@ static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
   Py_XDECREF(reference);
 }
 
-// Removes a record that owns nothing from the state. This may free it, unless the caller has a
+// Removes a record without rows from the state. This may free the record, unless the caller has a
 // reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
-  if (owner->reference == NULL || owners == NULL) return 0;  // done by another call
+  if (owner->reference == NULL || owners == NULL) return 0;  // another call has removed the record
   Py_INCREF(key);
   Py_INCREF(owners);
   PyObject *reference = owner->reference;
@@ -52,7 +52,7 @@ static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
 // Removes a dead owner's rows. Returns 0, or -1 with an exception.
 static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
   PyTC_State *state = owner->state;
-  // Python code can find weak references, call this callback, or keep it after the object's death.
+  // Python code can find weak references, call this callback, and keep it after the object's death.
   if (owner->reference == NULL) return 0;
   PyObject *object;
   const int is_dead = PyTC_GetReferent(owner->reference, &object) == 0;
@@ -69,14 +69,14 @@ static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
     }
   }
   const int result = PyTC_ForgetOwner(state, owner);
-  // All are out of the table, because releasing can run any code, this function included.
+  // The rows have all left the table, because releasing can run any code, even this function.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyTC_LetRowsGo(gone);
   PyTypedcall_RestoreError(saved);
   return result;
 }
 
-// The weak reference's callback: `self` is the owner's capsule.
+// The callback of the weak reference; `self` is the owner's capsule.
 static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *reference) {
   (void)reference;
   PyTC_Owner *owner = PyTC_OwnerIn(self);
@@ -91,7 +91,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *
 
 static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
-// Makes a record, not yet in the state. Returns its capsule, or NULL with an exception.
+// Makes a record without adding it to the state. Returns its capsule, or NULL with an exception.
 static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObject *key,
                                       int may_be_kept) {
   PyTC_Owner *owner = (PyTC_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
@@ -120,7 +120,7 @@ static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObj
   return NULL;
 }
 
-// Returns a reference to the capsule of an object's record, new if needed; NULL with an exception.
+// Returns a reference to the capsule of an object's record, made if needed; NULL with an exception.
 static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, PyObject *key,
                                           int may_be_kept) {
   if (PyTC_IsEnding(state)) return NULL;
@@ -129,8 +129,8 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
   PyObject *existing = PyTC_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTC_NewOwner(state, object, key, may_be_kept);
-    // Making it may have collected garbage and so run any code. A record made meanwhile wins,
-    // unless the state was emptied.
+    // Making the record may have collected garbage and so run any code. A record made meanwhile
+    // wins, unless the state was emptied.
     if (fresh != NULL && !PyTC_IsEnding(state)) {
       existing = PyTC_SetDefaultOfOurs(owners, key, fresh);
       PyTC_Hide(owners);
@@ -142,8 +142,8 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
   return existing;
 }
 
-// Returns an owner's record, which is then in the state, and a reference to its capsule in `*held`;
-// NULL with an exception. The caller has locked the state.
+// Returns an owner's record, which it adds to the state if necessary, and stores a reference to the
+// record's capsule in `*held`. Returns NULL with an exception. The caller has locked the state.
 static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObject *object,
                                                        int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
@@ -152,14 +152,14 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   *held = NULL;
   do {
     // Without the GIL, anything that waits lets other threads in, which may find the record idle
-    // and drop it. Nothing waits between the last look at it and its use.
+    // and drop it. Nothing waits between this loop's last check and the use of the record.
     Py_XDECREF(*held);
     *held = PyTC_OwnerCapsule(state, object, key, may_be_kept);
     owner = *held != NULL ? PyTC_OwnerIn(*held) : NULL;
   } while (owner != NULL && owner->reference == NULL);
   Py_DECREF(key);
   if (owner != NULL && owner->is_kept && !may_be_kept) {
-    // The record keeps it alive for its own row only. A second row would never go.
+    // The record keeps the object alive for its own row only. A second row would never die.
     PyTC_Refuse(Py_TYPE(object), PyExc_TypeError, "cannot create weak reference to '%s' object");
     Py_CLEAR(*held);
     return NULL;
@@ -167,8 +167,8 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   return owner;
 }
 
-// Returns a live owner of the row: a new reference, or NULL. Without the GIL other threads may run
-// meanwhile, so the caller has a reference to the row, and looks at it again afterwards.
+// Returns a new reference to a live owner of the row, or NULL. Without the GIL other threads may
+// run meanwhile, so the caller must have a reference to the row and check it again afterwards.
 static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
   const PyTC_Ownership *each = row->owned_by;
   while (each != NULL) {
@@ -181,7 +181,7 @@ static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
       Py_DECREF(reference);
     }
     if (object != NULL) return object;
-    // If one has left meanwhile, its memory may be another one's: start again.
+    // If an owner has left meanwhile, `each` may point to reused memory, so start again.
     each = row->left == left ? each->next_of_row : row->owned_by;
   }
   return NULL;

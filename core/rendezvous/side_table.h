@@ -8,61 +8,61 @@
 #include <string.h>
 
 // One cell of a generation. Its key changes only when the array is reused for a later generation. A
-// writer stores the key first, then the value, and a reader checks both again, so it never sees
-// another key's value. A removed row leaves its key behind.
+// writer stores the key first, then the value, and a reader checks both again, so that the reader
+// never gets another key's value. A removed row leaves its key behind.
 typedef struct PyTC_Cell {
   const void *key;
   const void *value;
-  // For writers only: the row, then the key's retracted rows. If the value is NULL, only these.
+  // For writers only: the live row unless `value` is NULL, then the key's retracted rows.
   struct PyTC_Row *row;
 } PyTC_Cell;
 
 // An open-addressed array with linear probing. When it fills up, the next generation takes over the
-// rows, in the last but one array if that has the right length. All arrays are kept until the
-// interpreter ends, because readers may still be in them.
+// rows, in an older array if one has the right length. All arrays are kept until the interpreter
+// ends, because readers may still be using them.
 typedef struct PyTC_Generation {
   struct PyTC_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
-  size_t used;  // cells with a key, with a row or not; at most three quarters of the length
+  size_t used;  // cells with a key, even without a row; at most three quarters of the length
   PyTC_Cell cells[1];
 } PyTC_Generation;
 
-// A cell's data for writers. References belong to its cell, in which it is live or retracted, and
-// to each consumer that holds it (PyTC_Reference).
+// A cell's data for writers. References to a row belong to its cell, in which the row is live or
+// retracted, and to each consumer that holds it (PyTC_Reference).
 typedef struct PyTC_Row {
   size_t references;
   int space;
-  int is_in_table;  // its key's live row
+  int is_in_table;  // true for the live row of its key
   const void *key;
   const void *value;
   void (*destroy)(const void *value);
-  PyObject *keeper;  // of publish()'s `kept`, or NULL: core/rendezvous/row_keeper.h
+  PyObject *keeper;  // holds publish()'s `kept`, or NULL; see core/rendezvous/row_keeper.h
   struct PyTC_Ownership *owned_by, **owned_by_end;
-  size_t left;             // number of owners that have left it
-  struct PyTC_Row *older;  // the next of the key's retracted rows, in its cell
-  struct PyTC_Row *next;   // in a chain of rows without a cell
+  size_t left;             // number of owners that have left the row
+  struct PyTC_Row *older;  // the next of the key's retracted rows in the same cell
+  struct PyTC_Row *next;   // the next in a chain of rows without a cell
 } PyTC_Row;
 
 // One space.
 typedef struct PyTC_SideTable {
   PyTC_Generation *current;
-  size_t number;  // of the current generation, changed after it
+  size_t number;  // the current generation's number, stored after `current`
   size_t live;
 } PyTC_SideTable;
 
-// By pointer, because some compilers' options assume that an indexed array of one has one element.
+// Indexes a pointer, because with some options compilers assume that `cells` has only one element.
 static inline PyTC_Cell *PyTC_CellAt(PyTC_Generation *generation, size_t at) {
   PyTC_Cell *cells = generation->cells;
   return cells + at;
 }
 
 static inline size_t PyTC_Hash(const void *key) {
-  // Addresses are multiples of 8 or 16; the multiplication spreads the rest over the high half.
+  // Addresses are multiples of 8 or 16; multiplying spreads the other bits over the high half.
   uint64_t bits = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
   return (size_t)(bits >> 32);
 }
 
-// Returns the cell of `key`, or the free one where it belongs. The array always has a free cell.
+// Returns the cell of `key`, or the free cell where it belongs. The array always has a free cell.
 static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key) {
   for (size_t i = PyTC_Hash(key);; ++i) {
     PyTC_Cell *cell = PyTC_CellAt(generation, i & generation->mask);
@@ -71,13 +71,13 @@ static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key
   }
 }
 
-// Returns the value in a generation; NULL also while a writer empties it.
+// Returns the value in a generation; NULL if there is none or while a writer empties the array.
 static inline const void *PyTC_FindIn(PyTC_Generation *generation, const void *key) {
   PyTC_Cell *cell = PyTC_Probe(generation, key);
   for (;;) {
     const void *value = PyTypedcall_LOAD_ACQUIRE(&cell->value);
     if (PyTypedcall_LOAD_ACQUIRE(&cell->key) != key) return NULL;
-    // A different one means that the row was replaced, or that the value was another key's.
+    // A different value means that the row was replaced, or that the first value was another key's.
     if (PyTypedcall_LOAD_ACQUIRE(&cell->value) == value) return value;
   }
 }
@@ -90,12 +90,12 @@ static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key)
     PyTC_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
     if (generation == NULL) return NULL;
     const void *value = PyTC_FindIn(generation, key);
-    // A writer may have emptied the array meanwhile, for a later generation: look again.
+    // Look again if a writer may have emptied the array meanwhile for a later generation.
     if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
   }
 }
 
-// Returns an empty array of `length` cells, an older one if possible; NULL without memory.
+// Returns an empty array of `length` cells, an older array if possible; NULL if memory runs out.
 static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_t length,
                                                     int *is_new) {
   PyTC_Generation *found = NULL, *current = table->current;
@@ -121,7 +121,7 @@ static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_
   return found;
 }
 
-// Puts a row and the retracted ones behind it into its key's cell or a free one.
+// Puts a row and the retracted rows behind it into its key's cell or into a free cell.
 static inline void PyTC_FillCell(PyTC_Generation *generation, PyTC_Row *row, const void *value) {
   PyTC_Cell *cell = PyTC_Probe(generation, row->key);
   if (cell->key == NULL) {
@@ -132,8 +132,7 @@ static inline void PyTC_FillCell(PyTC_Generation *generation, PyTC_Row *row, con
   PyTypedcall_STORE_RELEASE(&cell->value, value);
 }
 
-// Makes room for one more row. Returns 1 if that took a new array, 0 if not, -1 without memory (no
-// exception set).
+// Makes room for one more row. Returns 1 if that took a new array, 0 if not, -1 if out of memory.
 static inline int PyTC_TableReserve(PyTC_SideTable *table) {
   PyTC_Generation *old = table->current;
   if (old != NULL && (old->used + 1) * 4 <= (old->mask + 1) * 3) return 0;
@@ -155,7 +154,7 @@ static inline int PyTC_TableReserve(PyTC_SideTable *table) {
   return is_new;
 }
 
-// Inserts a row whose key has no live one, after TableReserve.
+// Inserts a row whose key has no live row. Call PyTC_TableReserve first.
 static inline void PyTC_TableInsert(PyTC_SideTable *table, PyTC_Row *row) {
   row->older = PyTC_Probe(table->current, row->key)->row;
   PyTC_FillCell(table->current, row, row->value);
@@ -169,7 +168,7 @@ static inline PyTC_Row *PyTC_TableRow(PyTC_SideTable *table, const void *key) {
   return cell->value != NULL ? cell->row : NULL;
 }
 
-// Hides the live row of `key` from readers. It stays in its cell.
+// Hides the live row of `key` from readers, but leaves it in its cell.
 static inline void PyTC_TableRetract(PyTC_SideTable *table, const void *key) {
   PyTC_Cell *cell = PyTC_Probe(table->current, key);
   PyTypedcall_STORE_RELEASE(&cell->value, (const void *)NULL);
@@ -184,7 +183,7 @@ static inline void PyTC_TableForget(PyTC_SideTable *table, PyTC_Row *row) {
   row->older = NULL;
 }
 
-// Returns all rows of a key, or NULL: the live one, if any, then the retracted ones, latest first.
+// Returns all rows of a key, or NULL: the live row, if any, then the retracted rows, latest first.
 static inline PyTC_Row *PyTC_TableRows(PyTC_SideTable *table, const void *key) {
   if (table->current == NULL || key == NULL) return NULL;
   PyTC_Cell *cell = PyTC_Probe(table->current, key);

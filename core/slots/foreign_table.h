@@ -1,13 +1,13 @@
-// Slot tables registered for types that are not ours. Readers have neither the GIL nor a reference,
-// so a published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
+// Slot tables registered for foreign types. Readers have neither the GIL nor a reference, so a
+// published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
 #ifndef TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 
 #include "core/slot_id.h"
 
-/// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (those and the
-/// inherited ones). The only change to it is that free places at its end, with ID 0, are taken one
-/// after the other and stay taken: first the data, then the ID.
+/// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (these and the
+/// inherited slots). It changes only when free places at its end, with ID 0, are taken one after
+/// the other, the data before the ID; taken places stay taken.
 typedef struct PyForeignSlots_Table {
   Py_ssize_t count;
   PyCustomSlot slots[1];  ///< `count` of them
@@ -22,13 +22,13 @@ static inline void PyTC_ForeignDestroy(const void *table) {
   PyTypedcall_RAW_FREE((void *)(uintptr_t)table);
 }
 
-// By pointer, like the cells of the side table.
+// Indexes a pointer for the reason given in core/rendezvous/side_table.h.
 static inline const PyCustomSlot *PyTC_ForeignAt(const PyForeignSlots_Table *table, Py_ssize_t at) {
   const PyCustomSlot *slots = table->slots;
   return slots + at;
 }
 
-// Returns the number of slots in a table (may be NULL), without empty places at its end.
+// Returns the number of slots in a table (may be NULL), not counting empty places at its end.
 static inline Py_ssize_t PyTC_ForeignUsed(const PyForeignSlots_Table *table) {
   Py_ssize_t used = table != NULL ? table->count : 0;
   while (used > 0 &&
@@ -48,7 +48,8 @@ static inline Py_ssize_t PyTC_ForeignFree(const PyForeignSlots_Table *table) {
   return room;
 }
 
-// Fills free places, of which there are enough. The caller has locked the type; readers need not.
+// Fills free places; there must be enough. The caller has locked the type, but readers need no
+// lock.
 static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const PyCustomSlot *slots,
                                       Py_ssize_t count) {
   PyCustomSlot *to = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
@@ -59,8 +60,8 @@ static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const P
   }
 }
 
-// Takes the free places of a table (may be NULL) before it is copied, so that nothing that another
-// thread adds meanwhile is lost. The caller has locked the type.
+// Takes the free places of a table (may be NULL) before it is copied, because a slot that another
+// thread added there meanwhile would be lost. The caller has locked the type.
 static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
   Py_ssize_t room = PyTC_ForeignFree(table);
   for (; room > 0; --room) {
@@ -69,7 +70,7 @@ static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
   }
 }
 
-// Returns the length of a table that replaces one with `before` slots: at least twice that.
+// Returns the length of a table that replaces one with `before` slots, at least twice that number.
 static inline Py_ssize_t PyTC_ForeignLonger(Py_ssize_t before, Py_ssize_t needed) {
   return before > 0 && before * 2 > needed ? before * 2 : needed;
 }

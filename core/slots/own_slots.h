@@ -7,7 +7,7 @@
 
 #define PyExtensibleType_OWN_SLOTS "__customslots__"
 
-// Sets an exception with the class and the position of a faulty entry. Always returns -1.
+// Sets an exception that names the class and the position of a faulty entry. Always returns -1.
 static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *exception,
                              const char *fault, PyObject *culprit) {
   char name[PyTC_NAME_SIZE], kind[PyTC_NAME_SIZE];
@@ -16,16 +16,16 @@ static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *except
   return -1;
 }
 
-// Returns a capsule's pointer, whatever its name, because the slot's ID gives its meaning. Keeps
-// the capsule in `own->kept`, which has room for two per entry.
+// Returns a capsule's pointer, whatever the capsule's name, because the slot's ID says what it
+// points to. Keeps the capsule in `own->kept`, which has room for two capsules per entry.
 static inline void *PyTC_Pointer(PyObject *capsule, PyTC_Own *own) {
   Py_INCREF(capsule);
   own->kept[own->kept_count++] = capsule;
   return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }
 
-// Converts an int that fits a word, also a negative one if `is_signed`. Returns 0, or -1 with
-// ValueError and `fault` instead of OverflowError.
+// Converts an int that fits into a machine word; it may be negative if `is_signed`. Returns 0, or
+// -1 with ValueError and the text `fault` instead of OverflowError.
 static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, int is_signed,
                             const char *fault, uintptr_t *out) {
   *out = (uintptr_t)PyLong_AsSize_t(value);
@@ -38,7 +38,7 @@ static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, 
   return PyTC_Fault(type, at, PyExc_ValueError, fault, value);
 }
 
-// Converts one (id, value) into `slot`. Returns 0, or -1 with TypeError or ValueError.
+// Converts one pair (id, value) into `slot`. Returns 0, or -1 with TypeError or ValueError.
 static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id, PyObject *value,
                                  PyCustomSlot *slot, PyTC_Own *own) {
   if (PyCapsule_CheckExact(id)) {
@@ -53,7 +53,7 @@ static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id
     return PyTC_Fault(type, at, PyExc_ValueError, "this is not a valid slot ID", id);
   }
   if (slot->id == PyCustomSlot_ID_NATIVECALLABLE) {
-    // The only known ID that makes readers follow a pointer inside the instance.
+    // This is the only known ID that makes readers follow a pointer inside the instance.
     return PyTC_Fault(
         type, at, PyExc_ValueError,
         "SEP 201's slot is an offset into the instance, which only C code can vouch for", value);
@@ -78,7 +78,7 @@ static inline PyObject *PyTC_Entries(PyTypeObject *type, PyObject *given) {
   if (PyDict_CheckExact(given)) {
     items = PyDict_Items(given);
   } else {
-    // In C sequences count as mappings, so look for items().
+    // PyMapping_Check is also true for sequences, so look for items().
     PyObject *method = PyMapping_Check(given) && !PyType_Check(given)
                            ? PyObject_GetAttrString(given, "items")
                            : NULL;
@@ -105,9 +105,9 @@ static inline void PyTC_DropOwn(PyTC_Own *own) {
   memset(own, 0, sizeof(*own));
 }
 
-// Reads the class body's `__customslots__`, if any, into `own`, which DropOwn frees. Returns 0, or
-// -1 with TypeError or ValueError (which entry, and why), MemoryError, or the mapping's own
-// exception. May run Python code.
+// Reads the class body's `__customslots__`, if any, into `own`, which PyTC_DropOwn frees. Returns
+// 0, or -1 with TypeError or ValueError (which name the faulty entry), MemoryError, or an exception
+// raised by the mapping. May run Python code.
 static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
   memset(own, 0, sizeof(*own));
   PyObject *given = PyTC_OwnAttribute(type, PyExtensibleType_OWN_SLOTS);
@@ -135,7 +135,7 @@ static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
       }
     }
     Py_XDECREF(pair);
-    // Millions of entries take seconds.
+    // Let signals interrupt the loop, because millions of entries take seconds.
     if (!failed && i % 4096 == 4095) failed = PyErr_CheckSignals() < 0;
   }
   Py_DECREF(entries);

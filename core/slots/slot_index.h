@@ -8,19 +8,19 @@
 #include <string.h>
 
 typedef struct PyTC_IndexCell {
-  uintptr_t key;  // 0: a free cell
+  uintptr_t key;  // 0 if the cell is free
   Py_ssize_t at;
 } PyTC_IndexCell;
 
-// Open addressing, at most half full. Starts as {NULL, 0, 0}; PyMem_Free the cells at the end.
+// An open-addressed table, at most half full. Begin with {NULL, 0, 0}, and free `cells` at the end.
 typedef struct PyTC_Index {
-  PyTC_IndexCell *cells;  // NULL: nothing reserved
+  PyTC_IndexCell *cells;  // NULL if nothing is reserved
   size_t mask, used;
 } PyTC_Index;
 
-// Returns the cell of `key`, which is not 0, or the free one where it belongs. There is always one.
+// Returns the cell of `key` (not 0), or the free cell where it belongs; some cell is always free.
 static inline PyTC_IndexCell *PyTC_IndexProbe(const PyTC_Index *index, uintptr_t key) {
-  // The table's address affects the order, so that no caller can choose IDs that share a cell.
+  // The table's address is part of the hash, so callers cannot choose IDs that share a cell.
   uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
   bits = (bits ^ (bits >> 32)) * UINT64_C(0xd6e8feb86659fd93);
@@ -30,7 +30,7 @@ static inline PyTC_IndexCell *PyTC_IndexProbe(const PyTC_Index *index, uintptr_t
   }
 }
 
-// Returns the cell added for `key`, or NULL.
+// Returns the cell of `key`, or NULL if the key was not added.
 static inline PyTC_IndexCell *PyTC_IndexFind(const PyTC_Index *index, uintptr_t key) {
   if (index->cells == NULL) return NULL;
   PyTC_IndexCell *cell = PyTC_IndexProbe(index, key);
@@ -44,7 +44,7 @@ static inline int PyTC_IndexReserve(PyTC_Index *index, Py_ssize_t more) {
   if (wanted * 2 <= old_length) return 0;
   size_t length = 8;
   while (length < wanted * 2 && length <= SIZE_MAX / 4) length *= 2;
-  // PyMem_Calloc refuses a size that no size_t holds.
+  // PyMem_Calloc refuses a size that does not fit into a size_t.
   PyTC_IndexCell *const old = index->cells;
   void *cells = PyMem_Calloc(length, sizeof(*old));
   if (cells == NULL) return PyTC_NoMemory();
@@ -57,7 +57,7 @@ static inline int PyTC_IndexReserve(PyTC_Index *index, Py_ssize_t more) {
   return 0;
 }
 
-// Adds a key for which there is room. Returns 1, or 0 with nothing changed if it is there already.
+// Adds a key, for which there must be room. Returns 1, or 0 without a change if the key is there.
 static inline int PyTC_IndexAdd(PyTC_Index *index, uintptr_t key, Py_ssize_t at) {
   PyTC_IndexCell *cell = PyTC_IndexProbe(index, key);
   if (cell->key != 0) return 0;

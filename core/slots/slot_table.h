@@ -1,5 +1,5 @@
 // The slot tables of heap types: their layout, how types share them, and how a type's own slots are
-// merged with its bases'. Used by core/types/metaclass.h.
+// merged with those of its bases. Used by core/types/metaclass.h.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 
@@ -10,19 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A slot table made by `resolve`. Subclasses that add nothing share their base's. The last one
-// frees it, because a base can go before its subclass when `__bases__` is assigned.
+// A slot table made by `resolve`. Subclasses that add no slots share their base's. The last type to
+// use it frees it, because a base can die before its subclass if `__bases__` is assigned.
 typedef struct PyTC_Table {
   Py_ssize_t references;
-  PyTypeObject *owner;   // the type it was made for, NULL after its death; only compared
+  PyTypeObject *owner;   // the type the table was made for, NULL after its death; only compared
   Py_ssize_t own_count;  // number of the owner's own slots
-  Py_ssize_t own_at;     // their position: 0 if there are no others, else behind the resolved ones
+  Py_ssize_t own_at;     // index of the own slots: 0, or behind the resolved slots if those differ
   PyObject **kept;       // the capsules of all pointers in the slots, or NULL
   Py_ssize_t kept_count;
-  PyCustomSlot slots[1];  // the resolved slots, then the owner's own if they differ
+  PyCustomSlot slots[1];  // the resolved slots, then the owner's own slots if these differ
 } PyTC_Table;
 
-// A type's own slots on their way into its table.
+// A type's own slots before they are merged into its table.
 typedef struct PyTC_Own {
   const PyCustomSlot *slots;
   Py_ssize_t count;
@@ -30,8 +30,8 @@ typedef struct PyTC_Own {
   Py_ssize_t kept_count;
 } PyTC_Own;
 
-// Returns the data of `type`, an instance of our metaclass. Static types end with the shared part.
-// Every class has these words, so they are few.
+// Returns the data of `type`, an instance of our metaclass. Static types have only the shared part.
+// The data are small, because every class has them.
 static inline PyExtensibleHeapTypeData *PyTC_DataOf(PyTypeObject *metaclass, PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   return (PyExtensibleHeapTypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
@@ -46,8 +46,8 @@ static inline void PyTC_ReleaseKept(PyObject **kept, Py_ssize_t count) {
   PyMem_Free(kept);
 }
 
-// Returns the table that a type of ours has or shares; NULL for a static type, whose slots are not
-// ours to free, and for a heap type with a static type's slots.
+// Returns the table that an extensible type owns or shares; NULL for a static type, whose slots we
+// must not free, and for a heap type that uses a static type's slots.
 static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *type) {
   if (!PyTC_IsHeapType(type)) return NULL;
   const PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
@@ -55,7 +55,7 @@ static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *ty
   return (PyTC_Table *)(void *)((char *)data->shared.table - offsetof(PyTC_Table, slots));
 }
 
-// Gives a heap type its slots: `table`, its own or shared, or `slots` of a static type.
+// Sets a heap type's slots to `table`, its own or shared, or else to `slots` of a static type.
 static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, PyTC_Table *table,
                                  PyCustomSlot *slots, Py_ssize_t count) {
   PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
@@ -63,18 +63,18 @@ static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, Py
   data->shared.table = table != NULL ? table->slots : slots;
   if (table == NULL) return;
 #ifndef Py_LIMITED_API
-  // CPython has set this, except for specs without members. An empty list ends there.
+  // CPython has set tp_members unless the spec has no members; an empty list ends at this address.
   if (type->tp_members == NULL) {
     struct PyMemberDef *members =
         (struct PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     __atomic_store_n(&type->tp_members, members, __ATOMIC_RELAXED);
   }
 #endif
-  // Tables have at least one slot, and no ID is the magic.
+  // The key is never 0, because tables have at least one slot and no ID is the magic.
   PyTypedcall_STORE_RELEASE(&data->key, PyExtensibleType_KEY(table->slots[0].id));
 }
 
-// Makes the table forget its owner `type`, which is dying.
+// Clears the table's owner if that is `type`, which is dying.
 static inline void PyTC_LeaveTable(PyTC_Table *table, const PyTypeObject *type) {
   if (PyTypedcall_LOAD_RELAXED(&table->owner) == type) {
     __atomic_store_n(&table->owner, (PyTypeObject *)NULL, __ATOMIC_RELAXED);
@@ -84,14 +84,13 @@ static inline void PyTC_LeaveTable(PyTC_Table *table, const PyTypeObject *type) 
 // Releases a type's reference to the table, which may be NULL.
 static inline void PyTC_ReleaseTable(PyTC_Table *table) {
   if (table == NULL) return;
-  // Types die without the lock under which they share tables.
+  // The count is atomic, because types die without the lock under which they share tables.
   if (__atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyTC_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
 
-// Returns the slots that a type itself brought, without inherited ones. All slots of a static type
-// count, because nothing marks the inherited ones.
+// Returns a type's own slots, but all slots of a static type, where nothing marks inherited ones.
 static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeObject *type,
                                                 Py_ssize_t *count) {
   if (!PyTC_IsHeapType(type)) {
@@ -104,7 +103,7 @@ static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeO
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
-// Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or MemoryError.
+// Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or with MemoryError.
 static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                    Py_ssize_t own_count) {
   PyTC_Index ids = {NULL, 0, 0};
@@ -126,17 +125,17 @@ static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
   return result;
 }
 
-// Slots that are being merged: the first type with slots decides the positions, so that they stay
-// where consumers expect them, and the first that has an ID decides its value.
+// Slots that are being merged. The first type with slots decides the positions, so that slots stay
+// where consumers expect them, and the first type with an ID decides the ID's value.
 typedef struct PyTC_Merge {
-  PyCustomSlot *slots;  // room for all merged ones
+  PyCustomSlot *slots;  // room for all merged slots
   Py_ssize_t count;
-  PyTC_Index ids;  // positions; ~position while a value is replaceable
+  PyTC_Index ids;  // positions, or ~position while the value can be replaced
 } PyTC_Merge;
 
-// Each of these returns 0, or -1 with MemoryError. None runs Python code.
+// The next three functions return 0, or -1 with MemoryError, and run no Python code.
 
-// Adds new slots. Takes over skipped positions from the first type only.
+// Adds the slots with new IDs. Takes over skipped positions from the first type only.
 static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, Py_ssize_t count) {
   if (PyTC_IndexReserve(&merge->ids, count) < 0) return -1;
   const int is_first = merge->count == 0;
@@ -155,7 +154,7 @@ static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, 
   return 0;
 }
 
-// Starts with the positions of these slots; slots merged later replace their values.
+// Starts with these slots' positions; slots that are merged later replace their values.
 static inline int PyTC_MergePositions(PyTC_Merge *merge, const PyCustomSlot *slots,
                                       Py_ssize_t count) {
   if (PyTC_MergeSlots(merge, slots, count) < 0) return -1;
@@ -184,8 +183,8 @@ static inline int PyTC_MergeKept(PyTC_Table *table, PyTC_Index *known, PyObject 
 #define PyExtensibleType_READY_NAME PyTypedcall_MODULE ".ready"
 
 #ifdef Py_LIMITED_API
-// As in core/custom_slots.h. The limited API does not show tp_as_buffer, but shows the mark that
-// ready_static puts into the type's dictionary. GIL: held; keeps a pending exception.
+// The limited API's version of PyTC_HasData, which does not see tp_as_buffer: looks for the mark
+// that ready_static puts into the type's dictionary. GIL: held; keeps a pending exception.
 static inline int PyTC_HasData(PyTypeObject *type) {
   if (PyTC_IsHeapType(type)) return 1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -207,9 +206,9 @@ static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, 
   return data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
 
-// Returns the first type in the MRO that has slots, or NULL. Starts at the first entry: a derived
-// metaclass's mro() can leave out the type itself, which is otherwise skipped as unresolved. Adds
-// the number of all their slots to `capacity`, and of their capsules to `kept`.
+// Returns the first type in the MRO that has slots, or NULL. Starts at the first entry, because a
+// derived metaclass's mro() can leave out the type itself, which is otherwise skipped as
+// unresolved. Adds the number of all slots to `capacity`, and that of all capsules to `kept`.
 static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObject *mro,
                                                 Py_ssize_t *capacity, Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
@@ -225,8 +224,8 @@ static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObjec
   return first;
 }
 
-// Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the own ones.
-// Returns the number of slots, or -1 with MemoryError.
+// Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the type's
+// own slots. Returns the number of slots, or -1 with MemoryError.
 static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
                                         PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
   PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};
@@ -238,7 +237,7 @@ static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metacla
   }
   if (result == 0) result = PyTC_MergeSlots(&merge, own->slots, own->count);
   if (result == 0) result = PyTC_MergeKept(table, &kept, own->kept, own->kept_count);
-  // Slots that a base kept from bases it no longer has come after all bases' own slots.
+  // Slots that a base has kept from former bases come after the own slots of all bases.
   for (int is_inherited = 0; is_inherited <= 1; ++is_inherited) {
     for (Py_ssize_t i = 0; result == 0 && i < PyTuple_Size(mro); ++i) {
       PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(mro, i);
@@ -258,9 +257,9 @@ static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metacla
   return result < 0 ? -1 : merge.count;
 }
 
-// Merges into new memory, which the type owns. Keeps the positions of the first type in the MRO
-// that has slots; MRO order decides the values. Runs no Python code. Returns 0, or -1 with
-// MemoryError.
+// Makes the table of `type`, or shares the table of its first base with slots if both are equal.
+// That base decides the positions, and MRO order the values. Runs no Python code. Returns 0, or -1
+// with MemoryError.
 static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, PyObject *mro,
                                   const PyTC_Own *own) {
   Py_ssize_t capacity = own->count, kept = own->kept_count;
@@ -296,7 +295,7 @@ static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, P
   if (table->own_at > 0 && own->count > 0) {
     memcpy(table->slots + count, own->slots, (size_t)own->count * sizeof(PyCustomSlot));
   } else {
-    // Shrinks it in place. If that fails, some bytes are wasted.
+    // Shrink the table in place. If that fails, some bytes are wasted.
     void *shrunk =
         PyMem_Realloc(table, offsetof(PyTC_Table, slots) + (size_t)count * sizeof(PyCustomSlot));
     if (shrunk != NULL) table = (PyTC_Table *)shrunk;

@@ -1,20 +1,20 @@
-// Static extensible types of C modules: the work of PyExtensibleType_Ready, and what their
-// interpreter's end undoes. Source: SEP 200, "Provider API" and "Subclassing".
+// Static extensible types of C modules: what PyExtensibleType_Ready does, and how the interpreter's
+// end undoes it. Source: SEP 200, "Provider API" and "Subclassing".
 #ifndef TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 #define TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 
 #include "core/slots/slot_table.h"
 
-// A static type made ready. It outlives its interpreter and metaclass, so their end restores it.
+// A static type made ready. It outlives its interpreter, whose end makes it a plain type again.
 typedef struct PyTC_StaticType {
   struct PyTC_StaticType *next;
   PyTypeObject *type;
   PyExtensibleTypeData *data;
-  Py_ssize_t own_count;      // number of slots before those of the bases were prepended
-  int has_module, has_mark;  // set if we have put these attributes into its dictionary
+  Py_ssize_t own_count;      // number of slots before the bases' slots were prepended
+  int has_module, has_mark;  // positive if we put this attribute into the type's dictionary
 } PyTC_StaticType;
 
-// True if CPython frees the names to which a static type refers when its interpreter ends.
+// True if CPython frees names at the interpreter's end even if a static type refers to them.
 #if PY_VERSION_HEX >= 0x030B0000
 #define PyTC_FREES_NAMES (Py_Version >= 0x030E0000)
 #else
@@ -23,11 +23,11 @@ typedef struct PyTC_StaticType {
 
 #ifdef Py_TARGET_ABI3T
 // Returns the offset of an object's type, or -1 with an exception. abi3t has no Py_SET_TYPE,
-// because objects have other fields without the GIL. The type is the last field in both layouts;
-// `type`, whose type is itself, confirms it. Otherwise static types would fail for other modules if
-// one for abi3t came first.
+// because objects have other fields without the GIL. The type is the last field in both layouts,
+// which `type` confirms, because it is its own type. Without this, static types of other modules
+// would fail if a module for abi3t came first.
 static inline Py_ssize_t PyTC_TypeField(void) {
-  static Py_ssize_t known;  // the same for the life of the process
+  static Py_ssize_t known;  // constant for the life of the process
   if (known > 0) return known;
   const Py_ssize_t size = PyTC_BasicSize(&PyBaseObject_Type);
   if (size < 0) return -1;
@@ -44,14 +44,14 @@ static inline Py_ssize_t PyTC_TypeField(void) {
 
 static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
 #ifdef Py_TARGET_ABI3T
-  *(PyTypeObject **)(void *)((char *)type + PyTC_TypeField()) = to;  // known since ready_static
+  *(PyTypeObject **)(void *)((char *)type + PyTC_TypeField()) = to;  // cannot fail now
 #else
   Py_SET_TYPE((PyObject *)type, to);
 #endif
 }
 
-// Removes the attributes that we have put into a static type's dictionary: the type outlives its
-// interpreter, but from 3.14 on CPython frees the names of an ending one despite references.
+// Removes the attributes that we put into a static type's dictionary, because the type outlives its
+// interpreter, but from 3.14 on CPython frees an ending interpreter's names despite references.
 static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = PyTC_StaticDict(item->type);
@@ -63,12 +63,12 @@ static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_RestoreError(saved);
 }
 
-// Gives another metaclass to the ordinary static types that derive from `type` and have the
-// metaclass `from`. CPython gives them their base's metaclass, and lists them.
+// Gives the metaclass `to` to the ordinary static types that derive from `type` and have the
+// metaclass `from`. CPython gave them their base's metaclass, and lists them.
 static inline TYPEDCALL_COLD void PyTC_Retype(PyTypeObject *type, PyTypeObject *from,
                                               PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // `type`'s own method: a metaclass may define another one.
+  // Call the method of `type` itself, because a metaclass may define another one.
   PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
   for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
     PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, i);
@@ -93,15 +93,15 @@ static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // Keeps the type's reference to the metaclass: static types that inherited this metaclass
-    // without PyExtensibleType_Ready rely on it, and they are not listed anywhere.
+    // Keep the type's reference to the metaclass, because static types that inherited the metaclass
+    // without PyExtensibleType_Ready rely on it, and no list contains them.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyTC_SetType(item->type, &PyType_Type);
     PyTC_Retype(item->type, metaclass, &PyType_Type);
-    // Before 3.14 CPython frees nothing that has a reference. The names stay, because the next
-    // interpreter could not make room in a dictionary that this one allocated (3.12).
+    // Before 3.14 CPython frees nothing that has a reference. There the names stay, because the
+    // next interpreter could not enlarge a dictionary that this one allocated (3.12).
     if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
-    // The next interpreter reuses version tags for other types.
+    // Drop the type's version tag, because the next interpreter reuses tags for other types.
     PyType_Modified(item->type);
     types = item->next;
     PyTypedcall_RAW_FREE(item);
@@ -124,8 +124,8 @@ static inline int PyTC_CheckStatic(PyTypeObject *type, const PyExtensibleTypeDat
   return PyTC_ValidateOwn(type, data->table, data->count);
 }
 
-// Prepends the slots that `type` inherits, in MRO order and without IDs that it has itself. Returns
-// 0, or -1 with nothing changed and MemoryError, or ValueError if there is no room.
+// Prepends the slots that `type` inherits, in MRO order and without those whose ID it has itself.
+// Returns 0; or changes nothing and returns -1 with MemoryError, or ValueError if there is no room.
 static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyExtensibleTypeData *data,
                                                        Py_ssize_t capacity) {
@@ -168,7 +168,7 @@ static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, 
   return result;
 }
 
-// True if our metaclass derives from those of all bases of `type`.
+// True if our metaclass derives from the metaclasses of all bases of `type`.
 static inline int PyTC_MetaclassFits(PyTypeObject *metaclass, PyTypeObject *type) {
   PyObject *mro = PyTC_Mro(type);
   int fits = mro != NULL;
@@ -194,31 +194,31 @@ static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject 
   return result;
 }
 
-// Adds the attributes that a static type of ours needs. Returns 0, or -1 with an exception.
+// Adds the attributes that an extensible static type needs. Returns 0, or -1 with an exception.
 static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
-  // Otherwise the metaclass's is found, and pickle looks for the type in our module.
+  // Otherwise pickle finds the metaclass's `__module__`, and looks for the type in our module.
   item->has_module =
       PyTC_SetStatic(item->type, "__module__", PyTC_TypeAttribute(item->type, "__module__"));
   if (item->has_module < 0) return -1;
   item->has_mark = PyTC_SetStatic(item->type, PyExtensibleType_READY_MARK,
                                   PyCapsule_New(item->type, PyExtensibleType_READY_NAME, NULL));
   if (item->has_mark < 0) return -1;
-  // Even if nothing was added, because attributes found under another metaclass are cached.
+  // Needed even if nothing was added, because attributes found under another metaclass are cached.
   PyType_Modified(item->type);
   return 0;
 }
 
-// True if a type that derives from `type` was made ready before it, and so missed its slots.
+// True if a type that derives from `type` was made ready before `type`, and so missed its slots.
 static inline int PyTC_IsLate(const PyTC_StaticType *types, PyTypeObject *type) {
   while (types != NULL && !PyType_IsSubtype(types->type, type)) types = types->next;
   return types != NULL;
 }
 
-// See PyExtensibleType_Ready. `types` are the interpreter's.
+// See PyExtensibleType_Ready. `types` is the interpreter's list.
 static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_StaticType **types,
                                                   PyTypeObject *type, Py_ssize_t capacity) {
 #ifdef Py_LIMITED_API
-  // PyObject_GetTypeData wants a type that has the metaclass already.
+  // PyObject_GetTypeData needs a type that already has the metaclass.
   const Py_ssize_t offset = PyTC_TypeDataOffset(metaclass);
   if (offset < 0) return -1;
   PyExtensibleTypeData *data = (PyExtensibleTypeData *)(void *)((char *)type + offset);
@@ -253,7 +253,7 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   item->type = type;
   item->data = data;
   item->own_count = data->count;
-  // Without the magic it counts as unresolved, whatever PyType_Ready runs.
+  // Without the magic, code that PyType_Ready runs sees the type as unresolved.
   data->magic = 0;
   Py_INCREF((PyObject *)metaclass);
   PyTC_SetType(type, metaclass);
@@ -270,7 +270,7 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
     PyTC_UnsetStatic(item);
     PyTypedcall_RAW_FREE(item);
     PyType_Modified(type);
-    // Its bases list it as a subclass now, so it needs a type.
+    // The type's bases now list it as a subclass, so it needs a metaclass.
     PyTC_SetType(type, before != NULL ? before : &PyType_Type);
     Py_DECREF((PyObject *)metaclass);
     PyTypedcall_RestoreError(saved);
@@ -278,7 +278,7 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   }
   item->next = *types;
   *types = item;
-  // Types that derived from it in an interpreter that has ended had our metaclass then.
+  // Restore our metaclass in types that had derived from this one in an earlier interpreter.
   PyTC_Retype(type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;

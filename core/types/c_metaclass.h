@@ -1,11 +1,11 @@
 // Metaclasses written in C. CPython gives a combined metaclass the fields, tp_new and tp_dealloc of
-// one base only, which is ours. So we run another base's tp_dealloc ourselves, and refuse the rest.
+// only one base, ours. So we call another base's tp_dealloc ourselves, and refuse the rest.
 #ifndef TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 
 #include "core/types/metaclass.h"
 
-// Returns -1 with TypeError.
+// Sets TypeError. Always returns -1.
 static inline TYPEDCALL_COLD int PyTC_CannotCombine(PyTypeObject *metaclass, const char *reason) {
   char name[PyTC_NAME_SIZE];
   PyErr_Format(PyExc_TypeError,
@@ -15,14 +15,13 @@ static inline TYPEDCALL_COLD int PyTC_CannotCombine(PyTypeObject *metaclass, con
   return -1;
 }
 
-// True if a metaclass is neither `type` nor has our data.
+// True if a metaclass is not `type` and does not have our data.
 static inline int PyTC_IsForeign(PyTypeObject *ours, PyTypeObject *metaclass) {
   return metaclass != &PyType_Type && PyType_IsSubtype(metaclass, &PyType_Type) &&
          !PyType_IsSubtype(metaclass, ours);
 }
 
-// True if the metaclass has a tp_new of its own: not inherited, not that of `type`, and not a
-// `__new__` in Python. -1 with an exception.
+// True if the metaclass has a tp_new of its own that is written in C; -1 with an exception.
 static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   PyObject *function = PyTC_OwnAttribute(metaclass, "__new__");
   if (function == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -37,7 +36,7 @@ static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   return is_own;
 }
 
-// Returns 0 if these metaclasses can be the bases of one with our data, else -1 with an exception.
+// Returns 0 if a metaclass with our data can have these bases, else -1 with an exception.
 static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   const Py_ssize_t usual = PyTC_BasicSize(&PyType_Type);
   if (usual < 0) return -1;
@@ -67,16 +66,16 @@ static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   return 0;
 }
 
-// Returns the tp_dealloc of classes whose metaclass was made in Python: CPython's subtype_dealloc,
-// the same for the life of the process. Remembers `known` unless it is NULL.
+// Returns the tp_dealloc of metaclasses made in Python, CPython's subtype_dealloc, which is
+// constant for the life of the process. Remembers `known` unless it is NULL.
 static inline destructor PyTC_UsualDealloc(destructor known) {
   static destructor kept;
   if (known != NULL && kept != known) kept = known;
   return kept;
 }
 
-// Returns the first foreign metaclass in the MRO with a tp_dealloc in C that is not `type`'s,
-// borrowed, or NULL. Sets `*other` to one whose tp_dealloc the first cannot know, or to NULL.
+// Returns the first foreign metaclass in the MRO with a tp_dealloc in C that is not that of `type`
+// (borrowed), or NULL. Sets `*other` to one whose tp_dealloc the first cannot call, or to NULL.
 static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
                                             PyTypeObject **other) {
   PyTypeObject *first = NULL;
@@ -99,7 +98,7 @@ static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
 
 #ifndef Py_LIMITED_API
 
-// For classes with a combined metaclass: does our work before and after the foreign tp_dealloc,
+// The tp_dealloc of combined metaclasses: does our work before and after the foreign tp_dealloc,
 // which calls that of `type` at its end.
 static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self, *metaclass = Py_TYPE(self), *combined = metaclass;
@@ -109,14 +108,14 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
   PyObject *mro = PyTC_Mro(combined);
   PyTypedcall_RestoreError(saved);
   PyTypeObject *foreign = mro != NULL ? PyTC_OwnDealloc(ours, mro, &other) : NULL;
-  if (foreign == NULL) {  // the metaclass's `__bases__` were assigned
+  if (foreign == NULL) {  // Python code has assigned to `__bases__`
     Py_XDECREF(mro);
     PyTC_Dealloc(self);
     return;
   }
   PyTC_Table *table = PyTC_TableOf(ours, type);
   if (table != NULL) PyTC_LeaveTable(table, type);
-  // By CPython's rule a heap type's tp_dealloc releases the reference to the object's type.
+  // By CPython's convention, a heap type's tp_dealloc releases the reference to the object's type.
   const int gives_back = PyTC_IsHeapType(foreign);
   Py_INCREF((PyObject *)foreign);
   foreign->tp_dealloc(self);
@@ -128,8 +127,7 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
 
 #endif
 
-// Gives a combined metaclass the tp_dealloc its other one needs. Returns 0, or -1 with an
-// exception.
+// Sets the tp_dealloc that a foreign base of `combined` needs. Returns 0, or -1 with an exception.
 static inline int PyTC_TakeDealloc(PyTypeObject *ours, PyTypeObject *combined) {
   PyTC_UsualDealloc(PyTC_SLOT(destructor, combined, tp_dealloc));
   PyObject *mro = PyTC_Mro(combined);

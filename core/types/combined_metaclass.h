@@ -1,12 +1,12 @@
-// Metaclasses that are both ours and foreign (ABCMeta, EnumMeta), so that a class can derive from
-// both kinds. There is one for each set of metaclasses, in any order.
+// Metaclasses that combine ours with foreign ones (ABCMeta, EnumMeta), so that a class can derive
+// from both kinds. There is one for each set of metaclasses, in any order.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
 #include "core/types/c_metaclass.h"
 
-// `__init__` of a combined metaclass: the others' first, then ours, even if one of the others
-// forgets super().__init__, so that a faulty `__customslots__` is reported.
+// `__init__` of a combined metaclass. Calls the foreign metaclasses' first, then does our work,
+// even if one of them forgets super().__init__, so that a faulty `__customslots__` is reported.
 static inline TYPEDCALL_COLD PyObject *PyTC_CombinedInit(PyObject *self,
                                                          PyTypeObject *defining_class,
                                                          PyObject *const *args, Py_ssize_t nargs,
@@ -33,7 +33,7 @@ static PyMethodDef PyTC_CombinedInitDef = {"__init__",
 #pragma GCC diagnostic pop
 #endif
 
-// True if another one in `all` derives from `all[at]`, or is the same and comes first.
+// True if another metaclass in `all` derives from `all[at]`, or is the same and comes earlier.
 static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
   PyTypeObject *metaclass = (PyTypeObject *)PyList_GetItem(all, at);
   for (Py_ssize_t i = 0; i < PyList_Size(all); ++i) {
@@ -43,8 +43,9 @@ static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
   return 0;
 }
 
-// Orders metaclasses as bases: those with our data last, because the others' __init__ and __new__
-// expect to come first; then by name, then by address, so that the order of calls does not matter.
+// Orders metaclasses as bases. Those with our data come last, because __init__ and __new__ of the
+// others expect to run first. The others are sorted by name, then by address, so that the order of
+// calls does not matter.
 static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject *right) {
   char left_name[PyTC_NAME_SIZE], right_name[PyTC_NAME_SIZE];
   const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
@@ -55,7 +56,7 @@ static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject 
   return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
 }
 
-// Inserts a metaclass in order into `bases` from `start` on. Returns 0, or -1 with MemoryError.
+// Inserts a metaclass into `bases`, ordered from `start` on. Returns 0, or -1 with MemoryError.
 static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_t start,
                                   PyObject *metaclass) {
   Py_ssize_t at = start;
@@ -65,11 +66,11 @@ static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_
   return PyList_Insert(bases, at, metaclass);
 }
 
-// Returns a new list of the interpreter's live combined metaclasses, or NULL. Drops dead ones from
-// the cache, so that those made in a loop do not fill it up.
+// Returns a new list of the interpreter's live combined metaclasses, or NULL. Drops dead
+// metaclasses from the cache, so that a loop that makes them does not fill it up.
 static inline PyObject *PyTC_AllCombined(PyObject *cache) {
   PyObject *all = PyList_New(0);
-  // Up to 3.11 any new list may run the garbage collector, so this is the last.
+  // Up to 3.11 any new list may run the garbage collector, so make this one last.
   PyObject *items = all != NULL ? PyDict_Items(cache) : NULL;
   if (items == NULL) Py_CLEAR(all);
   for (Py_ssize_t i = 0; all != NULL && i < PyList_Size(items); ++i) {
@@ -95,7 +96,7 @@ static inline int PyTC_IsCombined(PyObject *all_combined, PyObject *metaclass) {
   return 0;
 }
 
-// Appends the components of `metaclass`, which derives from combined ones. Returns 0, or -1.
+// Appends the components of `metaclass`, which derives from combined metaclasses. Returns 0 or -1.
 static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metaclass,
                                         PyObject *components) {
   for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
@@ -115,7 +116,7 @@ static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metacl
   return 0;
 }
 
-// Returns a new list of those in `all` from which no other one derives, or NULL.
+// Returns a new list of the metaclasses in `all` from which no other one derives, or NULL.
 static inline PyObject *PyTC_NotImplied(PyObject *all) {
   PyObject *rest = PyList_New(0);
   for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
@@ -125,9 +126,9 @@ static inline PyObject *PyTC_NotImplied(PyObject *all) {
   return rest;
 }
 
-// Returns a new list of bases for `wanted`, none of which implies another, or NULL: combined ones
-// first, then all components of these and the others, even if implied. So all combined metaclasses
-// agree on the order of any two others, and can be combined themselves.
+// Returns a new list of bases for `wanted`, none of which derives from another, or NULL: combined
+// metaclasses first, then all components of these and the other metaclasses, even if implied. This
+// way all combined metaclasses agree on the order of any two others and can be combined themselves.
 static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, PyObject *wanted) {
   PyObject *all_combined = PyTC_AllCombined(cache);
   PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
@@ -157,7 +158,7 @@ static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, P
   return bases;
 }
 
-// Returns the bases of the combined metaclass, in order: a new list, or NULL with an exception.
+// Returns a new list of the bases of the combined metaclass, in order, or NULL with an exception.
 static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
                                            PyObject *metaclasses) {
   PyObject *all = PySequence_List(metaclasses);
@@ -170,7 +171,7 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
     if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
       continue;
     }
-    // Not its repr(), which can return and run anything.
+    // The message names the type, because repr() can return and run anything.
     const int is_type = PyType_Check(metaclass);
     PyTC_Refuse(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), PyExc_TypeError,
                 is_type ? "type '%s' is not a metaclass: it does not derive from type"
@@ -188,8 +189,8 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
   return bases;
 }
 
-// Returns a frozenset of addresses. An address can be reused after an assignment to `__bases__` of
-// a combined metaclass, so callers verify what they find.
+// Returns the key in the cache, a frozenset of addresses. An address can be reused after an
+// assignment to a combined metaclass's `__bases__`, so callers verify the metaclass they find.
 static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
@@ -202,7 +203,7 @@ static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   return key;
 }
 
-// True if `object` is a type that has the layout of ours and derives from all `bases`.
+// True if `object` is a type that has our metaclass's layout and derives from all `bases`.
 static inline int PyTC_DerivesFrom(PyTypeObject *ours, PyObject *object, PyObject *bases) {
   if (!PyType_Check(object)) return 0;
   for (Py_ssize_t i = 0; i < PyList_Size(bases); ++i) {
@@ -214,13 +215,13 @@ static inline int PyTC_DerivesFrom(PyTypeObject *ours, PyObject *object, PyObjec
   return type == ours;
 }
 
-// Makes a metaclass with these bases. New reference, or NULL with an exception.
+// Returns a new metaclass with these bases, or NULL with an exception.
 static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   if (PyTC_CheckForeign(ours, bases) < 0) return NULL;
   char name[PyTC_NAME_SIZE];
   PyObject *full_name = PyUnicode_FromString("");
   for (Py_ssize_t i = 0; full_name != NULL && i < PyList_Size(bases); ++i) {
-    if (PyTC_IsImplied(bases, i)) continue;  // named by another one
+    if (PyTC_IsImplied(bases, i)) continue;  // the name of a base derived from it is enough
     PyTC_Name((PyTypeObject *)PyList_GetItem(bases, i), name);
     const char *dot = strrchr(name, '.');
     PyObject *longer =
@@ -240,7 +241,7 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   Py_XDECREF(tuple);
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;
-  // The metaclass of a base decides the result of that call.
+  // The metaclass of a base decides what that call returns.
   if (!PyTC_DerivesFrom(ours, combined, bases)) {
     PyTC_Refuse(Py_TYPE(combined), PyExc_TypeError,
                 "the metaclass of a metaclass returned a '%s' instead of a combined one");
@@ -256,7 +257,7 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   return combined;
 }
 
-// See PyExtensibleType_CombinedMetaclass. `cache` is the interpreter's dictionary for them.
+// See PyExtensibleType_CombinedMetaclass. `cache` has the interpreter's combined metaclasses.
 static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyObject *cache,
                                                         PyObject *metaclasses) {
   PyObject *bases = PyTC_CombinedBases(ours, cache, metaclasses);
@@ -270,18 +271,18 @@ static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyOb
     if (known != NULL) (void)PyTC_GetReferent(known, &combined);
     Py_XDECREF(known);
     if (known != NULL && (combined == NULL || !PyTC_DerivesFrom(ours, combined, bases))) {
-      // It has died since AllCombined, or its `__bases__` were assigned.
+      // The metaclass has died since PyTC_AllCombined, or its `__bases__` were assigned.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
     if (combined == NULL && !PyErr_Occurred() &&
         (combined = PyTC_NewCombined(ours, bases)) != NULL) {
-      // Making it may have run code that made the same. The first one wins.
+      // Making it may have run code that made the same metaclass. The first one wins.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
       PyObject *existing = reference != NULL ? PyTC_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTC_Hide(cache);
       if (existing != reference || existing == NULL) {
-        // Releasing ours may run code that drops that one.
+        // Keep the first one alive, because releasing ours may run code that drops it.
         PyObject *first = NULL;
         if (existing != NULL) (void)PyTC_GetReferent(existing, &first);
         Py_DECREF(combined);

@@ -29,7 +29,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTy
         "type '%s' was given a negative number of custom slots, or no table of them");
   }
   PyObject *mro = PyTC_Mro(type);
-  // Without one it is still being made, and has nothing to inherit from.
+  // A type without an MRO is still being made, and has no bases yet.
   if (mro == NULL) return PyErr_Occurred() ? -1 : 0;
   Py_DECREF(mro);
   if (count == 0) return PyTC_ResolveWith(metaclass, type, NULL);
@@ -38,7 +38,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTy
   return PyTC_ResolveWith(metaclass, type, &own);
 }
 
-// See PyTypedcall_Interface.resolve. One type at a time, because bases come first.
+// See PyTypedcall_Interface.resolve. Resolves one type at a time, because bases come first.
 static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
                                               const PyCustomSlot *slots, Py_ssize_t count) {
   int result;
@@ -51,8 +51,8 @@ static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObj
 static inline void PyTC_Dealloc(PyObject *self);
 
 // Returns our metaclass among the ancestors of a type's metaclass: the one with our tp_dealloc,
-// which Python code cannot give to another. It is always on the tp_base path, because no other base
-// adds data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
+// which Python code cannot give to another class. Ours is always on the tp_base path, because no
+// other base adds data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
 static inline PyTypeObject *PyTC_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
@@ -76,7 +76,7 @@ static inline void PyTC_Dealloc(PyObject *self) {
   PyTypeObject *metaclass = Py_TYPE(self);
   PyTypeObject *type = (PyTypeObject *)self;
   PyTC_Table *table = PyTC_TableOf(PyTC_MetaclassOf(type), type);
-  // Before another type gets its memory.
+  // Clear the owner before another type can reuse this type's address.
   if (table != NULL) PyTC_LeaveTable(table, type);
   PyTC_SLOT(destructor, &PyType_Type, tp_dealloc)(self);
   PyTC_ReleaseTable(table);
@@ -88,8 +88,8 @@ static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
   return PyTC_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
-// Makes this interpreter's metaclass. New reference, or NULL with an exception: SystemError if the
-// running CPython lays out types differently from the one compiled for. GIL: held.
+// Returns a new metaclass for this interpreter, or NULL with an exception: SystemError if the
+// running CPython lays out types differently from the one that we were compiled for. GIL: held.
 static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"
@@ -124,7 +124,7 @@ static inline PyTypeObject *PyTC_NewMetaclass(void) {
   PyTypeObject *metaclass = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
   Py_DECREF(bases);
   if (metaclass == NULL) {
-    if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython forgets to, for its copy of the name
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython sets no error if copying the name fails
     return NULL;
   }
 #ifdef Py_LIMITED_API

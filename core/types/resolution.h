@@ -1,13 +1,13 @@
-// Resolves a type's slots along its MRO, once: unresolved bases first, each of them once, in
-// whatever order metaclasses' mro() put them.
+// Resolves a type's slots along its MRO, once. Unresolved bases come first, each of them once, in
+// whatever order a metaclass's mro() has put them.
 #ifndef TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 #define TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 
 #include "core/slots/own_slots.h"
 
-// The magic of a type that this thread is resolving. If Python code run meanwhile leads back to the
-// type, the type offers nothing, and no type derived from it is settled. For another thread the
-// type is unsettled, and the first to finish settles it.
+// The magic of a type that this thread is resolving. If Python code that runs meanwhile looks up
+// the type, the type offers nothing, and no type derived from it is settled. Other threads see an
+// unsettled type, and the first thread to finish settles it.
 #define PyTC_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
 
 // True if the type is neither settled nor being settled by this thread.
@@ -24,29 +24,29 @@ typedef struct PyTC_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
   PyTC_Own own;
-  int is_given;        // `own` is the caller's
-  int is_blocked;      // another resolution is at one of its bases: it cannot be settled now
-  Py_ssize_t rest;     // entries at the start of the MRO that are still to be looked at
+  int is_given;        // `own` belongs to the caller
+  int is_blocked;      // another resolution is busy with a base, so this type cannot be settled
+  Py_ssize_t rest;     // number of entries at the start of the MRO that are still to be visited
   Py_ssize_t came_of;  // the step that led to this type; -1 for the first
-  Py_ssize_t lowest;   // the earliest step reachable from here: itself, or one before it
+  Py_ssize_t lowest;   // the earliest step reachable from here, which may be this step
 } PyTC_Step;
 
-// One call of `resolve`. Types in the MRO of each other, which only metaclasses' mro() can cause,
-// are settled together, after all that is reachable from them: Tarjan's connected components.
+// One call of `resolve`. Types in each other's MRO, which only a metaclass's mro() can cause, are
+// settled together, after all types reachable from them (Tarjan's strongly connected components).
 typedef struct PyTC_Resolution {
   PyTypeObject *metaclass;
   PyTC_Step *steps;
   Py_ssize_t count, capacity;
   int has_settled_first;
-  PyTC_Index seen;  // address of a type: its step, -1 after that has ended
+  PyTC_Index seen;  // maps a type's address to its step, or to -1 after the step has ended
 } PyTC_Resolution;
 
-// Ends a step. Can run Python code, because it releases what was read.
+// Ends a step. Can run Python code, because it releases objects that were read.
 static inline TYPEDCALL_COLD void PyTC_EndStep(PyTypeObject *metaclass, PyTC_Step *step) {
   uint64_t *magic = PyTC_MagicOf(metaclass, step->type);
   if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // The table has references of its own to the capsules.
+  // The table has its own references to the capsules.
   if (!step->is_given) PyTC_DropOwn(&step->own);
   Py_XDECREF(step->mro);
   Py_DECREF((PyObject *)step->type);
@@ -71,14 +71,13 @@ static inline int PyTC_ReserveStep(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Reads the slots of the class body, unless some are `given`, and adds a step. Returns 1; 0 if the
-// type need not or cannot be settled now; or -1 with an exception. May run Python code. So another
-// thread may finish first, and code may look at this very type; it finds nothing, because reading
-// the slots again there might never end.
+// Reads the class body's slots unless some are `given`, and adds a step. Returns 1; 0 if the type
+// need not or cannot be settled now; -1 with an exception. May run Python code, so another thread
+// may finish first. Looking up this type then finds nothing, because rereading might never end.
 static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTypeObject *type,
                                               const PyTC_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
-  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread was first
+  if (*magic == PyExtensibleType_MAGIC) return 0;  // another thread has settled the type
   PyTC_Step step;
   memset(&step, 0, sizeof(step));
   step.type = type;
@@ -107,9 +106,9 @@ static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTyp
   return result;
 }
 
-// Looks at the last entry of the rest of a step's MRO, because later entries are bases of earlier
-// ones. Returns 1 if it adds a step, after which callers look at the entry again; 0 if the entry is
-// done; -1 with an exception, also a signal handler's. May run Python code.
+// Visits the last unvisited entry of a step's MRO, because later entries are bases of earlier ones.
+// Returns 1 if it adds a step, after which callers visit the entry again; 0 if the entry is done;
+// -1 with an exception, even one from a signal handler. May run Python code.
 static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   PyTC_Step *step = &resolution->steps[at];
   PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(step->mro, step->rest - 1);
@@ -135,10 +134,9 @@ static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Settles the types from this step on, which are in the MRO of each other if there are several. The
-// last ones come first, so that the type asked for gets all slots of the others. Runs no Python
-// code until all are settled, so no code sees a half-resolved type. Returns 0, or -1 with
-// MemoryError.
+// Settles the types from this step on, which are in each other's MRO. The last types come first, so
+// that the requested type gets all slots of the others. Runs no Python code until all types are
+// settled, so no code sees a half-resolved type. Returns 0, or -1 with MemoryError.
 static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
   for (Py_ssize_t i = at; i < resolution->count; ++i) is_blocked |= resolution->steps[i].is_blocked;
@@ -154,8 +152,8 @@ static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Returns the first step from `at` on whose type has new bases, because of code run meanwhile, and
-// must be walked again; -1 for none, -2 with an exception. Runs no Python code.
+// Returns the first step from `at` on whose type got new bases from code that ran meanwhile, so its
+// MRO must be walked again; -1 if there is none, -2 with an exception. Runs no Python code.
 static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
     PyTC_Step *step = &resolution->steps[i];
@@ -174,7 +172,7 @@ static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_
   return -1;
 }
 
-// Runs until no step is left. Returns 0, or -1 with an exception.
+// Runs the steps until none is left. Returns 0, or -1 with an exception.
 static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   for (Py_ssize_t at = 0; at >= 0;) {
     PyTC_Step *step = &resolution->steps[at];
@@ -190,7 +188,7 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
     }
     const Py_ssize_t came_of = step->came_of;
     if (step->lowest == at) {
-      // No other code runs between this and the settling.
+      // No other code runs between this check and PyTC_SettleSteps.
       const Py_ssize_t changed = PyTC_ChangedStep(resolution, at);
       if (changed < -1) return -1;
       if (changed >= 0) {
@@ -199,7 +197,7 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
       }
       if (PyTC_SettleSteps(resolution, at) < 0) return -1;
     } else if (step->lowest < resolution->steps[came_of].lowest) {
-      // If the bases changed, the step that led here may be finished already.
+      // If the bases changed, the step that led here may already be finished.
       resolution->steps[came_of].lowest = step->lowest;
     }
     at = came_of;
@@ -207,8 +205,8 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Resolves with the slots of the class body, or with `given` ones. Returns 0, or -1 with the error
-// of a declaration; RuntimeError or SystemError if it would lose given ones. May run Python code.
+// Resolves a type with its class body's slots or with `given` ones. Returns 0, or -1 with a
+// declaration's error, or RuntimeError or SystemError if those would be lost. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
                                                   const PyTC_Own *given) {
   PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};
@@ -222,7 +220,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTyp
     return PyTC_Refuse(type, PyExc_SystemError,
                        "another call has already settled the custom slots of type '%s'");
   }
-  // The next look-up settles it, without them.
+  // The next look-up settles the type without the given slots.
   return PyTC_Refuse(type, PyExc_RuntimeError,
                      "the custom slots of a base of type '%s' are being settled");
 }

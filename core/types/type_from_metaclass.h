@@ -12,7 +12,7 @@
 #endif
 
 #ifndef Py_LIMITED_API
-// Returns the spec's members, which end with a NULL name. CPython refuses a second array of them.
+// Returns the spec's members, which end with a NULL name. CPython refuses two such arrays.
 static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   static const PyMemberDef none = {NULL, 0, 0, 0, NULL};
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -22,8 +22,8 @@ static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   return &none;
 }
 
-// All versions copy the offset of any base that has a `__dict__`, although instances contain only
-// the base that determines the layout. Attributes would be stored in foreign data.
+// All CPython versions copy the tp_dictoffset of any base with a `__dict__`, although instances
+// contain only the base that determines the layout. Attributes would overwrite other data.
 static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
@@ -36,11 +36,11 @@ static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
-// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse that without an exception;
-// debug builds of 3.15 abort.
+// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse such a tuple without an
+// exception; debug builds of 3.15 abort.
 static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
-  if (spec->name == NULL) return 0;  // refused for that
+  if (spec->name == NULL) return 0;  // CPython refuses a spec without a name
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     if (slot->slot != Py_tp_bases || slot->pfunc == NULL) continue;
     PyObject *given = (PyObject *)slot->pfunc;
@@ -50,20 +50,20 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 }
 #endif
 
-/// Makes a heap type from `spec` with the metaclass `metaclass`, by the contract of
-/// PyType_FromMetaclass (CPython 3.12's C API documentation, "Type Objects"), which does the work
-/// on 3.12 and later.
+/// Makes a heap type from `spec` with the metaclass `metaclass`. Has the contract of
+/// PyType_FromMetaclass (CPython 3.12's C API documentation, "Type Objects"), which it calls from
+/// 3.12 on.
 ///
-/// If `metaclass` is NULL, or a base's metaclass is more derived, the bases' metaclass is taken.
+/// If `metaclass` is NULL, or a base's metaclass is more derived, the bases' metaclass is used.
 /// `module` is the defining module or NULL. `bases` is a type, a non-empty tuple of types, or NULL
 /// for the spec's Py_tp_base(s) slots, by default `object`. The memory that the metaclass adds to
-/// its types is zero. Neither the metaclass's tp_new and tp_init nor __init_subclass__ is called.
-/// Before 3.11 `spec->name` must outlive the type, as for CPython's own functions.
+/// its types is zeroed. The metaclass's tp_new and tp_init and the bases' __init_subclass__ are not
+/// called. Before 3.11 `spec->name` must outlive the type, as for CPython's own functions.
 ///
 /// Returns a new reference, or NULL with TypeError (a metaclass with a tp_new of its own, a
-/// metaclass conflict, bases or sizes that do not fit), SystemError (no name, a doubled slot,
+/// metaclass conflict, bases or sizes that do not fit), SystemError (no name, a repeated slot,
 /// before 3.12 a negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on
-/// SystemError), MemoryError, or what Python code raised (a metaclass's mro(), warnings turned into
+/// SystemError), MemoryError, or an exception from Python code (a metaclass's mro(), warnings as
 /// errors). GIL: held (an attached thread). The type belongs to the calling interpreter.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
@@ -73,7 +73,7 @@ static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, 
     PyErr_SetString(PyExc_TypeError, "a type needs at least one base");
   } else {
     type = PyType_FromMetaclass(metaclass, module, spec, bases);
-    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython can forget it
+    if (type == NULL && !PyErr_Occurred()) PyErr_NoMemory();  // CPython may forget to set an error
   }
 #else
   PyObject *type = PyTC_Make(metaclass, module, spec, bases);

@@ -11,12 +11,12 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <structmember.h>  // PyMemberDef, in Python.h only since 3.12
+#include <structmember.h>  // for PyMemberDef, which Python.h has only since 3.12
 
-// The slots of a spec that are more than a pointer to copy, all borrowed from the spec.
+// The slots of a spec that are not simply copied as pointers, all borrowed from the spec.
 typedef struct {
   const char *doc;
-  const PyMemberDef *members;  // NULL when there are none
+  const PyMemberDef *members;  // NULL if there are none
   Py_ssize_t member_count;
   Py_ssize_t weaklist_offset, dict_offset, vectorcall_offset;
   PyTypeObject *base;  // Py_tp_base
@@ -24,7 +24,7 @@ typedef struct {
 } PyTC_Special;
 
 // clang-format off
-// All slots of a spec that are simply a pointer to copy: not bases, members or doc.
+// All slots of a spec that are simply copied as pointers; bases, members and doc are not.
 #define PyTC_SLOTS(T, A, N, M, S, B) \
   T(tp_alloc) T(tp_call) T(tp_clear) T(tp_dealloc) T(tp_del) T(tp_descr_get) T(tp_descr_set) \
   T(tp_finalize) T(tp_free) T(tp_getattr) T(tp_getattro) T(tp_getset) T(tp_hash) T(tp_init) \
@@ -81,7 +81,7 @@ static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) 
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     if ((slot->slot == Py_tp_doc && special->doc != NULL) ||
         (slot->slot == Py_tp_members && special->members != NULL)) {
-      // Two would leak the first, or write behind the room reserved for members.
+      // A second doc would leak the first, and second members would overflow the room for members.
       PyErr_Format(PyExc_SystemError, "Multiple Py_tp_%s slots are not supported.",
                    slot->slot == Py_tp_doc ? "doc" : "members");
       return -1;
@@ -108,7 +108,7 @@ static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) 
   return 0;
 }
 
-// Returns the bases as a new tuple, or NULL with an exception.
+// Returns a new reference to a tuple of the bases, or NULL with an exception.
 static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special) {
   if (bases == NULL && special->bases != NULL) {
     bases = special->bases;
@@ -129,7 +129,7 @@ static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special)
   return bases;
 }
 
-// Returns the most derived of `metaclass` and the bases', borrowed, or NULL with an exception.
+// Returns the most derived of `metaclass` and the bases' metaclasses, or NULL with an exception.
 static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
     PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
@@ -142,7 +142,7 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
     }
     metaclass = other;
   }
-  // tp_new is not called here, so one with work of its own would be skipped silently.
+  // tp_new is not called here, so a metaclass's own tp_new would be skipped silently.
   if (metaclass->tp_new != NULL && metaclass->tp_new != PyType_Type.tp_new) {
     PyErr_SetString(PyExc_TypeError, "Metaclasses with custom tp_new are not supported.");
     return NULL;
@@ -150,30 +150,30 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
   return metaclass;
 }
 
-// Returns the base that determines the layout (borrowed), and the tp_dealloc of types without their
-// own; NULL with CPython's own exception if these bases do not fit together.
+// Returns the base that determines the layout (borrowed), and stores the tp_dealloc of types
+// without one of their own; NULL with CPython's own exception if these bases do not fit together.
 //
-// CPython has no call for either, and its rules for layouts differ between versions, so this makes
-// an empty plain type and looks at it. Only its own MRO refers to an empty type: tp_clear, by which
-// the garbage collector ends a type, cuts that, the type dies here, and no base lists it as a
-// subclass any more. Methods or members would hold it, too.
+// CPython has no function for either, and its layout rules differ between versions, so this makes
+// an empty plain type and inspects it. Only its own MRO refers to an empty type, and tp_clear, with
+// which the garbage collector breaks cycles, removes that. So the type dies here, and no base lists
+// it as a subclass any more. Methods or members would also keep it alive.
 static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
   PyTypeObject *probe = (PyTypeObject *)PyType_FromSpecWithBases(&spec, bases);
   if (probe == NULL) {
-    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 forgets it for its copy of the name
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // 3.11 sets no error if copying the name fails
     return NULL;
   }
   PyTypeObject *base = probe->tp_base;
   *dealloc = probe->tp_dealloc;
-  // If another thread has found it in base.__subclasses__(), it stays whole.
+  // If another thread has found the type in base.__subclasses__(), leave it whole.
   if (Py_REFCNT((PyObject *)probe) == 2) (void)PyType_Type.tp_clear((PyObject *)probe);
   Py_DECREF((PyObject *)probe);
   return base;
 }
 
-// Copies a string with the allocator that frees it later; NULL with MemoryError.
+// Copies a string into memory from `allocate`; returns NULL with MemoryError.
 static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   const size_t size = strlen(text) + 1;
   char *copy = (char *)allocate(size);
@@ -184,8 +184,8 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only what the spec names: PyType_Ready takes any other slot for the
-// type's own, gives it a dict entry, and subclasses would prefer it to their other bases'.
+// Fills a zeroed type. Sets only the slots in the spec, because PyType_Ready would take any other
+// for the type's own and add it to its dictionary, and subclasses would prefer it to others.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;
@@ -194,7 +194,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   type->tp_as_sequence = &heap->as_sequence;
   type->tp_as_mapping = &heap->as_mapping;
   type->tp_as_buffer = &heap->as_buffer;
-  // PyType_Ready inherits sizes too, but compares layouts first if the metaclass is not `type`.
+  // PyType_Ready inherits sizes, too, but compares layouts first unless the metaclass is `type`.
   const PyTypeObject *base = type->tp_base;
   type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
@@ -204,7 +204,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   }
   if (type->tp_dealloc == NULL) type->tp_dealloc = dealloc;
   if (special->members != NULL) {
-    // CPython looks for them behind the metaclass's data, to traverse and clear object members.
+    // CPython looks for members behind the metaclass's data, to traverse and clear objects in them.
     type->tp_members =
         (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     memcpy(type->tp_members, special->members, (size_t)special->member_count * sizeof(PyMemberDef));
@@ -214,7 +214,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   type->tp_vectorcall_offset = special->vectorcall_offset;
 }
 
-// Refuses sizes that would let instances be written out of bounds, as CPython does since 3.12.
+// Refuses sizes that would allow writes outside an instance, as CPython has done since 3.12.
 static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *special,
                                   const PyTypeObject *base) {
   const Py_ssize_t size = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
@@ -229,7 +229,7 @@ static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *s
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
     if (slot->slot == Py_tp_alloc) memcpy(&allocate, &slot->pfunc, sizeof(allocate));
   }
-  if (allocate != PyType_GenericAlloc) return 0;  // it may give instances more than tp_basicsize
+  if (allocate != PyType_GenericAlloc) return 0;  // it may allocate more than tp_basicsize
   if (special->weaklist_offset > last || special->dict_offset > last ||
       special->vectorcall_offset > last) {
     PyErr_Format(PyExc_TypeError,
@@ -268,11 +268,11 @@ static inline int PyTC_Finish(PyTypeObject *type, const char *name, const PyTC_S
       PyTC_SetModule(type, name) < 0) {
     return -1;
   }
-  PyType_Modified(type);  // a metaclass's mro() may have looked names up
+  PyType_Modified(type);  // a metaclass's mro() may have looked up names
   return 0;
 }
 
-// PyExtensibleType_FromMetaclass before 3.12.
+// Does the work of PyExtensibleType_FromMetaclass before 3.12.
 static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
                                   const PyType_Spec *spec, PyObject *bases) {
   PyTC_Special special;
@@ -310,7 +310,7 @@ static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
   Py_INCREF((PyObject *)base);
   type->tp_base = base;
   type->tp_bases = bases;
-  type->tp_doc = doc;  // with the signature, for __text_signature__; __doc__ goes without
+  type->tp_doc = doc;  // includes the signature, for __text_signature__; __doc__ omits it
   type->tp_name = spec->name;
 #if PY_VERSION_HEX >= 0x030B0000
   type->tp_name = heap->_ht_tpname = full_name;  // before 3.11 a copy would leak

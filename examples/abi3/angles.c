@@ -1,12 +1,11 @@
-// A typed module in C for the limited API of 3.12: one binary for that version and all later ones.
-// For abi3t: one binary for 3.15 and later, with and without the GIL. The limited API has no side
-// table to
-// fill, so consumers find the functions by sibling symbols.
+// A typed module in C for the limited API of 3.12: one binary serves 3.12 and all later versions.
+// For abi3t, one binary serves 3.15 and later, with and without the GIL. The limited API has no
+// side table to fill, so consumers find the functions by sibling symbols.
 #include "typedcall/typed_entry.h"
 // After Python.h.
 #include <math.h>
 
-static double between_impl(double from, double to) {  // the turn, from -180 to 180 degrees
+static double between_impl(double from, double to) {  // returns the turn, from -180 to 180 degrees
   return remainder(to - from, 360.0);
 }
 
@@ -56,7 +55,7 @@ PyTypedMethod_SIBLING(wind, methods[1], wind_typed);
 #ifdef Py_TARGET_ABI3T
 PyABIInfo_VAR(abi_info);
 
-// STATIC: the functions must refer to the array that the symbols name.
+// PySlot_PTR_STATIC, because the functions must refer to the array that the symbols name.
 static PySlot slots[] = {
     PySlot_PTR_STATIC(Py_mod_name, "angles"),
     PySlot_PTR_STATIC(Py_mod_doc, "Angles in degrees."),

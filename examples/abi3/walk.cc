@@ -28,13 +28,13 @@ PyObject *half_turn(PyObject *, PyObject *angle) {
 }
 
 // A callable's C function of a double, and a reference that keeps it valid. Calls hold the GIL, so
-// functions that need it are accepted; functions that raise, or are called in a way that their
-// signature does not show, are not.
+// functions that need it are accepted. Functions that raise, or whose calling convention the
+// signature does not show completely, are refused.
 class native_function {
  public:
   explicit native_function(PyObject *callable)
       : package_(PyImport_ImportModule("typedcall")),
-        // Raises TypeError with the signatures that are offered.
+        // resolve() raises TypeError with a list of the signatures on offer.
         found_(package_.get() == nullptr
                    ? nullptr
                    : PyObject_CallMethod(package_.get(), "resolve", "Os", callable, "d->d")) {
@@ -51,7 +51,7 @@ class native_function {
     call_ = reinterpret_cast<double (*)(double)>(PyLong_AsVoidPtr(address.get()));
   }
 
-  // NULL with an exception.
+  // Returns NULL with an exception if there is no such function.
   double (*get() const)(double) { return call_; }
 
  private:

@@ -8,7 +8,7 @@
 PyObject *integral(PyObject *callable) {
   typedcall::callback<double(double, void *), double(double)> f(PyTypedcall_Import(), callable);
   if (!f) return nullptr;       // resolve() has set an exception
-  gsl_set_error_handler_off();  // GSL's own would end the process
+  gsl_set_error_handler_off();  // GSL's own handler would end the process
   gsl_integration_workspace *const space = gsl_integration_workspace_alloc(1000);
   if (space == nullptr) return PyErr_NoMemory();
   gsl_function function = {f.function(), f.data()};

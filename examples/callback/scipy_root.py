@@ -17,7 +17,7 @@ brentq = ctypes.CFUNCTYPE(
     double, pointer, double, double, pointer, double, double, ctypes.c_int, pointer
 )(
     PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
-)  # f, a, b, data, xtol, rtol, most, details
+)  # the arguments are f, a, b, data, xtol, rtol, most, details
 with typedcall.callback(functions.wave, "double (*)(double x, void *params)") as wave:
     root = brentq(wave.address, 0, 9, wave.data, 1e-12, 1e-12, 100, None)
 print("SciPy: root at %.9f" % root)

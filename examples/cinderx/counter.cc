@@ -2,7 +2,7 @@
 // boxing. demo.py has the loop.
 #include "typedcall/provider.h"
 
-// Unsigned arithmetic wraps where signed arithmetic is undefined.
+// Uses unsigned arithmetic, which wraps, because overflow of signed arithmetic is undefined.
 extern "C" __attribute__((visibility("default"))) long counter_inc(long x) noexcept {
   return static_cast<long>(static_cast<unsigned long>(x) + 1);
 }

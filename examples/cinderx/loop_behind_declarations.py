@@ -1,5 +1,5 @@
-# Put the output of `python -m typedcall cinderx counter` in front of this, in the same module: Static
-# Python's compiler does not see declarations in other modules.
+# Put the output of `python -m typedcall cinderx counter` in front of this code, in the same module,
+# because Static Python's compiler does not see declarations in other modules.
 # ruff: noqa: F821
 from __static__ import box
 

@@ -1,5 +1,5 @@
-"""The classes of both modules, and what Python code can do with them: derive, mix, copy. Run it with the
-folder of greetings_cpp.so (and greetings_cython.so, if you have built it) in PYTHONPATH."""
+"""Shows what Python code can do with the classes of both modules: derive, mix, copy. Run it with
+the folder of greetings_cpp.so (and of greetings_cython.so, if it is built) in PYTHONPATH."""
 
 import importlib
 import sys
@@ -18,8 +18,8 @@ def show(module):
         print(f"{cls.__name__}().greet()", "->", cls().greet())
     print('Hello("you").greet() ->', module.Hello("you").greet())
 
-    # With the article's metaclass this is a segmentation fault (article/designs.py): the class object's C field
-    # is not inherited, and it is NULL in every class that Python code makes.
+    # With the article's metaclass this is a segmentation fault (article/designs.py), because the
+    # class object's C field is not inherited, and is NULL in every class that Python code makes.
     class FriendlyHello(module.Hello):
         pass
 

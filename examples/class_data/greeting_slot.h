@@ -5,7 +5,7 @@
 
 #include "core/slot_id.h"
 
-/// From the registrar for private use: anyone may use such an ID for classes that are not
+/// The ID is from the registrar for private use, which anyone may use for classes that are not
 /// published. A released library applies for its own registrar, or gets an ID at run time
 /// (PyCustomSlot_IDByName).
 #define GREETING_SLOT_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x6772 /* "gr" */, 0)

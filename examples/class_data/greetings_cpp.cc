@@ -10,7 +10,7 @@
 
 namespace {
 
-// An instance's data. The class's data are not here: that is the point.
+// An instance's data. The class's data are not part of it, which is the point of this example.
 struct greet_object {
   PyObject_HEAD
   PyObject *name;
@@ -18,8 +18,8 @@ struct greet_object {
 
 greet_object *as_greet(PyObject *self) { return reinterpret_cast<greet_object *>(self); }
 
-// The class data: a single look-up in the type of `self`, for our classes and for classes derived
-// from them. NULL for Greet itself, and for classes derived only from Greet.
+// Returns the class data with a single look-up in the type of `self`, for our classes and for
+// classes derived from them; NULL for Greet itself, and for classes derived only from Greet.
 const greeting_class *greeting_of(PyObject *self) {
   const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0);
   return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
@@ -39,7 +39,7 @@ PyObject *greet_new(PyTypeObject *type, PyObject *, PyObject *) {
   PyObject *self = none != nullptr ? PyBaseObject_Type.tp_new(type, none, nullptr) : nullptr;
   Py_XDECREF(none);
   if (self == nullptr) return nullptr;
-  // A subclass may not call super().__init__().
+  // Set a default, because a subclass need not call super().__init__().
   as_greet(self)->name = PyUnicode_FromString("World");
   if (as_greet(self)->name == nullptr) Py_CLEAR(self);
   return self;
@@ -65,7 +65,8 @@ int greet_traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// No tp_clear: a str is immutable, so a cycle through the name always has another link.
+// There is no tp_clear, because a str is immutable, so a cycle through the name always has another
+// link.
 void greet_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
@@ -79,8 +80,8 @@ PyObject *greet_name(PyObject *self, void *) {
   return as_greet(self)->name;
 }
 
-// For pickle and copy: the class by name, the C data as an argument, attributes that Python code
-// has added as state. A subclass with __slots__ must pickle those itself.
+// For pickle and copy. Returns the class, the C data as an argument, and the attributes that Python
+// code has added as state. A subclass with __slots__ must pickle those itself.
 PyObject *greet_reduce(PyObject *self, PyObject *) {
   PyObject *state = PyObject_GetAttrString(self, "__dict__");
   if (state == nullptr) {
@@ -122,8 +123,8 @@ PyType_Spec greet_spec = {
     greet_slots,
 };
 
-// "greetings_cpp.Hello" and so on, kept until the process ends: before 3.11, a type made from C
-// does not copy its name.
+// Returns "greetings_cpp.Hello" and so on, kept until the process ends, because before 3.11 a type
+// made from C does not copy its name.
 const std::vector<std::string> &class_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> made;
@@ -135,7 +136,7 @@ const std::vector<std::string> &class_names() {
   return names;
 }
 
-// A class like Greet, with one custom slot. New reference, or NULL with an exception.
+// Returns a new class like Greet, with one custom slot, or NULL with an exception.
 PyObject *make_class(PyObject *module, PyObject *base, const char *name,
                      const greeting_class *greeting) {
   PyType_Slot no_slots[] = {{0, nullptr}};

@@ -1,5 +1,5 @@
-# The same as greetings_cpp.cc in Cython: one class for each entry of the C array, with the entry's
-# address in a custom slot. Making the class works as in the dictionary and metaclass versions.
+# greetings_cpp.cc in Cython: one class for each entry of the C array, with the entry's address in a
+# custom slot. The class is made as in the dictionary and metaclass versions.
 from core.custom_slots cimport PyCustomSlots_Find
 from core.extensible_type cimport PyExtensibleType_Import
 from core.slot_id cimport PyCustomSlot
@@ -22,7 +22,7 @@ cdef class Greet:
     cdef object _name  # `cdef str` would refuse subclasses of str
 
     def __cinit__(self, *args, **kwargs):
-        self._name = "World"  # a subclass may not call super().__init__()
+        self._name = "World"  # a subclass need not call super().__init__()
 
     def __init__(self, name="World"):
         if not isinstance(name, str):
@@ -31,11 +31,11 @@ cdef class Greet:
 
     @property
     def name(self):
-        """Who is greeted."""
+        """The name of the person to greet."""
         return self._name
 
     def greet(self):
-        """The sentence of the class, to the name."""
+        """Returns the class's sentence, addressed to the name."""
         # A single look-up in the type, for our classes and for classes derived from them.
         cdef const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0)
         if slot is NULL:
@@ -44,8 +44,8 @@ cdef class Greet:
         return f"{sentence.decode()} {self._name}!"
 
     def __reduce__(self):
-        # For pickle and copy: the class by name, the C data as an argument, attributes that Python code
-        # has added as state. A subclass with __slots__ must pickle those itself.
+        # For pickle and copy. Returns the class, the C data as an argument, and the attributes that
+        # Python code has added as state. A subclass with __slots__ must pickle those itself.
         state = getattr(self, "__dict__", None)
         return (type(self), (self._name,)) if state is None else (type(self), (self._name,), state)
 

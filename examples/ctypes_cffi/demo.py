@@ -1,4 +1,4 @@
-"""ctypes and cffi pointers made from typed functions, and typed functions made from such pointers."""
+"""Makes ctypes and cffi pointers from typed functions, and typed functions from such pointers."""
 
 import ctypes
 
@@ -8,7 +8,7 @@ import sizes
 
 twice = typedcall.ctypes_function(sizes.twice)
 assert twice.argtypes == (ctypes.c_long,) and twice(21) == 42
-positive = typedcall.ctypes_function(sizes.positive)  # takes the GIL, and raises
+positive = typedcall.ctypes_function(sizes.positive)  # keeps the GIL and may raise
 try:
     positive(-1)
 except ValueError as error:
@@ -36,6 +36,6 @@ else:
             typedcall.cffi_function(refused)
         except TypeError as error:
             print("cffi:", error)
-    # Safe here: there is only this thread.
+    # This is safe, because there is only one thread.
     count = typedcall.cffi_function(sizes.count, thread_safe_only=False)
     assert (count(), sizes.count()) == (1, 2)

@@ -1,5 +1,5 @@
-// Three tagged functions: one that any thread can call at any time, one that needs the GIL and may
-// raise, and one that only one thread at a time may run.
+// Three tagged functions: any thread can call the first at any time, the second needs the GIL and
+// may raise, and only one thread at a time may run the third.
 #include "typedcall/provider.h"
 
 long twice(long x) noexcept { return 2 * x; }

@@ -4,7 +4,7 @@ import typedcall
 
 import shapes
 
-# Called before the Cython module is imported, which resolves its cimports first.
+# Call this before the Cython module is imported, because the import resolves its cimports first.
 typedcall.export_to_cython(shapes)
 
 import ripple  # noqa: E402

@@ -7,7 +7,7 @@ from shapes cimport root, stretch
 
 
 def total(long count):
-    """A loop of C calls, without the GIL."""
+    """Sums the results of C calls in a loop without the GIL."""
     cdef double sum = 0
     cdef long i
     with nogil:
@@ -34,6 +34,6 @@ cpdef long half(long x) except? -1:
     return x // 2
 
 
-# Cython does not record how they raise; these flags declare that they return -1, like all the
-# others above.
+# Cython does not record how functions report exceptions. These flags declare that they return -1,
+# as those above do.
 tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

@@ -16,7 +16,7 @@ def from_python(first, last):
 
 
 def native_loop(first, last):
-    """Counts by a consumer's loop, which calls the C function behind the Python function."""
+    """Counts in a consumer's loop, which calls the C function behind the Python function."""
     return primes.count(primes.is_prime, first, last)
 
 
@@ -40,8 +40,8 @@ def in_threads(work, threads):
     return sum(counts), time.perf_counter() - start
 
 
-# After the import, because a module that does not declare that it needs no GIL would have enabled
-# it again.
+# Check after the import, because a module that does not declare that it needs no GIL would have
+# enabled the GIL again.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
 else:

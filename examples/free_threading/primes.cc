@@ -8,10 +8,10 @@
 
 namespace {
 
-// Data that threads share are atomic, or protected by a mutex: there may be no GIL to protect them.
+// Data that threads share must be atomic or protected by a mutex, because there may be no GIL.
 std::atomic<long> threads_inside{0}, most_inside{0};
 
-// Counts the threads inside a scope with one of these.
+// Counts the threads that are inside a scope with an object of this class.
 class visit {
  public:
   visit() {
@@ -34,7 +34,7 @@ bool is_prime(long n) noexcept {
   return true;
 }
 
-// One long call.
+// Counts the primes in one long call.
 long count_primes(long first, long last) noexcept {
   const visit here;
   long count = 0;
@@ -44,11 +44,11 @@ long count_primes(long first, long last) noexcept {
 
 // A consumer that counts the numbers for which the callable is true. The C function needs no
 // Python, so this thread detaches: with a GIL, other threads run meanwhile, and without one, the
-// garbage collector need not wait until the loop ends. Not noexcept: CPython may end the thread
-// when it attaches again.
+// garbage collector need not wait until the loop ends. Not noexcept: Not noexcept, because CPython
+// may end the thread when it attaches again.
 long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
-  if (!is_wanted) return -1;  // TypeError lists what is offered
+  if (!is_wanted) return -1;  // the TypeError lists the signatures on offer
   if ((is_wanted.flags() & PyNativeCallable_THREAD_SAFE) == 0) {
     PyErr_SetString(PyExc_TypeError, "count() needs a function that says thread_safe");
     return -1;

@@ -1,5 +1,5 @@
-"""The post's module and loop: its type information, and the loop's time. On stock PyPy also with
-typedcall.accelerate(), which does what the post's patch of PyPy did."""
+"""Prints the type information of the post's module and the time of its loop; on stock PyPy also
+with typedcall.accelerate(), which has the effect of the post's patch of PyPy."""
 import pathlib
 import runpy
 import time

@@ -1,4 +1,5 @@
-"""A tagged nanobind function: unchanged for Python, and a C function for other libraries."""
+"""Shows that a tagged nanobind function is unchanged for Python, and a C function for other
+libraries."""
 
 import typedcall
 

@@ -1,4 +1,5 @@
-// A function from a C++ library, wrapped and tagged: the acceleration of a planet at distance r.
+// A wrapped and tagged function from a C++ library, which returns a planet's acceleration at
+// distance r.
 #include "typedcall/provider.h"
 
 double pull(double r) noexcept { return -1 / (r * r); }

@@ -1,8 +1,9 @@
-"""A typed extension module as Python sees it, and as the package `typedcall` sees it."""
+"""Uses a typed extension module from Python, first by itself and then through the package
+`typedcall`."""
 
 import geodesy
 
-# For Python it is an ordinary module, and no other package has to be installed.
+# For Python, geodesy is an ordinary module, which needs no other package.
 lisbon, kyiv, quito = (38.72, -9.14), (50.45, 30.52), (-0.22, -78.51)
 for name, city in (("Kyiv", kyiv), ("Quito", quito)):
     kilometres, course = geodesy.distance(*lisbon, *city) / 1000, geodesy.bearing(*lisbon, *city)
@@ -19,7 +20,7 @@ except ValueError as error:
 import typedcall
 
 print("distance offers", typedcall.signatures(geodesy.distance))
-distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # takes the radius, too, which has a default
+distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # takes the radius, which has a default
 assert distance.address and typedcall.Flags.THREAD_SAFE in distance.flags
 assert distance(*lisbon, *kyiv, 6371008.8) == geodesy.distance(*lisbon, *kyiv)
 assert distance(*lisbon, *kyiv, radius=1.0) == geodesy.distance(*lisbon, *kyiv, radius=1.0)

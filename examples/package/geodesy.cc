@@ -27,7 +27,7 @@ double bearing(double lat1, double lon1, double lat2, double lon2) noexcept {
   return angle < 0 ? angle + 360 : angle;
 }
 
-// Not noexcept: its exception becomes Python's ValueError.
+// This function is not noexcept; its exception becomes Python's ValueError.
 long utm_zone(double lon) {
   if (!(lon >= -180 && lon <= 180)) throw std::domain_error("a longitude is from -180 to 180");
   return std::min(1 + static_cast<long>((lon + 180) / 6), 60L);
@@ -50,5 +50,5 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// All of them may run in several threads at once, even in a Python without a GIL.
+// All the functions may run in several threads at once, even in a Python without a GIL.
 TYPEDCALL_MODULE_WITHOUT_GIL(geodesy, "Distances and directions on the earth.", methods);

@@ -1,4 +1,4 @@
-"""How to compile the module: the one thing that pyproject.toml cannot express."""
+"""Says how to compile the module, the one thing that pyproject.toml cannot express."""
 import typedcall
 from setuptools import Extension, setup
 

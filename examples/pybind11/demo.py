@@ -1,4 +1,5 @@
-"""A tagged pybind11 function: unchanged for Python, and a C function for other libraries."""
+"""Shows that a tagged pybind11 function is unchanged for Python, and a C function for other
+libraries."""
 
 import gc
 

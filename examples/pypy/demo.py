@@ -1,5 +1,5 @@
-"""The functions of an extension module on PyPy, boxed and accelerated. On CPython accelerate() does
-nothing, so the same program runs there."""
+"""Calls the functions of an extension module on PyPy, boxed and accelerated. The same program runs
+on CPython, where accelerate() does nothing."""
 import time
 
 import pendulum

@@ -1,5 +1,5 @@
-// Two functions that a Python loop calls at every step: a pendulum with friction, by Euler's
-// method.
+// Two functions that a Python loop calls at every step to simulate a pendulum with friction by
+// Euler's method.
 #include "typedcall/provider.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ double acceleration(double angle, double speed, double friction) noexcept {
 
 double energy(double angle, double speed) noexcept { return speed * speed / 2 - std::cos(angle); }
 
-// Raising an exception needs Python, so this one is always called boxed.
+// Raising an exception needs Python, so this function is always called boxed.
 double period(double length) {
   if (!(length > 0)) throw std::invalid_argument("a pendulum has a length");
   return 2 * 3.141592653589793 * std::sqrt(length / 9.81);

@@ -15,8 +15,9 @@ using generator = std::mt19937_64;
 template <class T>
 T random_value(generator &random);
 
-/// One third arbitrary bit patterns (so every magnitude, infinities and nans), one third values
-/// around the domain edges of elementary functions, one third edge cases.
+/// Returns an arbitrary bit pattern (so values of every magnitude, infinities and nans), a value
+/// around the domain edges of elementary functions, or an edge case, each in one third of the
+/// calls.
 template <>
 inline double random_value<double>(generator &random) {
   using limits = std::numeric_limits<double>;
@@ -89,7 +90,7 @@ inline long random_value<long>(generator &random) {
   }
 }
 
-/// Between 0 and 3: inside the domain of most functions.
+/// Returns a value between 0 and 3, which is inside the domain of most functions.
 template <class T>
 T tame_value(generator &random) {
   return static_cast<T>(std::uniform_real_distribution<double>(0.0, 3.0)(random));

@@ -17,7 +17,7 @@ MAY_RAISE, DIFFERS, FALLS_BACK = 0x0004, 0x0080, 0x0100
 
 
 def functions():
-    """Returns (name, function) for every tagged function, and for one that is not tagged."""
+    """Yields (name, function) for every tagged function, and for one that is not tagged."""
     for module in (quickstart_functions, quickstart_c):
         for name, value in vars(module).items():
             if callable(value) and not name.startswith("__"):

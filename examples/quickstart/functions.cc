@@ -4,8 +4,7 @@
 
 namespace {
 
-// Unsigned arithmetic wraps where signed arithmetic is undefined: a native caller may pass
-// LONG_MAX.
+// Uses unsigned arithmetic, which wraps, because a native caller may pass LONG_MAX.
 long inc(long x) noexcept { return static_cast<long>(static_cast<unsigned long>(x) + 1); }
 
 double add(double a, double b) noexcept { return a + b; }

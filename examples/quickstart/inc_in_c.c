@@ -14,11 +14,11 @@ static PyObject *inc(PyObject *module, PyObject *argument) {
   return PyLong_FromLong(inc_impl(x));
 }
 
-// 1. The data before the name: PyPy's fields, then the overloads.
+// 1. The data in front of the name: PyPy's fields, then the overloads.
 PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_LONG, inc_impl,
                           {"l->l", PyNativeCallable_PURE, (void *)inc_impl});
 
-// 2. The def takes its name from there.
+// 2. The def takes its name from that struct.
 static PyMethodDef methods[] = {
     PyTypedMethod_METHOD_DEF(inc_typed, inc, METH_O,
                              "inc($module, x, /)\n--\n\nAdd one; the largest int wraps round."),

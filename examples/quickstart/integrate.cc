@@ -1,5 +1,5 @@
-// A consumer: adaptive quadrature over any Python callable. It looks for `d->d` and calls that; if
-// there is none, it calls the Python object.
+// A consumer: adaptive quadrature over any Python callable. It looks for an entry `d->d` and calls
+// its C function; if there is none, it calls the Python object.
 #include <cmath>
 
 #include "typedcall/boxed_call.h"
@@ -18,14 +18,15 @@ struct boxed_integrand {
   bool operator()(double x, double *y) const { return typedcall::boxed_call(callable, y, x); }
 };
 
-// Calls f(x) in C, and through Python where that falls back (math.sqrt of a negative number).
+// Calls f(x) in C, or through Python if the C function falls back (math.sqrt of a negative number).
 struct native_integrand {
   const typedcall::fallback_function<double(double)> &function;
   boxed_integrand boxed;
   bool operator()(double x, double *y) const {
     *y = function(x);
     if (function.raised(*y)) return false;
-    // If a function that DIFFERS returns nan or infinity, Python's may raise, so call it.
+    // If a function with DIFFERS returns nan or infinity, the Python function may raise, so call
+    // that.
     const bool differs = (function.flags() & PyNativeCallable_DIFFERS) != 0;
     return !differs || std::isfinite(*y) || boxed(x, y);
   }
@@ -69,7 +70,7 @@ class adaptive_simpson {
     if (!evaluate(&l) || !evaluate(&r)) return false;
     const double left = simpson(a, l, m), right = simpson(m, r, b);
     const double change = left + right - whole;
-    // Negated, so that a nan ends the refinement, too.
+    // The comparison is negated, so that a nan also ends the refinement.
     if (depth == 0 || !(std::fabs(change) > 15 * tolerance)) {
       *result = left + right + change / 15;
       return true;

@@ -196,7 +196,7 @@ PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callab
   return action(instruments<Signature>(), direct);
 }
 
-// The signatures of the demo's functions; a library would use its own.
+// Knows only the signatures of the demo's functions; a library would list its own.
 template <class Action>
 PyObject *by_signature(const PyTypedcall_Interface *interface, PyObject *callable,
                        const std::string &signature, Action &&action) {

@@ -16,7 +16,7 @@ constexpr std::uintptr_t pure =
     PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE | PyNativeCallable_SHORT;
 
 struct libm_tag {
-  const char *name;  // in `math`; not every version has all of them
+  const char *name;  // the name in `math`, which not every version has
   PyNativeCallableTable table;
 };
 
@@ -32,8 +32,8 @@ libm_tag same(const char *name, binary address) {
   return entry(name, "dd->d", pure, reinterpret_cast<void *>(address));
 }
 
-// The same, but `math` raises ValueError or OverflowError where libm returns nan or infinity. There
-// these fall back to the Python function, which raises the right exception.
+// Where libm returns nan or infinity, `math` raises ValueError or OverflowError. These functions
+// then fall back to the Python function, which raises the right exception.
 template <unary function>
 int or_ask_python(double x, double *result) {
   *result = function(x);
@@ -44,7 +44,7 @@ int or_ask_python(double x, double y, double *result) {
   *result = function(x, y);
   return !std::isfinite(*result) || !std::isfinite(x) || !std::isfinite(y);
 }
-// A zero has the sign of x; glibc's remainder gets this wrong for subnormal y.
+// A zero result has the sign of x, which glibc's remainder() gets wrong for subnormal y.
 double signed_remainder(double x, double y) {
   const double result = remainder(x, y);
   return std::fpclassify(result) == FP_ZERO ? copysign(result, x) : result;
@@ -63,8 +63,8 @@ libm_tag raises(const char *name) {
                reinterpret_cast<void *>(address));
 }
 
-// `math` has its own implementation, whose last digits differ. Only for callers that accept the
-// difference.
+// `math` has its own implementation, whose results differ in the last digits. Only callers that
+// accept the difference get these entries.
 libm_tag differs(const char *name, unary address, std::uintptr_t flags = pure) {
   return entry(name, "d->d", flags | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
 }
@@ -72,7 +72,8 @@ libm_tag differs(const char *name, binary address) {
   return entry(name, "dd->d", pure | PyNativeCallable_DIFFERS, reinterpret_cast<void *>(address));
 }
 
-// Lives until the process ends: the side tables of all interpreters point into it.
+// These tags live until the process ends, because the side tables of all interpreters point to
+// them.
 const libm_tag tags[] = {
     raises<acos>("acos"),
     raises<acosh>("acosh"),
@@ -94,7 +95,7 @@ const libm_tag tags[] = {
     raises<fmod>("fmod"),
     differs("gamma", unary(tgamma)),
     differs("hypot", binary(hypot)),
-    // Writes the global `signgam`, so it is neither pure nor thread-safe.
+    // lgamma writes the global `signgam`, so it is neither pure nor thread-safe.
     differs("lgamma", unary(lgamma), PyNativeCallable_SHORT),
     raises<log>("log"),
     raises<log10>("log10"),

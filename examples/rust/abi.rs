@@ -1,5 +1,6 @@
-//! Part of an example of typed functions in Rust without any library: the structs and constants of docs/ABI.md, and the
-//! look-up of the interface. For LP64; docs/ABI.md lists its sizes and offsets.
+//! Part of an example of typed functions in Rust without any library: the structs and constants of
+//! docs/ABI.md, and the look-up of the interface. For LP64, whose sizes and offsets docs/ABI.md
+//! lists.
 #![allow(dead_code)]
 
 use crate::python::*;
@@ -125,15 +126,15 @@ const _: () = assert!(
         && size_of::<CustomSlot>() == 16
 );
 
-// Statics of these types are never written.
+// Static variables of these types are never modified.
 unsafe impl Sync for Table {}
 unsafe impl Sync for PyPyMetadata {}
 unsafe impl Sync for OneArgMetadata {}
 unsafe impl Sync for TypedMetadata {}
 unsafe impl Sync for Sibling {}
 
-/// Returns the interpreter's interface, or NULL (5.1, 5.2). Attached. Never keep it in a static: it belongs to one
-/// interpreter.
+/// Returns the interpreter's interface, or NULL (5.1, 5.2). Attached. Never keep it in a static,
+/// because it belongs to one interpreter.
 pub unsafe fn find_interface() -> *const Interface {
     let name = c!("_extensibletype.typedcall_v2");
     let own = PyInterpreterState_GetDict(PyInterpreterState_Get());

@@ -27,8 +27,8 @@ struct Reader {
 }
 
 impl Reader {
-    /// Looked up until it is found, and then kept: it lives as long as the interpreter, which
-    /// outlives this module (5.3).
+    /// The interface is looked up until it is found, and then kept, because it lives as long as the
+    /// interpreter, which outlives this module (5.3).
     unsafe fn interface(&self) -> Option<&Interface> {
         if self.interface.get().is_null() {
             self.interface.set(find_interface());
@@ -74,7 +74,8 @@ impl Reader {
             Some(offset) => offset as isize,
             None => return Ok(null()),
         };
-        // A class may override __call__ below the one that has the slot: then calls do not follow the table.
+        // A class may override __call__ below the class that introduced the slot; calls then do not
+        // follow the table.
         let name = Owned::new(PyUnicode_FromString(c!("__call__")))?;
         let mro = (*kind).tp_mro;
         let bases = (0..PyTuple_Size(mro)).map(|index| PyTuple_GetItem(mro, index) as *mut PyTypeObject);
@@ -99,7 +100,7 @@ impl Reader {
         }
     }
 
-    /// Looks in every place in order (8.1); the first place with a matching entry decides.
+    /// Looks in all places in order (8.1); the first place with a matching entry decides.
     unsafe fn look_everywhere(&self, callable: *mut PyObject, request: &Request) -> Result<Option<Found>, Raised> {
         let (kind, def) = ((*callable).kind, def_of(callable));
         if kind == addr_of_mut!(PyMethodDescr_Type) || kind == addr_of_mut!(PyClassMethodDescr_Type) {
@@ -122,7 +123,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// A C request (section 8). An invalid signature finds nothing.
+    /// Makes a C request (section 8). A request with an invalid signature finds nothing.
     unsafe fn find(
         &self,
         callable: *mut PyObject,
@@ -195,7 +196,8 @@ fn check_parsed(parsed: c_int) -> Result<(), Raised> {
 /// Fills the state, and PLACES.
 unsafe extern "C" fn start(module: *mut PyObject) -> c_int {
     let done = guarded(|| {
-        // O of 1.1, for an alignment of 16. The other offset differs between versions, but any heap type reveals it.
+        // The offset O of 1.1, for an alignment of 16. The offset of as_buffer differs between
+        // versions, but any heap type reveals it.
         let data_offset = (PyType_Type.tp_basicsize as usize + 15) & !15;
         let arguments = Owned::new(Py_BuildValue(c!("(s(){})"), c!("Probe")))?;
         let probe = Owned::new(PyObject_Call(addr_of_mut!(PyType_Type) as *mut PyObject, arguments.get(), null_mut()))?;

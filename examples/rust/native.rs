@@ -11,8 +11,8 @@ use std::mem::{transmute, zeroed};
 use std::os::raw::{c_char, c_void};
 use std::ptr::{addr_of_mut, null_mut};
 
-/// The flags that `call` handles when attached: all but SETS_ERRNO, because Python has no errno to
-/// return.
+/// The flags that `call` handles when attached, which are all but SETS_ERRNO, because Python has no
+/// errno to return.
 pub const HANDLED: usize =
     NEEDS_THREAD | ACQUIRES_GIL | MAY_RAISE | ERROR_IS_NEG_ZERO | RETURNS_STATUS | TAKES_SELF | DIFFERS | FALLS_BACK;
 
@@ -77,14 +77,14 @@ pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObj
         0 if has_place => value_of(result.class, place),
         0 => Ok(Owned::none()),
         _ if has(FALLS_BACK) => {
-            drop(registers); // releases the buffers: Python code may change them
+            drop(registers); // releases the buffers, which Python code may change from now on
             Owned::new(PyObject_Call(callable, arguments, null_mut()))
         }
         _ => Err(Raised),
     }
 }
 
-/// Returns Python's value for a result or a place, whose unused bits may be anything.
+/// Returns Python's value for a result or a place, whose unused bits may have any value.
 unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     Owned::new(match class {
         Class::Bool => PyBool_FromLong((bits as u8).into()),
@@ -98,7 +98,7 @@ unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     })
 }
 
-/// Returns a number, or the exception that Python has set if it is the error value.
+/// Returns a number, or, if it is the error value, the exception that Python has set.
 unsafe fn unless_raised<T: PartialEq>(number: T, error_value: T) -> Result<T, Raised> {
     let raised = number == error_value && !PyErr_Occurred().is_null();
     (!raised).then(|| number).ok_or(Raised)

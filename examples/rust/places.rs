@@ -9,7 +9,8 @@ use std::mem::size_of;
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{addr_of, addr_of_mut, null, null_mut};
 
-/// Returns the def of an object of exactly one of the two types for C functions that have a self (4.1), or NULL.
+/// Returns the def of an object whose type is exactly one of the two types for C functions with a
+/// self (4.1), or NULL.
 pub unsafe fn def_of(callable: *mut PyObject) -> *const PyMethodDef {
     let kind = (*callable).kind;
     let is_function = kind == addr_of_mut!(PyCFunction_Type) || kind == addr_of_mut!(PyCMethod_Type);
@@ -89,7 +90,7 @@ pub unsafe fn in_front_of_name(def: *const PyMethodDef) -> Vec<Found> {
     }
     let pypy = name.sub(24) as *const PyPyMetadata;
     if bits & METH_TYPED_EXT != 0 {
-        // Check the magic first: the data before it exist only if it is right.
+        // Check the magic first, because the data before it exist only if the magic is right.
         let header = name.sub(HEADER_SIZE as usize) as *const TypedMetadata;
         if (*header).magic != HEADER_MAGIC || (*header).abi_major != 1 || (*header).size < HEADER_SIZE {
             return Vec::new();
@@ -133,7 +134,7 @@ fn by_codes(arguments: &[c_int], result: c_int, flags: usize, function: *const c
         1 => b'l',
         2 => b'd',
         3 => b'O',
-        _ => b'!', // never valid in a signature
+        _ => b'!', // a byte that is never valid in a signature
     };
     let mut text: Vec<u8> = arguments.iter().copied().map(spell).collect();
     text.extend([b'-', b'>', spell(result)]);
@@ -145,7 +146,7 @@ unsafe fn convention(def: *const PyMethodDef) -> c_int {
     (*def).ml_flags & ALL
 }
 
-/// The facts that glibc has about an address.
+/// The facts that glibc reports about an address.
 #[repr(C)]
 struct DlInfo {
     file: *const c_char,

@@ -1,5 +1,6 @@
-//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a provider of a few
-//! functions. Module `member_rust_provider`: OFFERS has them in each way of that page; see tests/conformance/README.md.
+//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a
+//! provider of a few functions. Module `member_rust_provider`: OFFERS has the functions in each way
+//! of that page; see tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -14,7 +15,7 @@ use std::os::raw::{c_char, c_int, c_uint, c_void};
 use std::ptr::{addr_of, addr_of_mut, null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Release};
 
-// ---- The description of each function, all of it static.
+// ---- The description of each function; all the data are static.
 
 const fn table(signature: &'static str, flags: usize, function: *const c_void) -> Table {
     let end = signature.as_bytes()[signature.len() - 1];
@@ -47,8 +48,8 @@ const LONG: c_int = 1;
 const DOUBLE: c_int = 2;
 const OTHER: c_int = 0x100;
 
-/// A function's data for most of the ways: its table, a def without bits, our header, and a def whose name is in that
-/// header.
+/// The data that most ways of offering a function need: its table, a def without bits, our header,
+/// and a def whose name is in that header.
 macro_rules! typed {
     ($module:ident, $signature:literal, $flags:expr, $function:ident, $convention:expr, $python:ident) => {
         mod $module {
@@ -109,8 +110,7 @@ static ONE_ARG: [PyMethodDef; 2] = [
     def(addr_of!(ONE_NEXT.ml_name) as _, METH_O | METH_TYPED, py_next as *const c_void),
 ];
 
-// The symbols beside these two defs are exported. Each name has one symbol, which describes one
-// def.
+// The exported symbols beside these two defs. Each name has one symbol, which describes one def.
 static SIBLINGS: [PyMethodDef; 2] =
     [def(c!("half"), METH_O, py_half as *const c_void), def(c!("add"), METH_FASTCALL, py_add as *const c_void)];
 #[no_mangle]
@@ -128,8 +128,8 @@ static SCALED_TABLE: Table = table("d->d\0", TAKES_SELF, scaled as *const c_void
 #[repr(C)]
 pub struct Callable {
     head: PyObject,
-    weak_references: *mut PyObject, // needed to own a row
-    table: AtomicPtr<Table>,        // where the native class's slot points
+    weak_references: *mut PyObject, // needed by an object that owns a row
+    table: AtomicPtr<Table>,        // the native class's slot points here
     def: *const PyMethodDef,
     pub factor: f64,
 }
@@ -184,7 +184,8 @@ unsafe fn make_callable_type() -> Result<Owned, Raised> {
     }))
 }
 
-/// A subclass with the native-callable slot (1.11): made by type's tp_new, and resolved before the first look-up.
+/// Makes a subclass with the native-callable slot (1.11) by type's tp_new, and resolves it before
+/// the first look-up.
 unsafe fn make_native_type(interface: &Interface, base: &Owned) -> Result<Owned, Raised> {
     let metaclass = (interface.metaclass)(interface.state);
     if metaclass.is_null() {
@@ -243,8 +244,8 @@ unsafe fn publish(i: &Interface, space: c_int, key: *const c_void, owner: *mut P
     }
 }
 
-/// Returns the interface, importing `typedcall` if it is not installed yet (5.5). None, without an exception, if there
-/// is no such module.
+/// Returns the interface, importing `typedcall` if it is not installed yet (5.5). Returns None,
+/// without an exception, if there is no such module.
 unsafe fn interface_or_import<'a>() -> Result<Option<&'a Interface>, Raised> {
     if find_interface().is_null() && Owned::new(PyImport_ImportModule(c!("typedcall"))).is_err() {
         if PyErr_ExceptionMatches(PyExc_ImportError) == 0 {

@@ -1,6 +1,6 @@
-//! Part of an example of typed functions in Rust without any library: the parts of CPython that it needs, with
-//! references, exceptions and panics. For CPython 3.9 to 3.13 with a GIL, on LP64: these layouts are the same in all of
-//! them.
+//! Part of an example of typed functions in Rust without any library: the parts of CPython that it
+//! needs, with references, exceptions and panics. For CPython 3.9 to 3.13 with a GIL, on LP64,
+//! where these layouts are all the same.
 #![allow(dead_code, non_upper_case_globals)]
 
 use std::os::raw::{c_char, c_int, c_uint, c_ulong, c_void};
@@ -179,7 +179,7 @@ extern "C" {
     pub fn PyModuleDef_Init(def: *mut PyModuleDef) -> *mut PyObject;
 }
 
-// Statics of these types are never written.
+// Static variables of these types are never modified.
 unsafe impl Sync for PyMethodDef {}
 unsafe impl Sync for PyMemberDef {}
 unsafe impl Sync for Slot {}

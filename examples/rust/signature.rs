@@ -91,7 +91,7 @@ fn parse_item(text: &[u8]) -> Option<(Item, &[u8])> {
 }
 
 impl Signature {
-    /// None if the grammar does not allow it (3.3, 3.4).
+    /// Returns None if the grammar does not allow the text (3.3, 3.4).
     pub fn parse(text: &[u8]) -> Option<Signature> {
         let mut arguments = Vec::new();
         let mut count_in_c = 0;

@@ -9,7 +9,7 @@
 #include "core/extensibletype.h"
 #include "core/foreign_slots.h"
 
-// One-dimensional arrays of float64, with any stride.
+// Accepts one-dimensional arrays of float64, with any stride.
 static int open_buffer(PyObject *array, Py_buffer *view) {
   if (PyObject_GetBuffer(array, view, PyBUF_RECORDS_RO) < 0) return -1;
   if (view->ndim == 1 && strcmp(view->format, "d") == 0) return 0;

@@ -1,5 +1,5 @@
 // A provider: Ramp(start, step, count) computes its numbers, so it has no memory to offer. It skips
-// that position, and its unit is at the position where consumers expect it.
+// the position for memory, so its unit is at the position where consumers expect it.
 #include "agreed.h"
 #include "core/extensibletype.h"
 
@@ -39,10 +39,10 @@ static int exec_ramp(PyObject *module) {
   PyObject *measured = measured_interface();
   if (measured == NULL) return -1;
   PyCustomSlot slots[] = {{NUMBERS_VTABLE_ID, {&vtable}},
-                          {PyCustomSlot_ID_SKIP, {NULL}},  // the SEP's {0x1, NULL}
+                          {PyCustomSlot_ID_SKIP, {NULL}},  // a skipped position
                           {PyCustomSlot_POINTER_ID(measured), {(void *)"s"}}};
   PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 3);
-  // The type keeps the object whose address is an ID of its slots.
+  // The type keeps a reference to the object whose address is the ID of one of its slots.
   int status = type != NULL ? PyObject_SetAttrString(type, "interface", measured) : -1;
   if (status == 0) status = PyModule_AddType(module, (PyTypeObject *)type);
   Py_XDECREF(type);

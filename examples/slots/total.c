@@ -1,5 +1,5 @@
-// A consumer: total(numbers). It reads the memory in place if the type offers it; otherwise it
-// calls the vtable. It imports nothing, initialises nothing and has no state.
+// A consumer: total(numbers) reads the memory in place if the type offers it, and otherwise calls
+// the vtable. This module imports nothing, initialises nothing and has no state.
 #include "agreed.h"
 #include "core/customslots.h"
 

@@ -8,7 +8,7 @@ import distance
 
 if hasattr(sqlite3.Connection, "load_extension"):
     connection = sqlite3.connect(":memory:")
-else:  # this Python's sqlite3 cannot load extensions
+else:  # the sqlite3 of this Python cannot load extensions
     import apsw
 
     connection = apsw.Connection(":memory:")

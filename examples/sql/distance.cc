@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-// Kilometres between two places on the earth; no value for an invalid place.
+// Returns the kilometres between two places on the earth, or no value for an invalid place.
 std::optional<double> distance(double latitude, double longitude, double other_latitude,
                                double other_longitude) noexcept {
   if (std::fabs(latitude) > 90 || std::fabs(other_latitude) > 90) return std::nullopt;

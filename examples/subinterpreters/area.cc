@@ -1,5 +1,5 @@
-// A module for any number of interpreters in one process: data of one interpreter are in its module
-// state. There are no static variables.
+// A module for any number of interpreters in one process. Each interpreter's data are in its module
+// state, and there are no static variables.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 struct area_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
-  const PyTypedcall_Interface *interface = nullptr;  // where this interpreter keeps its tags
+  const PyTypedcall_Interface *interface = nullptr;  // leads to this interpreter's tags
   std::atomic<long> calls = 0;                       // an interpreter may have several threads
 
   int exec(PyObject *) {
@@ -22,10 +22,11 @@ area_state &state_of(PyObject *module) { return typedcall::state_of<area_state>(
 
 double bowl(double x) noexcept { return x * x; }
 
-// A consumer: the area under any callable that offers double(double), by the midpoint rule.
+// A consumer: computes the area under any callable that offers double(double), by the midpoint
+// rule.
 double under(PyObject *module, PyObject *callable, double from, double to) {
   const auto height = typedcall::resolve<double(double)>(state_of(module).interface, callable);
-  if (!height) return typedcall::error_value<double>();  // TypeError: not offered
+  if (!height) return typedcall::error_value<double>();  // TypeError is set if none is offered
   constexpr int strips = 10000;
   const double width = (to - from) / strips;
   double area = 0;

@@ -1,5 +1,5 @@
-"""One extension module in several interpreters of one process: typed calls work in each, and a tag
-belongs to the interpreter that has set it."""
+"""Runs one extension module in several interpreters of one process. Typed calls work in each, and a
+tag belongs to the interpreter that has set it."""
 
 import ctypes
 import ctypes.util
@@ -12,7 +12,7 @@ import typedcall
 import area
 
 try:
-    import _interpreters as interpreters  # CPython's private module, 3.13
+    import _interpreters as interpreters  # CPython's private module from 3.13 on
 except ImportError:
     import _xxsubinterpreters as interpreters  # and before
 
@@ -25,7 +25,7 @@ def run(source):
     made = interpreters.create()
     try:
         failed = interpreters.run_string(made, source)
-        if failed is not None:  # 3.13 returns the exception
+        if failed is not None:  # CPython 3.13 returns the exception
             raise RuntimeError(failed.formatted)
     finally:
         interpreters.destroy(made)
@@ -51,12 +51,12 @@ print("there: erfc offers", typedcall.signatures(math.erfc), flush=True)
     % ctypes.cast(libm.erfc, ctypes.c_void_p).value
 )
 
-# That interpreter's tags are not here, and this interpreter's are still there.
+# The other interpreter's tag is not visible here, and this interpreter's tag still exists.
 print("here:  erf offers", typedcall.signatures(math.erf), end=", ")
 print("erfc offers", typedcall.signatures(math.erfc), flush=True)
 assert area.calls() == 1
 
-# Several interpreters at once, one per thread.
+# Run several interpreters at once, one per thread.
 if not getattr(sys, "_is_gil_enabled", lambda: True)():
     gil = "this Python has no GIL"
 else:

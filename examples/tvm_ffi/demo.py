@@ -1,4 +1,5 @@
-"""Functions of an extension module as tvm-ffi functions, and a tvm-ffi function as a typed one."""
+"""Makes tvm-ffi functions from functions of an extension module, and a typed function from a
+tvm-ffi function."""
 
 import tvm_ffi
 import typedcall
@@ -9,7 +10,7 @@ import activations
 for f in (activations.swish, activations.logit, activations.words):
     tvm_ffi.register_global_func("activations." + f.__name__, function(f), override=True)
 
-# Any user can get it like this: from Python, C++, Rust, or a compiled kernel.
+# Any user can get the function by its name like this, from Python, C++, Rust or a compiled kernel.
 logit = tvm_ffi.get_global_func("activations.logit")
 print("swish(1) = %.4f, logit(0.5) = %.1f" % (activations.swish(1.0), logit(0.5)))
 print("words:", tvm_ffi.get_global_func("activations.words")("as any text of tvm-ffi is"))
@@ -18,7 +19,7 @@ try:
 except ValueError as error:
     print("logit(2):", error)
 
-# The other direction: native code finds a C function behind it.
+# In the other direction, native code finds a C function behind a tvm-ffi function.
 flags = typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE
 swish = source("activations.swish", "d->d", flags=flags)
 print("typed:", typedcall.signatures(swish), "%.4f" % typedcall.resolve(swish, "d->d")(1.0))

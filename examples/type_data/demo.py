@@ -1,9 +1,9 @@
-"""A list and an array with their own C data, also in subclasses that Python code makes."""
+"""Uses a list and an array with their own C data, also in subclasses that Python code makes."""
 import states
 
 
 class Named(states.SubList):
-    """Its instances have a __dict__, too, and the C data stay in place."""
+    """Instances of this subclass also have a __dict__, but the C data stay in place."""
 
 
 numbers = Named([1, 2])

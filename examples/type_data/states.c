@@ -1,6 +1,6 @@
-// PEP 697's example, a list with its own state, and the same for array.array: written with the
-// PEP's names for CPython 3.12; one include makes it work from 3.9 on. It uses neither list's
-// struct nor array's.
+// PEP 697's example, a list with its own state, and an array.array with its own state, written with
+// the PEP's names for CPython 3.12; one include makes them work from 3.9 on. They use neither
+// list's struct nor array's.
 #include <Python.h>
 #include <structmember.h>
 
@@ -35,8 +35,8 @@ static PyType_Slot list_slots[] = {
 static PyType_Spec list_spec = {"states.SubList", -(int)sizeof(SubListState), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, list_slots};
 
-// The value of one unit of the array's numbers. A double needs an alignment of eight bytes,
-// wherever array's struct ends.
+// The value of one unit of the array's numbers. The double is aligned to eight bytes, wherever
+// array's struct ends.
 typedef struct {
   double unit;
 } UnitState;
@@ -47,7 +47,8 @@ static PyType_Slot array_slots[] = {{Py_tp_members, array_members}, {0, NULL}};
 static PyType_Spec array_spec = {"states.UnitArray", -(int)sizeof(UnitState), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};
 
-// Adds the type to the module. Takes over the reference `base`, or NULL with an exception.
+// Adds the type to the module. Takes over the reference `base`, which may be NULL with an
+// exception.
 static int add_type(PyObject *module, PyType_Spec *spec, PyObject *base) {
   if (base == NULL) return -1;
   PyObject *type = PyType_FromModuleAndSpec(module, spec, base);

@@ -37,8 +37,8 @@ static PyObject *clamp(PyObject *module, PyObject *args, PyObject *kwargs) {
   return PyFloat_FromDouble(clamp_to(x, low, high));
 }
 
-// PyTypedMethod_ENTRY makes the text from the names of types, result first, and checks them:
-// "ll->l".
+// PyTypedMethod_ENTRY makes the signature "ll->l" from the names of the types, result first, and
+// checks the types.
 PyTypedMethod_DEFINE(gcd_typed, "gcd",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, gcd_of, LONG, LONG, LONG));
 // Python callers may omit arguments; callers of the C function pass all.
@@ -79,7 +79,7 @@ static void line_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-// Its first argument is self; the caller has checked its type.
+// The first argument is self, whose type the caller has checked.
 static double line_at_of(PyObject *self, double x) {
   const Line *line = (const Line *)self;
   return line->slope * x + line->intercept;
@@ -141,7 +141,7 @@ static int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-// Optional: for consumers that look functions up without the interpreter's table.
+// These symbols are optional, for consumers that look up functions without the interpreter's table.
 PyTypedMethod_SIBLING(gcd, functions[0], gcd_typed);
 
 static PyModuleDef_Slot slots[] = {

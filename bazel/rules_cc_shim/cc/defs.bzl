@@ -15,6 +15,6 @@ objc_library = native.objc_library
 def _unused(name, **_kwargs):
     native.filegroup(name = name)
 
-# Loaded by Bazel's packages, built by none of ours.
+# Bazel's packages load these rules, but none of our targets uses them.
 cc_flags_supplier = _unused
 compiler_flag = _unused

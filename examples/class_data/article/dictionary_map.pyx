@@ -1,5 +1,5 @@
-# The article's dictionary-map: a dictionary outside the classes maps each class to its sentence. Classes
-# derived from them are not in it.
+# The article's dictionary-map: a dictionary outside the classes maps each class to its sentence.
+# Classes derived from these are not in the dictionary.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

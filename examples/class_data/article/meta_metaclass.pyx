@@ -1,5 +1,6 @@
-# The article's meta-metaclass, which prevents the crash of simple_metaclass: each class has its own metaclass
-# with the C field, and subclasses share it. A class derived from that metaclass has NULL again.
+# The article's meta-metaclass, which prevents the crash of simple_metaclass: each class has its own
+# metaclass with the C field, and subclasses share it. But in a metaclass derived from such a
+# metaclass the field is NULL again.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name
