@@ -1,5 +1,5 @@
-// Every struct, offset, size, bit, name and constant that two separately compiled modules must
-// agree on, asserted at compile time: all of docs/ABI.md, for C and C++ alike.
+// Asserts, at compile time and for both C and C++, every struct, offset, size, bit, name and
+// constant of docs/ABI.md, on which separately compiled modules must agree.
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
@@ -11,7 +11,7 @@
 
 #define SAME(a, b) PyTypedcall_STATIC_ASSERT((a) == (b), abi)
 #define TYPE_OF(Struct, field) (((Struct *)0)->field)
-// Field `field` of `Struct` begins at byte `at` and is `bytes` long.
+// Asserts that field `field` of `Struct` begins at byte `at` and is `bytes` long.
 #define FIELD(Struct, field, at, bytes) \
   SAME(offsetof(Struct, field) == (at) && sizeof(TYPE_OF(Struct, field)) == (bytes), 1)
 
@@ -39,8 +39,8 @@ SAME(PyExtensibleType_ALIGNMENT, 16);
 SAME(PyExtensibleType_DATA_OFFSET % 16, 0);
 PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET >= sizeof(PyHeapTypeObject), abi);
 PyTypedcall_STATIC_ASSERT(PyExtensibleType_DATA_OFFSET < sizeof(PyHeapTypeObject) + 16, abi);
-#ifndef Py_GIL_DISABLED  // each minor version still changes the beginning of an object
-// Debug builds have the same layout. Sizes by CPython minor version on x86-64:
+#ifndef Py_GIL_DISABLED  // free-threaded minor versions still change the object header
+// The sizes for each CPython minor version on x86-64. Debug builds have the same layout.
 #if PY_VERSION_HEX < 0x030A0000
 SAME(PyExtensibleType_DATA_OFFSET, 880);
 #elif PY_VERSION_HEX < 0x030B0000
@@ -109,7 +109,7 @@ SAME(PyNativeCallable_SHORT, 0x040000);
 
 SAME(METH_TYPED, 0x1000);
 SAME(METH_TYPED_EXT, 0x2000);
-// Not one of CPython's own: a def that carries the bits still loads.
+// The bits are not among CPython's own, so a def with these bits still loads.
 SAME((METH_TYPED | METH_TYPED_EXT) &
          (METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_CLASS | METH_STATIC |
           METH_COEXIST | METH_FASTCALL | METH_METHOD),
@@ -147,7 +147,8 @@ FIELD(PyTypedMethod_OneArgMetadata, arg_type, 0, 4);
 FIELD(PyTypedMethod_OneArgMetadata, ret_type, 4, 4);
 FIELD(PyTypedMethod_OneArgMetadata, underlying_func, 8, 8);
 FIELD(PyTypedMethod_OneArgMetadata, ml_name, 16, 100);
-// Tells the two structs apart: the int at ml_name - 12 is a field here and padding there.
+// The int at ml_name - 12 distinguishes the two structs: it is a field of the first and padding in
+// the second.
 SAME(offsetof(PyTypedMethod_OneArgMetadata, ret_type), 16 - 12);
 SAME(offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int), 24 - 12);
 
@@ -163,7 +164,7 @@ FIELD(PyTypedcall_Interface, abi_major, 0, 2);
 FIELD(PyTypedcall_Interface, abi_minor, 2, 2);
 FIELD(PyTypedcall_Interface, size, 4, 4);
 FIELD(PyTypedcall_Interface, state, 8, 8);
-// Append-only: the members of version 1.0 stay where they are.
+// The struct is append-only, so the members of version 1.0 never move.
 FIELD(PyTypedcall_Interface, metaclass, 16, 8);
 FIELD(PyTypedcall_Interface, resolve, 24, 8);
 FIELD(PyTypedcall_Interface, find, 32, 8);
@@ -206,8 +207,8 @@ FIELD(PyTypedcall_Counters, generations, 24, 8);
 static PyCustomSlot abi_slots[] = {{PyCustomSlot_ID_SKIP, {NULL}},
                                    {PYCUSTOMSLOT_NATIVECALLABLE_ID, {NULL}}};
 
-// SEP 200's positional initialiser: type, count, table. The SEP has no field after the table, and
-// it sets only the members of the type that it needs.
+// SEP 200's positional initialiser (type, count, table). It omits the magic, because the SEP's
+// struct ends with the table, and most members of the type.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static PyHeapExtensibleTypeObject abi_sep200_type = {
@@ -229,7 +230,7 @@ static inline int abi_check_at_run_time(void) {
   if (abi_sep200_type.etp_custom_slot_table != abi_slots) return 6;
   if (abi_sep200_type.etp_magic != 0) return 7;
   if (strcmp(abi_sep200_type.etp_heaptype.ht_type.tp_name, "abi.Sep200") != 0) return 8;
-  // A reader of either layout finds in front of the name exactly what the macro wrote.
+  // Readers of either layout find exactly the data that the macro wrote in front of the name.
   const char *name = abi_longest_name.pypy.ml_name;
   if (strlen(name) != 99) return 9;
   if (name - offsetof(PyPyTypedMethodMetadata, ml_name) !=

@@ -1,4 +1,4 @@
-// docs/ABI.md as a C compiler sees it. All checks are in abi_assertions.h, and nearly all run at
+// Checks docs/ABI.md with a C compiler. All checks are in abi_assertions.h, and nearly all run at
 // compile time.
 #include "tests/abi/abi_assertions.h"
 

@@ -1,5 +1,5 @@
-// The list of flags against the table in docs/ABI.md, section 3: the same bits and names in the
-// same order, and the same split between mandatory flags and hints.
+// Compares the list of flags with the table in docs/ABI.md, section 3: the bits, names and order,
+// and the division into mandatory flags and hints.
 #include "typedcall/native_callable.h"
 // native_callable.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ std::vector<Flag> Listed() {
   };
 }
 
-// Returns the cells of a table's line, stripped; none for any other line.
+// Returns the stripped cells of a table's line, or none for any other line.
 std::vector<std::string> Cells(const std::string &line) {
   std::vector<std::string> cells;
   for (size_t begin = line.find('|'); begin != std::string::npos;) {

@@ -1,4 +1,4 @@
-// All headers that the limited API can use, under every language standard: see BUILD.
+// Includes all headers that support the limited API. BUILD compiles this under every C standard.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 #include "core/foreign_slots.h"

@@ -1,5 +1,5 @@
-// Linked into a test program, this makes code compiled for abi3t install the interface that the
-// tests use.
+// When this file is linked into a test program, code compiled for abi3t installs the interface that
+// the tests use.
 #include "gtest/gtest.h"
 #include "tests/abi3/installer.h"
 

@@ -1,5 +1,5 @@
-// The limited-API half of the test programs here: it installs the interface if it comes first, and
-// looks slots up.
+// The limited-API half of the test programs in this folder: installs the interface if it comes
+// first, and looks slots up.
 #include "tests/abi3/installer.h"
 
 #include "core/custom_slots_limited.h"

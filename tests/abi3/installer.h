@@ -17,7 +17,7 @@ int LimitedInstall(void);
 /// Returns the flags of a slot as the limited tier finds it, or -1. GIL: held.
 long LimitedValue(PyObject *object, uintptr_t id);
 
-/// The same by the look-up that needs no GIL, which is released for it.
+/// Like LimitedValue(), but releases the GIL and uses the look-up that does not need it.
 long LimitedValueDetached(PyObject *object, uintptr_t id);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // A provider and consumer compiled for the limited API: types with slots, look-ups of both tiers,
-// foreign types. State per module; works in interpreters with a GIL of their own. Compiled for
-// abi3t, it is a separate module, abi3t_slots.
+// foreign types. Each module has its own state and works in interpreters with their own GIL.
+// abi3t_slots is the same module compiled for abi3t.
 #include "core/custom_slots_limited.h"
 #include "core/extensible_type.h"
 
@@ -17,7 +17,7 @@ static const PyCustomSlots_Limited *Api(PyObject *module) {
   PyCustomSlots_LimitedFind(Api(module), object, id, position)
 #include "tests/class_slots/slot_probe.h"
 
-// find() without the GIL.
+// Does what find() does, but without the GIL.
 static PyObject *FindDetached(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -37,8 +37,7 @@ static PyObject *FindForeign(PyObject *module, PyObject *args) {
   return Result(PyForeignSlots_Find(Api(module)->interface, object, (uintptr_t)id, 0));
 }
 
-// find_under_error(object, id): find() with an exception pending, which must be unchanged
-// afterwards.
+// find_under_error(object, id) calls find() with a pending exception, which must not change.
 static PyObject *FindUnderError(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -57,7 +56,7 @@ static PyObject *FindUnderError(PyObject *module, PyObject *args) {
   return NULL;
 }
 
-// counters() -> (rows added, rows removed)
+// counters() returns (rows added, rows removed).
 static PyObject *Counters(PyObject *module, PyObject *unused) {
   (void)unused;
   const PyTypedcall_Interface *interface = Api(module)->interface;
@@ -72,7 +71,7 @@ static PyObject *Offset(PyObject *module, PyObject *unused) {
   return PyLong_FromSsize_t(Api(module)->offset);
 }
 
-// installed() -> True if this module installed the interface
+// installed() returns True if this module installed the interface.
 static PyObject *Installed(PyObject *module, PyObject *unused) {
   (void)unused;
   return PyBool_FromLong(Api(module)->interface->resolve == PyTC_DoResolve);

@@ -1,7 +1,6 @@
-# The scenario for one interpreter with the limited-API module, and with a module compiled for the full
-# API if there is one. test_abi3.py runs this in a separate process.
-# Usage: scenario.py NAME[,NAME...], of `limited`, `abi3t` and `full`, in the order of imports; the scenario
-# runs on the first of the limited ones
+# The scenario for one interpreter with the limited-API module, and with a module compiled for the full API if there is
+# one. test_abi3.py runs this in a separate process. Usage: scenario.py NAME[,NAME...], where each NAME is `limited`,
+# `abi3t` or `full`, in the order of imports. The scenario tests the first module that is not `full`.
 import abc
 import enum
 import gc
@@ -14,7 +13,7 @@ import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
-T = typing.TypeVar("T")  # a single one: typing caches all it has seen
+T = typing.TypeVar("T")  # only one is made, because typing caches each
 
 
 def check(what, expected):
@@ -122,7 +121,7 @@ def detached(m):
     unresolved = type.__new__(m.Metaclass, "U", (Base,), {})()
     check(m.find_detached(Base(), A), 11)
     check(m.find_detached(5, A), None)
-    check(m.find_detached(D(), A), None)  # the MRO of its metaclass may change meanwhile
+    check(m.find_detached(D(), A), None)  # the MRO of the metaclass may change at the same time
     check(m.find_detached(unresolved, A), None)
     check((m.find(D(), A), m.find(unresolved, A)), (11, 11))
     check(m.find_detached(unresolved, A), 11)
@@ -144,18 +143,18 @@ def foreign(m):
     added, removed = m.counters()
     del Theirs, Sub
     gc.collect()
-    check(m.counters(), (added, removed + 3))  # the rows of both, and Sub's inherited one
+    check(m.counters(), (added, removed + 3))  # two registered rows, and Sub's inherited row
 
 
 def out_of_memory(m):
-    """Whichever allocation fails, __init__ raises MemoryError, and no slot of a base is lost."""
+    """If any allocation fails, __init__ raises MemoryError, and no slot of a base is lost."""
     try:
         import _testcapi
     except ImportError:
         return
     Base, failures = m.make({A: 1}), 0
     for start in range(1, 1000):
-        # Bypasses __init__, because CPython's own type.__new__ leaks when memory runs out.
+        # This bypasses __init__, because CPython's own type.__new__ leaks when memory runs out.
         late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {B: 2}})
         X = type.__new__(m.Metaclass, "X", (late,), {"__customslots__": {C: 3}})
         arguments = X, "X", (late,), {}
@@ -183,15 +182,14 @@ def freed(m):
 
 
 def nothing_leaks(m):
-    """Repeating the same work takes no additional blocks of Python's allocators, except for caches of abc and
-    typing."""
+    """Repeating the same work allocates no more blocks, except for caches of abc and typing."""
     def work():
         during_creation(m)
         foreign(m)
         refused(m)
 
-    # An object lost each time would be at least as many blocks. Under some memory layouts the caches grow for
-    # three hundred calls, and then stop.
+    # One object leaked by each call would be at least 20 blocks. With some memory layouts the caches grow during the
+    # first three hundred calls.
     leaks.check(work, 20, warm_up=500, rounds=9, blocks=20)
 
 
@@ -228,9 +226,9 @@ def in_other_interpreters(name):
 
     def several():
         for _ in range(3):
-            other = interpreters.create()  # by default with its own GIL
+            other = interpreters.create()  # by default the interpreter has its own GIL
             try:
-                error = interpreters.run_string(other, code)  # 3.12 raises, 3.13 returns it
+                error = interpreters.run_string(other, code)  # 3.12 raises it, 3.13 returns it
             except Exception as raised:
                 error = raised
             if error is not None:
@@ -246,7 +244,7 @@ def in_other_interpreters(name):
 
 
 def at_the_end(m):
-    """An object that looks slots up and makes types while the interpreter finalizes."""
+    """Keeps an object that looks slots up and makes types while the interpreter finalizes."""
     Base = m.make({A: 11})
 
     class Late(Base):

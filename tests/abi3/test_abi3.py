@@ -1,6 +1,5 @@
-# One binary compiled for the limited API of 3.12, under every installed CPython from 3.12 on, and one for
-# abi3t under every one from 3.15 on, also without the GIL; each beside modules compiled for the full API,
-# in both import orders.
+# Tests one binary for the limited API of 3.12 under every installed CPython from 3.12 on, and one for abi3t from 3.15
+# on, also without the GIL. Each is also tested with modules compiled for the full API, in both import orders.
 import importlib.util
 import os
 import re
@@ -15,10 +14,10 @@ import processes
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCENARIO = os.path.join(HERE, "scenario.py")
 with open("/proc/self/maps", encoding="utf-8") as file:
-    # Otherwise the program itself contains CPython's functions, and a loaded library cannot replace them.
+    # If libpython is not loaded, the program itself contains CPython's functions, and a library cannot replace them.
     HAS_LIBPYTHON = "/libpython" in file.read()
 
-# Names with an underscore that CPython's own macros use and Misc/stable_abi.toml lists.
+# Names with a leading underscore that CPython's own macros use and that Misc/stable_abi.toml lists.
 STABLE_PRIVATE = {
     "_Py_CheckRecursionLimit", "_Py_Dealloc", "_Py_DecRef", "_Py_EllipsisObject", "_Py_FalseStruct",
     "_Py_IncRef", "_Py_NoneStruct", "_Py_NotImplementedStruct", "_Py_TrueStruct",
@@ -30,12 +29,12 @@ def run(*command, **environment):
 
 
 class Cases:
-    """The checks for each kind of binary. A subclass gives the kind's name for scenario.py, its module, the oldest
-    CPython, whether builds without the GIL load it, and a function that it needs."""
+    """The checks for each kind of binary. A subclass defines the kind's name for scenario.py, its module, the oldest
+    CPython, whether builds without the GIL can load it, and a function that it needs."""
 
     def test_under_every_later_interpreter(self):
         ran = []
-        # tools/test knows all interpreters; a bare `bazel test` uses those that it can find.
+        # tools/test passes all interpreters; a plain `bazel test` uses those that it finds.
         told = os.environ.get("TYPEDCALL_PYTHONS", "").split(os.pathsep)
         for each in interpreters.find([sys.executable] + [path for path in told if path]):
             info = each.info
@@ -44,9 +43,9 @@ class Cases:
             if info["gil_disabled"] and not self.without_gil:
                 continue
             if info["multiarch"] != sysconfig.get_config_var("MULTIARCH"):
-                continue  # built for another C library
+                continue  # this interpreter was built for another C library
             with self.subTest(each.label):
-                # A free-threaded interpreter may otherwise enable the GIL for another module.
+                # Without this setting, a free-threaded interpreter may enable the GIL for another module.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
                 done = run(each.executable, SCENARIO, self.name, **off)
                 self.assertEqual(done.status, 0, done.out)
@@ -99,7 +98,7 @@ class Cases:
         self.assertLessEqual(private, STABLE_PRIVATE)
 
 
-# PEP 697 and the limited tier came with 3.12. Free-threaded builds have no limited API of 3.12.
+# PEP 697 and the limited tier need 3.12. Free-threaded builds do not support the limited API of 3.12.
 @only_if(sys.version_info >= (3, 12) and not sysconfig.get_config_var("Py_GIL_DISABLED"))
 class OneBinary(Cases, unittest.TestCase):
     name, module, suffix = "limited", "limited_slots", ".abi3.so"
@@ -108,7 +107,7 @@ class OneBinary(Cases, unittest.TestCase):
     other_orders = ()
 
 
-@only_if(sys.version_info >= (3, 15))  # PEP 803, and with it abi3t
+@only_if(sys.version_info >= (3, 15))  # 3.15 added abi3t (PEP 803)
 class OneBinaryForBothBuilds(Cases, unittest.TestCase):
     name, module, suffix = "abi3t", "abi3t_slots", ".abi3t.so"
     oldest, without_gil = (3, 15), True

@@ -1,4 +1,4 @@
-"""A separate project depends on typedcall through MODULE.bazel or WORKSPACE, and its module works."""
+"""Builds a separate project that depends on typedcall through MODULE.bazel or WORKSPACE, and runs its module."""
 import os
 import pathlib
 import re
@@ -9,10 +9,10 @@ import unittest
 
 import processes
 
-#: In the repository, not in Bazel's copy of the test.
+#: The project's folder in the repository, not in Bazel's copy of the test.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
-#: Bazel finds the machine's compiler through the PATH of its server.
+#: Bazel finds the system's compiler through the PATH of its server.
 ENVIRONMENT = {"USER": os.environ.get("USER", "nobody")}
 
 
@@ -21,15 +21,15 @@ def version():
     if not BAZEL:
         return 0
     found = re.search(r"\d+", processes.run([BAZEL, "--version"], check=False).out)
-    # Debian 12's 4.2.3 reports "no_version".
+    # Bazel 4.2.3 of Debian 12 reports "no_version".
     return int(found.group()) if found else 4
 
 
 class TestDependency(unittest.TestCase):
     def build(self, *flags):
-        """Returns what the module prints that Bazel builds with these flags. Leaves no server behind."""
+        """Builds the module with these flags and returns its output. Leaves no Bazel server running."""
         with tempfile.TemporaryDirectory() as output:
-            # Bazel 4 always leaves a link in the project.
+            # The project is copied because Bazel 4 always leaves a link in it.
             project = shutil.copytree(PROJECT, os.path.join(output, "project"))
             for name in ("MODULE.bazel", "WORKSPACE"):
                 file = pathlib.Path(project, name)

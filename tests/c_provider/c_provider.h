@@ -1,5 +1,5 @@
-// A module of hand-written wrappers in the common subset of C99 and C++11: every calling
-// convention, functions of the module and methods of types. The including file defines
+// A module with hand-written wrappers for every calling convention, as functions of the module and
+// as methods of types, in the common subset of C99 and C++11. The including file defines
 // PROVIDER_NAME.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
@@ -27,7 +27,7 @@ static long positive_of(long x) {
 }
 
 // --- Their wrappers ------------------------------------------------------------------------------
-// A buffer: two arguments, one of Python's.
+// A buffer is two arguments in C, but one in Python.
 static double norm_of(const double *all, Py_ssize_t count) {
   double sum = 0;
   Py_ssize_t i;
@@ -95,7 +95,7 @@ static PyObject *boxed_plus_fast(PyObject *self, PyObject *const *args, Py_ssize
 
 static PyObject *boxed_plus_fast_named(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                        PyObject *names) {
-  // This one ignores the names.
+  // This function ignores the names of its arguments.
   return boxed_plus_fast(self, args, nargs + (names != NULL ? PyTuple_GET_SIZE(names) : 0));
 }
 
@@ -166,7 +166,7 @@ PyTypedMethod_DEFINE(of_class_typed, "of_class", PyTypedMethod_ENTRY(PURE, answe
 DEFINE_PLUS(of_nobody_typed, "of_nobody");
 DEFINE_PLUS(of_class_named_typed, "of_class_named");
 
-// Tagged in place, in PyInit_*.
+// PyInit_* tags these methods in place.
 static PyMethodDef methods[] = {
     {"total", counter_total, METH_NOARGS, "total($self, /)\n--\n\nThe sum."},
     {"add", counter_add, METH_O, NULL},

@@ -1,4 +1,4 @@
-// A consumer in plain C that knows nothing about the providers: finds a callable's tables in each
+// A consumer in plain C that is independent of the providers: finds a callable's tables in each
 // place, lists their entries, and calls some signatures.
 #include "tests/support/c_module.h"
 #include "typedcall/sibling_symbol.h"
@@ -11,7 +11,7 @@ static const PyMethodDef *def_of(PyObject *callable) {
   return PyTypedMethod_DefOf(callable);
 }
 
-// Finds the callable's table in each place, or NULL. Returns -1 with an exception.
+// Stores the callable's table in each place, or NULL. Returns 0, or -1 with an exception.
 static int tables_of(PyObject *callable, const PyNativeCallableTable *tables[3]) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
@@ -34,7 +34,7 @@ static PyObject *entries_of(const PyNativeCallableTable *table) {
   return list;
 }
 
-// places(callable) -> {place: [(signature, flags), ...]}
+// places(callable) returns {place: [(signature, flags), ...]}.
 static PyObject *places(PyObject *module, PyObject *callable) {
   static const char *const names[] = {"bits", "side table", "sibling"};
   const PyNativeCallableTable *tables[3];
@@ -49,7 +49,7 @@ static PyObject *places(PyObject *module, PyObject *callable) {
   return found;
 }
 
-// Calls `entry` with the numbers, preceded by `self` if it takes it.
+// Calls `entry` with the numbers, preceded by `self` if the function takes it.
 static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, const long *l,
                             const double *d) {
   const int bound = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;
@@ -75,7 +75,8 @@ static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, 
   return PyErr_Format(PyExc_NotImplementedError, "%s", entry->signature);
 }
 
-// call(callable, self, signature, *numbers): calls the C function of the first place that has one.
+// call(callable, self, signature, *numbers) calls the C function from the first place that offers
+// the signature.
 static PyObject *call(PyObject *module, PyObject *args) {
   PyObject *callable, *self, *numbers[3] = {NULL, NULL, NULL};
   const char *signature;

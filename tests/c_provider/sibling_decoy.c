@@ -1,4 +1,4 @@
-// A library with sibling symbols for names that the plugin's defs have, too.
+// A library with sibling symbols for names that defs in the plugin also have.
 #include "tests/c_provider/sibling_plugin.h"
 
 static double half(double x) { return x / 2; }

@@ -1,5 +1,5 @@
-// Defs with sibling symbols that are right, and with every kind of wrong one. A shared object that
-// calls no Python function: the test loads it without an interpreter.
+// Defs with correct sibling symbols, and with every kind of wrong one. This shared object calls no
+// Python function, because the test loads it without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define TOO_LONG /* 100 bytes */ \
   b_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_123456789_12345678
 
-// Each is a def. These have no symbol here: `without`, `in_decoy`, `pointed_at`.
+// The names of the defs. `without`, `in_decoy` and `pointed_at` have no symbol here.
 #define ROWS(DEF)                                                                                 \
   DEF(good) DEF(future) DEF(without) DEF(other_def) DEF(in_decoy) DEF(in_both)      \
   DEF(pointed_at) DEF(no_table) DEF(no_entries) DEF(negative) DEF(huge) DEF(unaligned)            \
@@ -37,7 +37,7 @@ static PyMethodDef defs[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// --- As the macro writes them --------------------------------------------------------------------
+// --- Written by the macro ------------------------------------------------------------------------
 
 static long twice(long x) { return 2 * x; }
 
@@ -61,7 +61,7 @@ PyTypedMethod_SIBLING(1st, defs[DEF_1st], good_typed);
 SIBLING(LONGEST, defs[DEF_LONGEST]);
 SIBLING(TOO_LONG, defs[DEF_TOO_LONG]);
 
-// --- As they should not be written ---------------------------------------------------------------
+// --- With mistakes -------------------------------------------------------------------------------
 
 static PyNativeCallableTable no_entries = {0, {{"l->l", 0, (void *)twice}}};
 static PyNativeCallableTable negative = {-1, {{"l->l", 0, (void *)twice}}};
@@ -92,7 +92,7 @@ EXPORTED const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outsid
                                                    const char *outside_name,
                                                    const char *outside_signature) {
   const PyNativeCallableTable *good = _PyPyTyped_good.table;
-  // Each would be valid except for the one fault in its name.
+  // Each symbol has only the fault that its name describes.
   memcpy((char *)copies + 1, _PyPyTyped_future.table, sizeof(*good));
   _PyPyTyped_unaligned.table = (const PyNativeCallableTable *)(const void *)((char *)copies + 1);
   *outside = *_PyPyTyped_future.table;

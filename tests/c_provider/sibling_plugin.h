@@ -8,16 +8,16 @@
 extern "C" {
 #endif
 
-/// In the plugin: points some of its symbols to the caller's data, and returns its defs, which end
-/// with a NULL name. `outside` becomes a table whose only fault is its location.
+/// Makes some symbols of the plugin refer to the caller's data, and returns the plugin's defs,
+/// which end with a NULL name. `outside` becomes a table whose only fault is its location.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
 
-/// In the decoy, a library that the plugin was linked with: makes its symbol
-/// `_PyPyTyped_pointed_at` refer to a def and a table that are not its own.
+/// Makes the symbol `_PyPyTyped_pointed_at` of the decoy, a library linked with the plugin, refer
+/// to a def and a table of another object.
 void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
 
-/// The decoy's own defs, `in_decoy` and `in_both`.
+/// Returns the decoy's own defs, `in_decoy` and `in_both`.
 const PyMethodDef *sibling_decoy_defs(void);
 
 #ifdef __cplusplus

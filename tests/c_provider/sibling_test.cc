@@ -1,5 +1,5 @@
-// Sibling symbols: which ones are used, and that no def, address or symbol of any kind misleads the
-// reader. Linked without libpython: a call of a Python function is a link error.
+// Sibling symbols: which symbols are used, and that no def, address or symbol misleads the reader.
+// The test is linked without libpython, so a call of a Python function is a link error.
 #include "typedcall/sibling_symbol.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ PyMethodDef program_defs[] = {{"in_program", nullptr, METH_O, nullptr},
 PyNativeCallableTable outside;
 const char outside_signature[] = "l->l";
 
-// The name of a def on the heap.
+// A def's name that is on the heap.
 std::string &NameOutside() {
   static std::string name = "name_outside";
   return name;
@@ -90,8 +90,7 @@ TEST(Sibling, TheOnesThatAreUsed) {
     EXPECT_EQ(dlerror(), nullptr) << name;
   }
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("good"))), "l->l n->n ");
-  // Readers pass on flags that this version does not know; the code that picks an entry checks
-  // them, as everywhere.
+  // Readers return entries with unknown flags. The code that chooses an entry checks the flags.
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(plugin.Def("future"))), "l->l ");
 }
 
@@ -110,7 +109,7 @@ TEST(Sibling, WithSeveralObjectsEachHasItsOwn) {
 }
 
 TEST(Sibling, OfTheProgramItself) {
-  // Linked with -rdynamic, as interpreters are.
+  // Like interpreters, this program is linked with -rdynamic.
   EXPECT_EQ(Signatures(PyTypedMethod_SiblingTable(&program_defs[0])), "l->l ");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&program_defs[1]), nullptr);
 }
@@ -121,7 +120,7 @@ TEST(Sibling, NotOfDefsThatAreCopied) {
   EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
   const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Def("good"));
   EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
-  // The same for a copy in another object: it is not the one that the symbol names.
+  // A copy in another shared object is not the def to which the symbol refers, either.
   static PyMethodDef in_program;
   in_program = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
@@ -136,7 +135,7 @@ TEST(Sibling, AnyAddressMayBeAskedFor) {
   }
 }
 
-// The sanitizer reports a read between two variables, which is harmless.
+// The sanitizer would report reads between two variables, which are harmless.
 #ifndef __SANITIZE_ADDRESS__
 TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
   const Plugin plugin;
@@ -160,7 +159,7 @@ TEST(Sibling, OfALibraryThatIsGone) {
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
   plugin.Close();
   Dl_info info;
-  // The look-up has kept no reference to the library.
+  // The library was unloaded, because look-ups keep no reference to it.
   ASSERT_EQ(dladdr(good, &info), 0);
   EXPECT_EQ(PyTypedMethod_SiblingTable(good), nullptr);
   EXPECT_EQ(dlerror(), nullptr);

@@ -1,5 +1,5 @@
-"""Typed functions and methods in plain C: tags change nothing for Python, consumers see all of them, and they
-live as long as the module or type whose array has the def."""
+"""Typed functions and methods in plain C: tags change nothing for Python, consumers find all of them, and each lives as
+long as the module or type whose array contains the def."""
 import array
 import gc
 import importlib
@@ -117,12 +117,13 @@ class WhatConsumersSee(unittest.TestCase):
                 with self.subTest(module=module.__name__, name=name):
                     self.check(getattr(counter, name), entries, place(module), name == "add")
                     self.check(getattr(module.Counter, name), entries, place(module), name == "add")
-                    if name != "of_nobody":  # the dictionary holds a staticmethod object
+                    if name != "of_nobody":  # the type's dictionary contains a staticmethod object
                         self.check(of_type[name], entries, place(module), name == "add")
             self.assertEqual(look.places(counter.untyped), {})
 
     def test_nobody_else_has_a_sibling(self):
-        """Functions that are linked into the interpreter, allocated on the heap, or written by others."""
+        """Functions that are linked into the interpreter, allocated on the heap, or from other modules have no sibling
+        symbol."""
         seen = 0
         modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
         for holder in modules + object.__subclasses__():
@@ -153,7 +154,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@only_if(not BITS_ARE_FREE)  # otherwise defs carry the bits and need no side table
+@only_if(not BITS_ARE_FREE)  # if the bits are free, defs have them and need no side table
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():
@@ -169,7 +170,7 @@ class HowLongTagsLive(unittest.TestCase):
             self.assertIn("side table", look.places(module.twice))
 
     def test_types(self):
-        # The array is shared: its rows are removed with the last type made from it.
+        # All types share the array, and its rows are removed with the last type made from it.
         module = again(c_provider)
         types = [module.make_type() for _ in range(3)]
         while types:
@@ -187,7 +188,7 @@ class HowLongTagsLive(unittest.TestCase):
 
 class References(unittest.TestCase):
     def check(self, use):
-        # No blocks are counted under the sanitizers, which set PYTHONMALLOC=malloc.
+        # Under the sanitizers, which set PYTHONMALLOC=malloc, no blocks are counted.
         leaks.check(use, 100, warm_up=700, rounds=5, blocks=25, objects=25)
 
     def test_imports_and_types(self):

@@ -1,5 +1,5 @@
-// The engine behind sinks: which values parameters take, which overload they choose, how outcomes
-// are told apart, in which thread state a function runs, and when Python is called.
+// The engine behind sinks: the values that parameters accept, the choice of an overload, the
+// outcomes of calls, the thread state of a call, and calls of Python.
 #include "typedcall/calling.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Take, TextsAndElements) {
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "s"), taken::no);
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kB", out), taken::yes);
   EXPECT_EQ(out[1].get<std::int64_t>(), 3);
-  EXPECT_EQ(outcome_of(given::bytes(text, 3), "*B"), taken::no);  // the callee could write to it
+  EXPECT_EQ(outcome_of(given::bytes(text, 3), "*B"), taken::no);  // *B is not constant
   EXPECT_EQ(outcome_of(given::bytes(text, 3), "*kb"), taken::no);
   double array[2] = {1, 2};
   given doubles = {
@@ -129,8 +129,8 @@ overloads of(const std::vector<const char *> &signatures) {
   return made;
 }
 
-/// Returns the number of the overload that these choose, or -1, also if the order is known in
-/// advance.
+/// Returns the number of the overload that the arguments choose, or -1. Checks that sorting the
+/// overloads in advance gives the same result.
 int chosen(const std::vector<const char *> &signatures, const std::vector<given> &arguments) {
   const overloads made = of(signatures);
   native_value values[PyNativeSignature_MAX_ARGS + 1];
@@ -171,13 +171,13 @@ TEST(Choice, AmongEqualsOneThatNoneBeats) {
 
 TEST(Choice, AnIntThatIsTooLarge) {
   const given large = given::integer(INT64_C(1) << 40);
-  EXPECT_EQ(chosen({"i->i", "d->d"}, {large}), -1);  // would lose digits
+  EXPECT_EQ(chosen({"i->i", "d->d"}, {large}), -1);  // a double could lose digits
   EXPECT_EQ(chosen({"i->i", "l->l"}, {large}), 1);
   EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
-  // The second is skipped because of its first argument: that its second one is too narrow does not
-  // matter.
+  // The second overload is skipped because of its first argument, and its second parameter, which
+  // is too narrow, does not matter.
   const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
   EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
@@ -231,7 +231,7 @@ TEST(Entry, IsRefused) {
     return !made && is_told;
   };
   EXPECT_TRUE(refused("d", 0));
-  EXPECT_TRUE(refused("d->g", 0));  // no register holds it
+  EXPECT_TRUE(refused("d->g", 0));  // no register holds a long double
   EXPECT_TRUE(refused("d->d", PyNativeCallable_TAKES_SELF));
   EXPECT_TRUE(refused("d->d", 0x8000));  // a future flag, which must be understood
   EXPECT_TRUE(refused("d->d", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD));
@@ -292,7 +292,7 @@ TEST(Entry, TellsOutcomesApart) {
   int_result = 1;
   EXPECT_EQ(
       run("d&d->i", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD, give_in_place),
-      outcome::raised);  // SystemError: it has set no exception
+      outcome::raised);  // SystemError, because no exception is set
   EXPECT_EQ(run("d&d->i", PyNativeCallable_FALLS_BACK, give_in_place), outcome::none);
   int_result = 0;
   EXPECT_EQ(run("d&d->i", PyNativeCallable_FALLS_BACK, give_in_place, &result), outcome::value);
@@ -329,7 +329,7 @@ TEST(Entry, OfACallerThatCallsAll) {
   EXPECT_EQ(*static_cast<const long double *>(made->at(cell)), 2.5L);
 }
 
-/// Python as the test needs it: attached all the time, or gone.
+/// Stands for Python, which is either always attached or has ended.
 struct test_home {
   bool is_there = true;
   mutable int asked = 0;
@@ -409,9 +409,9 @@ TEST_F(Call, InTheThreadStateThatItWants) {
   test_home home;
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, four, home).result, 7.0);
   EXPECT_EQ(home.asked, 0);
-  EXPECT_EQ(attached_in_call, 1);  // as in this thread
+  EXPECT_EQ(attached_in_call, 1);  // attached like this thread
   EXPECT_EQ(call("d->d", 0, real_, four, home).result, 7.0);
-  EXPECT_EQ(home.asked, 1);  // not declared safe for two threads
+  EXPECT_EQ(home.asked, 1);  // the function is not declared thread-safe
   EXPECT_EQ(call("d->d", PyNativeCallable_ACQUIRES_GIL, real_, four, home).result, 7.0);
   EXPECT_EQ(attached_in_call, 0);
   EXPECT_EQ(call("d&d->i", PyNativeCallable_FALLS_BACK | PyNativeCallable_ACQUIRES_GIL, place_,
@@ -434,7 +434,7 @@ TEST_F(Call, FallsBackToPython) {
     EXPECT_EQ(sink.boxed, 1);
   }
   const test_sink sink = call("i->d", PyNativeCallable_THREAD_SAFE, real_, four);
-  EXPECT_EQ(sink.result, -4.0);  // an `i` takes no float: Python decides
+  EXPECT_EQ(sink.result, -4.0);  // `i` accepts no float, so Python is called
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, {four[0], four[0]}).error, "raised");
   EXPECT_EQ(call("i->d", PyNativeCallable_THREAD_SAFE, real_, {given::real(101.0)}).error,
             "raised");
@@ -446,7 +446,7 @@ TEST_F(Call, MoreArgumentsThanASignatureHas) {
   for (const std::size_t count : {127u, 128u, 200u}) {
     test_sink sink{callable_, home, std::vector<given>(count, given::real(1.0))};
     typedcall::calling::call(functions, callable_, home, count, sink);
-    EXPECT_EQ(sink.error, "raised") << count;  // TypeError: Python's function takes one
+    EXPECT_EQ(sink.error, "raised") << count;  // TypeError: the Python function takes one argument
     EXPECT_EQ(PyErr_Occurred(), nullptr);
   }
 }

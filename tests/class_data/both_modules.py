@@ -11,7 +11,7 @@ class InCpp(unittest.TestCase):
     """Test cases derive from this; a second class derives from the test case and InCython."""
 
     module_name = "greetings_cpp"
-    NO_MODULE = ""  # or why the module is missing
+    NO_MODULE = ""  # the reason if the module is missing
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-# Uses every name that core/*.pxd declare, for test_pxd.py.
+# Uses every name that the files core/*.pxd declare, for test_pxd.py.
 from core.custom_slots cimport (PyCustomSlots_Check, PyCustomSlots_Count, PyCustomSlots_Find,
                                 PyCustomSlots_Table)
 from core.extensible_type cimport (PyCustomSlot_IDByName, PyExtensibleType_CombinedMetaclass,
@@ -46,9 +46,9 @@ def id_by_name(name):
 
 
 def make(uintptr_t id, flags, Py_ssize_t offset, base):
-    """A class from a spec, with two slots."""
+    """Makes a class with two slots from a spec."""
     cdef PyType_Slot nothing = PyType_Slot(0, NULL)
-    # The name is a literal: before 3.11 types refer to it.
+    # The name must be a literal, because types refer to it before 3.11.
     cdef PyType_Spec spec = PyType_Spec(
         b"pxd_module.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, &nothing)
     cdef PyCustomSlot slots[2]
@@ -60,7 +60,8 @@ def make(uintptr_t id, flags, Py_ssize_t offset, base):
 
 
 def read(obj, uintptr_t id, Py_ssize_t expected):
-    """(flags of the slot with that ID or None, is extensible, count, position of that slot)"""
+    """Returns (flags of the slot with that ID or None, is extensible, count, position of that
+    slot)."""
     cdef const PyCustomSlot *slot = PyCustomSlots_Find(obj, id, expected)
     where = slot - PyCustomSlots_Table(obj) if slot is not NULL else None
     return (slot.data.flags if slot is not NULL else None, PyCustomSlots_Check(obj),

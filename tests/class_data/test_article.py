@@ -1,4 +1,4 @@
-"""examples/class_data/article: each design ends under each program as its README's table says. Programs run in
+"""examples/class_data/article: every program ends with every design as the table in its README states. Programs run in
 child processes because some crash; those with the custom slot do not."""
 
 import os

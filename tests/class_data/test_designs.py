@@ -1,6 +1,5 @@
-"""The pointers that subclasses find in the six designs of bench/class_data_designs.cc, as the example's table claims.
-No test
-follows the NULL that two of them find."""
+"""The pointers that subclasses find in the six designs of bench/class_data_designs.cc, as the example's table states.
+No test follows the NULL that two designs return."""
 
 import sys
 import unittest
@@ -31,7 +30,7 @@ def table_rows(text):
 
 
 def words_of(cells):
-    """Returns the cells that are not figures, which differ between machines."""
+    """Returns the cells, with None for figures, which differ between machines."""
     return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
 
 
@@ -99,8 +98,9 @@ class Designs(unittest.TestCase):
             printed = table_rows(file.read())
         for name, cells in rows.items():
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
-        # Two objects for a class instead of one (IOPy had a proxy, too), and the upper limit for ours.
+        # With a meta-metaclass a class is two objects instead of one (IOPy had a proxy, too). A custom slot must stay
+        # below the second limit.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
         if "t" not in sys.abiflags:
-            # Without the GIL, CPython's allocator rounds up further.
+            # In free-threaded builds, CPython's allocator rounds up more.
             self.assertLess(int(rows["custom slot"][4]), 48 + 8 + 72)

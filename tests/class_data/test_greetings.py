@@ -1,4 +1,4 @@
-"""The classes of the C array as the modules define them, in C++ and in Cython."""
+"""The classes that the C++ and Cython modules define from the C array."""
 
 import copy
 import importlib
@@ -63,7 +63,7 @@ class Cases:
             with self.assertRaises(TypeError):
                 self.Hello.greet(wrong)
         self.assertEqual(self.Greet.greet(self.Hello()), "Hello World!")
-        # The base's method, on an instance of another subclass.
+        # Hello's method accepts an instance of GoodMorning.
         self.assertEqual(self.Hello.greet(self.GoodMorning()), "Good morning World!")
 
     def test_pickle_and_copy(self):
@@ -97,7 +97,7 @@ class Cases:
             self.Hello().__class__ = int
 
 
-# At module level, where pickle can find them.
+# Pickle finds the classes at module level.
 WithAttribute = {}
 
 

@@ -1,4 +1,4 @@
-"""The C++ module in several interpreters at once: each has its own classes, made from one array."""
+"""The C++ module in several interpreters at once. Each interpreter has its own classes, made from one array."""
 
 import sys
 import textwrap
@@ -31,7 +31,7 @@ class Interpreters(unittest.TestCase):
         failure = interpreters.run_string(
             interpreter,
             SCRIPT % (sys.path, id(greetings_cpp.Hello), id(type(greetings_cpp.Hello))))
-        if failure is not None:  # 3.13 returns it, older versions raise it
+        if failure is not None:  # 3.13 returns the exception, older versions raise it
             self.fail(failure)
 
     def test_three_interpreters(self):

@@ -1,4 +1,4 @@
-"""core/*.pxd: everything that they declare exists, and behaves in Cython as in C."""
+"""Everything that the files core/*.pxd declare exists, and behaves in Cython as in C."""
 
 import abc
 import glob
@@ -27,7 +27,7 @@ class Declarations(unittest.TestCase):
         for path in glob.glob("core/**/*.h", recursive=True):
             with open(path, encoding="utf-8") as file:
                 headers += file.read()
-        names = {name for _, name in declared()} - {"PyCustomSlot_Data"}  # an unnamed union
+        names = {name for _, name in declared()} - {"PyCustomSlot_Data"}  # an unnamed union in C
         self.assertGreater(len(names), 20)
         for name in sorted(names):
             self.assertRegex(headers, r"\b%s\b" % name)

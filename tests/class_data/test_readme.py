@@ -1,4 +1,4 @@
-"""The example's README: its commands build and run the modules, and its code is the modules' code."""
+"""The commands in the example's README build and run the modules, and its code is identical to that of the modules."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class Readme(unittest.TestCase):
                              environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
     def setUp(self):
-        # `build` is created here, in a folder with nothing else but an adopter's files.
+        # The commands create `build` in a folder that contains only the files of an adopter.
         self.root = folders.temporary(self.addCleanup)
         for folder in ("core", FOLDER):
             shutil.copytree(folder, os.path.join(self.root, folder))

@@ -1,5 +1,5 @@
-"""Classes derived in Python from the example's classes: each has the pointer of the C array, however
-Python makes the class."""
+"""Classes derived in Python from the example's classes. Each has the pointer of the C array, however the class is
+made."""
 
 import abc
 import collections
@@ -95,7 +95,7 @@ class Cases:
             colour: str
             size: int = 3
 
-        # Its __init__ does not call Hello's.
+        # The __init__ of a dataclass does not call Hello's.
         self.assertEqual(Card("red").greet(), "Hello World!")
         self.assertEqual(Card("red"), Card("red", 3))
 

@@ -1,5 +1,5 @@
 // Metaclasses written in C, for test_c_metaclasses.py: with a tp_new that forbids names, with a
-// tp_dealloc that counts (static and heap types), with fields.
+// tp_dealloc that counts (static and heap types), and with fields.
 #include "core/platform.h"
 #include "tests/support/c_module.h"
 
@@ -25,7 +25,7 @@ static void OtherDealloc(PyObject *self) {
   PyType_Type.tp_dealloc(self);
 }
 
-// Calls its base's, as C code does.
+// Calls the base's tp_dealloc, as C code does.
 static void DerivedDealloc(PyObject *self) {
   ++freed_by_other;
   Dealloc(self);

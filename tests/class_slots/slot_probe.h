@@ -1,5 +1,5 @@
-// The functions that slot_tools and the module for the limited API have in common. Before this,
-// each defines how it asks about slots, with the module as `module`:
+// The functions that slot_tools and the module for the limited API have in common. Before it
+// includes this header, each module defines these macros, which can use the variable `module`:
 //
 //     PROBE_MADE                        the name of the types that make() makes
 //     PROBE_INTERFACE                   the interface, or NULL with an exception
@@ -17,7 +17,7 @@ static PyObject *Result(const PyCustomSlot *slot) {
   return Py_None;
 }
 
-// table(object) -> [(id, data)], or None if the object's type is not extensible.
+// table(object) returns [(id, data)], or None if the object's type is not extensible.
 static PyObject *Table(PyObject *module, PyObject *object) {
   if (!PROBE_CHECK(object)) return Result(NULL);
   PyObject *list = PyList_New(0);
@@ -31,7 +31,7 @@ static PyObject *Table(PyObject *module, PyObject *object) {
   return list;
 }
 
-// find(object, id, expected_position=0) -> data as an unsigned number, or None.
+// find(object, id, expected_position=0) returns the data as an unsigned number, or None.
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -40,8 +40,8 @@ static PyObject *Find(PyObject *module, PyObject *args) {
   return Result(PROBE_FIND(object, (uintptr_t)id, position));
 }
 
-// Reads {id: flags} or [(id, flags)]. There is room for exactly `count` slots, so that
-// AddressSanitizer detects reads beyond them.
+// Reads {id: flags} or [(id, flags)]. Allocates exactly `count` slots, which lets AddressSanitizer
+// detect reads beyond them.
 static PyCustomSlot *ReadSlots(PyObject *wanted, Py_ssize_t *count) {
   PyObject *items = PyDict_Check(wanted) ? PyDict_Items(wanted) : PySequence_List(wanted);
   if (items == NULL) return NULL;
@@ -69,7 +69,7 @@ static int Traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// make(slots, bases=None) -> a new extensible type with these slots of its own.
+// make(slots, bases=None) returns a new extensible type with these slots of its own.
 static PyObject *Make(PyObject *module, PyObject *args) {
   PyObject *wanted, *bases = Py_None;
   Py_ssize_t count;
@@ -85,7 +85,7 @@ static PyObject *Make(PyObject *module, PyObject *args) {
   return type;
 }
 
-// register(type, slots) for a type that is not extensible.
+// register(type, slots) registers slots for a type that is not extensible.
 static PyObject *Register(PyObject *module, PyObject *args) {
   PyTypeObject *type;
   PyObject *wanted;
@@ -112,7 +112,7 @@ static PyObject *Combined(PyObject *module, PyObject *metaclasses) {
   return (PyObject *)PyExtensibleType_CombinedMetaclass(metaclasses);
 }
 
-// The rows of these functions for a PyMethodDef array.
+// The entries for these functions in a PyMethodDef array.
 #define PROBE_METHODS                                                                 \
   {"table", Table, METH_O, NULL}, {"find", Find, METH_VARARGS, NULL},                 \
       {"make", Make, METH_VARARGS, NULL}, {"register", Register, METH_VARARGS, NULL}, \

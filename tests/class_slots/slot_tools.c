@@ -1,5 +1,5 @@
-// Extensible types made to order with raw IDs, and every answer of the consumer's functions as
-// Python numbers; slots of foreign types; capsules that record when they die.
+// Makes extensible types with any IDs and slots of foreign types, returns the results of all
+// consumer functions as Python numbers, and counts living capsules.
 #include "core/extensible_type.h"
 
 #define PROBE_MADE "slot_tools.Made"
@@ -18,11 +18,11 @@ static void CapsuleDied(PyObject *capsule) {
   --live_capsules;
 }
 
-// capsule(name=None) -> a capsule around memory of its own, freed with it.
+// capsule(name=None) returns a capsule around new memory, which is freed with the capsule.
 static PyObject *Capsule(PyObject *self, PyObject *args) {
   const char *name = NULL;
   if (!PyArg_ParseTuple(args, "|z", &name)) return NULL;
-  // The tests use string literals, which the interned constants of their module keep alive.
+  // The name stays alive because the tests pass string literals, which are interned constants.
   void *memory = malloc(16);
   PyObject *capsule = memory != NULL ? PyCapsule_New(memory, name, CapsuleDied) : NULL;
   if (capsule == NULL) {
@@ -51,13 +51,13 @@ static PyObject *Count(PyObject *self, PyObject *object) {
   return PyLong_FromSsize_t(PyCustomSlots_Count(object));
 }
 
-// address(object) -> the address of the table, to recognise a shared one.
+// address(object) returns the address of the table, which shows whether a table is shared.
 static PyObject *Address(PyObject *self, PyObject *object) {
   return PyLong_FromVoidPtr((void *)PyCustomSlots_Table(object));
 }
 
-// touch(object) -> the first byte that a slot's pointer refers to: under AddressSanitizer a
-// dangling one ends the test.
+// touch(object, id) returns the first byte behind a slot's pointer. Under AddressSanitizer a
+// dangling pointer ends the test.
 static PyObject *Touch(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -67,13 +67,13 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// allocate(type) -> an instance, even of a type that is still being made, as C code can get one.
-// Not for types whose instances have a dict.
+// allocate(type) returns an instance, even of a type that is still being made, as C code can do. It
+// does not support types whose instances have a dict.
 static PyObject *Allocate(PyObject *self, PyObject *type) {
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }
 
-// find_any(object, id) -> flags or None, also if the slot was registered.
+// find_any(object, id) returns the flags of the type's own or registered slot, or None.
 static PyObject *FindAny(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;

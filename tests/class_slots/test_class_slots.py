@@ -1,5 +1,5 @@
-# `__customslots__`: a class body that adds or overrides slots, what it may contain, and what keeps the
-# pointers alive.
+# `__customslots__`: class bodies that add or override slots, the values that they may contain, and the lifetime of the
+# pointers.
 import collections
 import dataclasses
 import enum
@@ -283,7 +283,7 @@ class Refused(unittest.TestCase):
         self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which occurs twice")
 
     def test_the_native_callable_slot(self):
-        # Given an offset from Python, every consumer would follow a pointer at that place.
+        # If Python code could set an offset, every consumer would follow a pointer at that place.
         for value in (16, capsule()):
             self.check({SEP_201: value}, ValueError, "only C code can vouch for")
 
@@ -312,12 +312,12 @@ class Refused(unittest.TestCase):
         Base = make({A: 1})
         gc.collect()
         before = live_capsules()
-        # More than the merging code can keep on the stack.
+        # These are more slots than the merging code keeps on the stack.
         more = {C + 0x100 * i: capsule() for i in range(1, 21)}
         body = {"__customslots__": {B: capsule(), C: capsule(), **more}}
         failures = 0
         for start in range(1, 1000):
-            # Not a class statement: CPython's own type.__new__ leaks when memory runs out.
+            # A class statement is not used, because CPython's own type.__new__ leaks when memory runs out.
             X = type.__new__(Metaclass, "X", (Base,), dict(body))
             arguments = (X, "X", (Base,), {})
             _testcapi.set_nomemory(start, start + 1)
@@ -338,8 +338,8 @@ class Refused(unittest.TestCase):
 
 class Reentrant(unittest.TestCase):
     def test_a_mapping_that_looks_the_class_up(self):
-        """Reading the declaration runs code that looks up slots of the class being read: there are none yet, and the
-        declaration is not read again."""
+        """Reading the declaration runs code that looks up slots of the same class. None exist yet, and the declaration
+        is not read again."""
         classes = []
 
         class Asking(collections.UserDict):
@@ -360,7 +360,7 @@ class Reentrant(unittest.TestCase):
         self.assertEqual(Asking.reads, 1)
 
     def test_a_mapping_that_looks_the_class_up_twice_and_fails(self):
-        """If each look-up read it again, this would take twice as long with each level."""
+        """If each look-up read the declaration again, the time would double with each level."""
         classes = []
 
         class Asking(collections.UserDict):
@@ -423,7 +423,7 @@ class Reentrant(unittest.TestCase):
                 Metaclass("X", (Base,), {"__customslots__": [(A, 7), (B, 8), (C, 9)]})
         finally:
             gc.set_threshold(*old)
-        # Without the GIL, garbage is only collected between Python instructions.
+        # In free-threaded builds, garbage is only collected between Python instructions.
         if getattr(sys, "_is_gil_enabled", lambda: True)():
             self.assertTrue(found)
         self.assertLessEqual(set(found), {7})

@@ -1,5 +1,5 @@
-# Our metaclass combined with others: one combination for each set, in any order, and each metaclass does
-# what it does alone.
+# Our metaclass combined with others: each set has one combination, regardless of the order, in which every metaclass
+# works as it does alone.
 import abc
 import enum
 import gc
@@ -14,12 +14,12 @@ from at_once import at_once
 from collected import only_if
 from slot_tools import Metaclass, combined, make, table
 
-import _extensibletype  # exists once a module has imported the metaclass
+import _extensibletype  # exists after a module has imported the metaclass
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})
 combined_metaclass = _extensibletype.combined_metaclass
-# Without the GIL, CPython 3.13 keeps every class once a second thread has run.
+# Without the GIL, CPython 3.13 keeps all classes alive after a second thread has run.
 CLASSES_LIVE_FOR_EVER = not getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -72,7 +72,7 @@ class Cached(unittest.TestCase):
         self.assertEqual({orders(first) for first in ("left", "right") * 5}, {True})
 
     def test_combined_ones_can_be_combined(self):
-        """In any number of steps: all agree about the order of the metaclasses that they combine."""
+        """Metaclasses can be combined in any number of steps, and their order is always the same."""
         metas = [type(name, (type,), {}) for name in ("Aa", "Mm", "Zz")]
         made = {combined_metaclass(*metas)}
         for some in itertools.permutations(metas):
@@ -286,7 +286,7 @@ class Used(unittest.TestCase):
 
         self.addCleanup(gc.set_threshold, *gc.get_threshold())
         self.addCleanup(gc.enable)
-        for more in range(-5, 40):  # each allocation of the look-up is the one that collects garbage
+        for more in range(-5, 40):  # makes each allocation of the look-up collect garbage in turn
             gc.disable()
             gc.collect()
             combined_metaclass(Meta)
@@ -313,7 +313,7 @@ class Refused(unittest.TestCase):
     def test_metaclasses_that_cannot_be_combined(self):
         with self.assertRaises(TypeError):
             class Meta(type):
-                __slots__ = ()  # harmless: adds no fields
+                __slots__ = ()  # harmless because it adds no fields
 
             class Final(Meta):
                 def __init_subclass__(cls):

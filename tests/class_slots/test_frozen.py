@@ -1,5 +1,5 @@
-# Types that PyType_Freeze (3.14) has made immutable: it leaves their slots unchanged, and keeps Python
-# code from changing the bases that the slots came from.
+# Types that PyType_Freeze (3.14) has made immutable. Their slots do not change, and Python code can no longer change
+# the bases from which the slots came.
 import ctypes
 import gc
 import sys

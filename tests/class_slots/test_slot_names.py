@@ -1,4 +1,4 @@
-# Slot IDs by name: the same in every module of an interpreter, from a range of their own.
+# Slot IDs by name are the same in every module of an interpreter, and come from their own range.
 import unittest
 
 from at_once import at_once

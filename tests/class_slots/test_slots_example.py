@@ -1,5 +1,5 @@
-"""examples/slots: each consumer finds each provider's slots at the agreed position, and no file includes
-another provider's or consumer's."""
+"""examples/slots: each consumer finds the slots of each provider at the agreed position, and no file includes a file of
+another provider or consumer."""
 import os
 import pathlib
 import re
@@ -37,7 +37,7 @@ class Example(unittest.TestCase):
             with self.subTest(cls):
                 table = slot_tools.table(cls.__new__(cls) if cls is ramp.Ramp else cls([]))
                 self.assertEqual([slot for slot, _ in table], ids)
-        # The skipped position is no slot; its data are NULL.
+        # The skipped position is not a slot, and its data are NULL.
         self.assertEqual(slot_tools.table(ramp.Ramp(0, 0, 0))[1], (0x1, 0))
         self.assertIsNone(slot_tools.find(ramp.Ramp(0, 0, 0), 0x1, 1))
 

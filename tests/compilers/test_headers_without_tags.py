@@ -1,4 +1,5 @@
-"""Where there are no tags (core/compiler.h), every header compiles, and the compiler sees no GNU extensions in it."""
+"""On platforms without tags (core/compiler.h), every header compiles, and contains no GNU extensions after
+preprocessing."""
 import glob
 import os
 import re
@@ -10,9 +11,9 @@ import without_tags
 GNU = re.compile(r"__attribute__|__builtin_\w+|__atomic_\w+|__sync_\w+|\b(?:__asm__|asm)\b|__extension__"
                  r"|\b__?typeof\w*|__real__|__imag__|\b_Complex\b|__PRETTY_FUNCTION__|__int128|__alignof__"
                  r"|#\s*pragma|__(?:FLT|DBL|LDBL)_\w+|__BYTE_ORDER__")
-# These include another library's headers.
+# These adapters include headers of other libraries.
 OTHERS = {"typedcall/nanobind.h", "typedcall/pybind11.h"}
-# This needs CPython 3.12.
+# This header needs CPython 3.12.
 LIMITED = {"core/custom_slots_limited.h"} if sys.version_info < (3, 12) else set()
 CXX_EXAMPLES = ["examples/quickstart/functions.cc", "examples/quickstart/integrate.cc"]
 VENDORED = "examples/vendored/geometry.c"
@@ -41,8 +42,8 @@ class Headers(without_tags.WithoutTags):
         gcc = compilers.installed("gcc") or self.skipTest("no gcc here")
         for header in headers():
             with self.subTest(header):
-                # Directives are followed, but macros are not expanded. CPython's own headers may refuse such a
-                # compiler; that is no failure.
+                # This option follows directives, but does not expand macros. CPython's own headers may reject such a
+                # compiler, which is not a failure.
                 seen = compilers.run(gcc[0], "-E", "-fdirectives-only", "-U__GNUC__", "-w", "-x",
                                      "c++" if without_tags.is_cxx(header) else "c", "-I.", *compilers.PYTHON_HEADERS,
                                      header).out

@@ -1,5 +1,5 @@
-"""The Python package's C++ sources under this build's compiler and every installed clang: pip compiles them with
-the user's compiler and hides its warnings. test_package_standards.py covers each compiler's other standard."""
+"""Compiles the Python package's C++ sources with this build's compiler and every installed clang, because pip uses the
+user's compiler and hides its warnings. test_package_standards.py covers each compiler's other standard."""
 import glob
 import os
 import sysconfig
@@ -10,7 +10,7 @@ import processes
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
 # This adapter needs another library's header; CMake leaves it out, too, if the header is missing.
 SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
-# PyPy's needs the headers from Debian's pypy3-dev.
+# The source for PyPy needs the headers from Debian's pypy3-dev.
 PYPY = "typedcall/python/typedcall/native/_native_pypy.cc"
 PYPY_HEADERS = glob.glob("/usr/include/pypy3*")
 FLAGS = ["-fsyntax-only", *compilers.WARNINGS, "-I.", "-isystem"]
@@ -44,7 +44,7 @@ class PackageSources(compilers.Compiling):
         check(self, compilers.installed("clang++") or self.skipTest("no clang here"), "c++17")
 
     def test_module_at_og(self):
-        # GCC inlines least at this level, so its warnings about uninitialised variables see least.
+        # At -Og GCC inlines least, so its warnings about uninitialised variables have the least information.
         module = """
             #include "typedcall/provider.h"
             int twice(int x) noexcept { return 2 * x; }

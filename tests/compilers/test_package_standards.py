@@ -1,4 +1,4 @@
-"""The Python package's C++ sources under the standards that test_package_sources.py leaves out."""
+"""Compiles the Python package's C++ sources under the standards that test_package_sources.py omits."""
 import unittest
 
 import compilers

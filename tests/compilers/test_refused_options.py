@@ -1,5 +1,5 @@
-"""Compiler options that are not allowed: each header of the C++ layer reports one #error that says which option
-to use, and no other errors."""
+"""Forbidden compiler options: each header of the C++ layer reports one #error that names the required option, and no
+other errors."""
 import glob
 import re
 import unittest
@@ -7,7 +7,7 @@ import unittest
 import compilers
 
 FLAGS = ["-fsyntax-only", "-x", "c++", "-I.", *compilers.PYTHON_HEADERS, "-"]
-# These neither throw nor catch.
+# These headers neither throw nor catch exceptions.
 WITHOUT_EXCEPTIONS = {"typedcall/boxed_call.h", "typedcall/calling.h", "typedcall/invoker.h"}
 
 

@@ -1,5 +1,5 @@
-"""Where there are no tags (core/compiler.h), modules compile and run without them: a provider, one in C, and a
-consumer, beside a provider with tags. test_headers_without_tags.py compiles every header."""
+"""Modules on platforms without tags (core/compiler.h): a provider in C++, one in C, and a consumer compile and run,
+also with a provider that uses tags. test_headers_without_tags.py compiles every header."""
 import re
 import sys
 
@@ -35,7 +35,7 @@ for use, function, why in tried:
 """
 
 
-# Calls the functions that were found.
+# The consumer's source, which calls the functions that it finds.
 CONSUMER = """
 #include "typedcall/call_site.h"
 #include "typedcall/loop.h"

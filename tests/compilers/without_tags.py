@@ -1,16 +1,16 @@
-"""A compiler without tags (core/compiler.h), and the sources that it compiles: on 64-bit Linux, Clang that does not
-claim to be GCC; on 32 bits, the usual compiler. tools/check_platforms compiles for the other platforms."""
+"""A compiler without tags (core/compiler.h) and its sources: on 64-bit Linux, Clang that does not claim to be GCC; on
+32-bit Linux, the usual compiler. tools/check_platforms compiles for other platforms."""
 import sys
 
 import compilers
 
 HAS_TAGS = sys.platform == "linux" and sys.maxsize > 1 << 32
-# libstdc++ needs these, which Clang then leaves out, too; and glibc has inline functions for GCC only.
+# libstdc++ needs these macros, which Clang then omits, too. glibc's inline functions support only GCC.
 LIBRARY = ["-U__OPTIMIZE__", "-D__GCC_ATOMIC_TEST_AND_SET_TRUEVAL=1",
            *("-D__GCC_ATOMIC_%s_LOCK_FREE=2" % each for each in (
                "BOOL", "CHAR", "CHAR8_T", "CHAR16_T", "CHAR32_T", "WCHAR_T", "SHORT", "INT", "LONG", "LLONG",
                "POINTER"))]
-# And CPython 3.15 requires a thread-local storage class of C11, GNU or Microsoft.
+# CPython 3.15 requires a thread-local storage class of C11, GNU or Microsoft.
 THREAD_LOCAL = {True: "-Dthread_local=thread_local", False: "-Dthread_local=_Thread_local"}
 OPTIONS = ["-fPIC", "-Wall", "-Wextra", "-Werror", "-I.", *compilers.PYTHON_HEADERS]
 INC = "examples/quickstart/inc_in_c.c"

@@ -1,5 +1,5 @@
-"""Checks whether a reader follows docs/ABI.md: makes callables from the records in corpus/, asks readers about them,
-each in a separate process, and reports their mistakes. README.md describes the protocol."""
+"""Checks whether a reader follows docs/ABI.md: makes callables from the records in corpus/, runs each reader on them in
+a separate process, and reports its mistakes. README.md describes the protocol."""
 import argparse
 import collections
 import importlib.util
@@ -14,20 +14,20 @@ import records
 
 READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
-#: Our readers that run on every CPython, by module; a compiled one by its source.
+#: Our readers that run on every CPython: the names of Python modules, or of source files without the extension.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: And those that need libraries, or a limited API with the functions they use.
+#: Our readers that need the named library, or, for None, a limited API with the functions they use.
 MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
-#: Debian's, which the example has to compile with; a usual PATH may have others first.
+#: The Rust example must compile with Debian's rustc, which is often not the first on PATH.
 RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
-#: For one batch, in seconds.
+#: The time limit for one batch of records, in seconds.
 LIMIT = 900
 Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
 def prepare(reader, folder, headers=None):
-    """Compiles one of our readers with these headers, or leaves a module where it is."""
+    """Compiles a reader with these headers if its source is C or C++."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
@@ -60,7 +60,8 @@ def prepare_members(folder, names=("c", "ctypes", "headers")):
 
 
 def pair(provider, reader, folder, python=sys.executable):
-    """Returns [way, name, fault] for each of the provider's functions as a reader calls it, in a separate process."""
+    """Calls each of the provider's functions through the reader, in a separate process. Returns [way, name, fault] for
+    each."""
     done = subprocess.run([python, os.path.join(records.HERE, "members", "members.py"), provider, reader], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment_of(folder))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -73,7 +74,8 @@ def environment_of(folder):
 
 
 def ask(reader, ids, folder, python):
-    """Asks a process about these records. Returns the answers in order, and how it ended: up to where it died."""
+    """Runs the reader on these records in a separate process. Returns the answers in order (up to a crash), and how the
+    process ended."""
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
                               input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -96,8 +98,8 @@ def ask(reader, ids, folder, python):
 
 
 def run(reader, found, folder, python=sys.executable):
-    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process goes
-    on."""
+    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process
+    continues."""
     answers = []
     # PyPy has no interface.
     batches = [[record["id"]] for record in found
@@ -111,7 +113,7 @@ def run(reader, found, folder, python=sys.executable):
                 break
             if pending is None and not got:
                 raise RuntimeError(f"{reader} cannot be asked: {errors[-2000:]}")
-            # It died between two records: the next has not been asked.
+            # If no record was pending, the process died between two records.
             crashed = pending or (got[-1].id, None)
             answers.append(Answer(*crashed, f"status {status}: {errors[-300:]}", CRASHED))
             batch = batch[batch.index(crashed[0]) + 1:]
@@ -119,7 +121,7 @@ def run(reader, found, folder, python=sys.executable):
 
 
 def load_expected(path=EXPECTED):
-    """Returns {reader: {id: reason}}: what our readers do not do yet."""
+    """Returns {reader: {id: reason}} of the records that our readers do not satisfy yet."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 

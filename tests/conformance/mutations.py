@@ -1,5 +1,5 @@
-"""Would the records notice? Removes one check at a time from copies of our headers, and asks the readers that are
-compiled with them. Every mutation must be noticed; otherwise the exit status is 1."""
+"""Tests the records: removes one check at a time from copies of our headers, and runs the readers compiled with them.
+Exits with status 1 unless the records notice every mutation."""
 import os
 import shutil
 import sys
@@ -11,7 +11,7 @@ import records
 READERS = ("reader_c_headers", "reader_cpp_resolve")
 CALLABLE, TYPE, METHOD = "typedcall/native_callable.h", "typedcall/signature/native_type.h", "typedcall/typed_method.h"
 SIGNATURE, SIBLING, REQUEST = "typedcall/signature.h", "typedcall/sibling_symbol.h", "typedcall/resolve/request.h"
-#: (the rule, the file, the text there, its replacement)
+#: The mutations: (the rule, the file, the text in that file, its replacement).
 MUTATIONS = [
     ("3.8", CALLABLE, "if (flags > UINT32_MAX || (flags", "if ((flags"),
     ("3.8", CALLABLE, "(flags & PyNativeCallable_ABI_MASK) != 0) return 0;", "0) return 0;"),
@@ -58,7 +58,7 @@ MUTATIONS = [
 
 
 def mutate(folder, path, old, new):
-    """Changes one place in a copy of the headers."""
+    """Replaces one piece of text in a copy of the headers."""
     path = os.path.join(folder, path)
     with open(path, encoding="utf-8") as file:
         text = file.read()
@@ -69,7 +69,7 @@ def mutate(folder, path, old, new):
 
 
 def noticed_by(mutation, module_folder, asked):
-    """Returns {reader: the first record that notices}."""
+    """Returns {reader: the first record that notices the mutation}."""
     _, path, old, new = mutation
     found = {}
     with tempfile.TemporaryDirectory() as scratch:
@@ -95,7 +95,7 @@ def main():
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         records.build(found, folder)
-        # Otherwise every mutation would count as noticed.
+        # If records failed without a mutation, every mutation would count as noticed.
         unchanged = noticed_by(("", CALLABLE, "#endif  // TYPEDCALL_NATIVE_CALLABLE_H_", "#endif"), folder, asked)
         if unchanged:
             sys.exit(f"without a mutation: {unchanged}")

@@ -1,4 +1,5 @@
-// The C functions that records offer, by name. Python returns other values: see record_module.h.
+// The C functions that records offer by name. The Python callables return other values, as
+// record_module.h explains.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_FUNCTIONS_H_
 
@@ -33,7 +34,7 @@ static Py_ssize_t length(const char *text, Py_ssize_t size) {
 }
 static double square_there(double *place) { return *place *= *place; }
 
-// May raise: they return the error value, with or without an exception.
+// Functions that may raise. They return the error value, with or without an exception.
 static int Refuses(double x) {
   if (x < 100) return 0;
   PyErr_SetString(PyExc_ValueError, "too large");
@@ -52,7 +53,7 @@ static PyObject *same_or_null(PyObject *object) {
   return same(object);
 }
 
-// The C result is a status, or says that there is no result.
+// Functions whose C result is a status, or tells the caller to fall back.
 static int thrice(double x, double *place) {
   if (Refuses(x)) return -7;
   *place = 3 * x;
@@ -76,7 +77,7 @@ static const char *a_text(double x) {
   return "a text";
 }
 
-// Take self: the caller must pass what CPython would.
+// Functions that take self. The caller must pass the object that CPython would pass.
 static double with_self(PyObject *self, double x) { return self != NULL ? 4 * x : -1; }
 static double self_is_module(PyObject *self, double x) { return PyModule_Check(self) ? 4 * x : -1; }
 static double self_is_bound(PyObject *self, double x) {

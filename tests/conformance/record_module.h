@@ -1,6 +1,6 @@
-// The building blocks of the generated module of records: guarded memory, and callables that have a
-// table in one of the places. The structs are written from docs/ABI.md, not our headers, so that a
-// mistake in these cannot hide here.
+// The building blocks of the generated module of records: guarded memory, and callables with a
+// table in one of the places. The structs follow docs/ABI.md, not our headers, so a mistake in our
+// headers cannot hide here.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_MODULE_H_
 
@@ -27,37 +27,37 @@ typedef struct Table {
   Entry entries[1];
 } Table;
 
-// The data in front of a name, field by field. `kind`: which struct follows the header, or stands
-// alone.
+// The data in front of a name, field by field. `kind` is the kind of struct that follows the
+// header, or that is used without one.
 enum { ALONE_NOTHING, PYPY, ONE_ARG };
 typedef struct Name {
-  int flags;     // of the PyMethodDef
-  int readable;  // bytes in front of the name; no memory before them is mapped
-  int shift;     // from the struct's alignment
+  int flags;     // the flags of the PyMethodDef
+  int readable;  // number of mapped bytes in front of the name
+  int shift;     // distance from the alignment that the struct needs
   uintptr_t details;
   int has_table;
   uint32_t size;
   uint16_t major, minor;
   uint64_t magic;
   int kind;
-  const int *codes;  // of PyPy's struct; no memory after the last is mapped
+  const int *codes;  // codes of PyPy's struct; memory after the last one is unmapped
   int code_count, result, padding, argument;
   void *function;
 } Name;
 
 typedef struct Record {
   const char *id;
-  Py_ssize_t count;  // as given by the table
+  Py_ssize_t count;  // the count in the table, which may be wrong
   int length;        // unchanged
   const Entry *entries;
-  const Name *name;     // NULL: a well-formed header with the table
-  const char *binding;  // "function", or for a method: "bound", "unbound", "static"
+  const Name *name;     // NULL for a well-formed header with the table
+  const char *binding;  // "function", or for a method "bound", "unbound" or "static"
 } Record;
 
 // --- Guarded memory ---
 
-// `size` bytes between two unreadable pages: at the beginning of the readable memory, or at its
-// end. Never freed.
+// Returns `size` bytes at the beginning or the end of memory that lies between two unreadable
+// pages. They are never freed.
 static char *Guarded(size_t size, int is_at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
   char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +85,7 @@ static const Table *GuardedTable(const Record *record) {
   return table;
 }
 
-// The name, after the data that the record puts in front of it.
+// Returns the name, preceded by the data that the record puts in front of it.
 static const char *GuardedName(const Name *name, const Table *table) {
   char made[56 + 100] = "";
   const uintptr_t offered = name->has_table ? (uintptr_t)table : 0;
@@ -116,7 +116,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
 
 // --- Callables ---
 
-// Python returns the first argument plus 1000, and no native function does.
+// The Python result is the first argument plus 1000, which no native function returns.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
   if (count < 1) return PyLong_FromLong(1000);
   PyObject *thousand = PyLong_FromLong(1000);
@@ -177,8 +177,8 @@ static PyCFunction BoxedFor(int flags) {
   }
 }
 
-// A def on the heap that is never freed, and the callable that CPython makes of it: a function of
-// the module, or a method of a type of its own.
+// Makes a def on the heap, which is never freed, and its callable: a function of the module, or a
+// method of a new type.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
   const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
@@ -248,7 +248,7 @@ typedef struct Interface {
 
 static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
 
-// The initial one. NULL with an exception if no module has installed it.
+// Returns the original interface, or NULL with an exception if no module has installed one.
 static const Interface *FindInterface(void) {
   static const Interface *found;
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -271,7 +271,7 @@ static int Publish(int space, const void *key, PyObject *owner, const Record *re
   return taken == 1 ? 0 : -1;
 }
 
-// Offers the record's table for a builtin function, by its def, or for any object.
+// Offers the record's table for an object, or for the def of a builtin function.
 static int Offer(PyObject *callable, const Record *record, const char *place) {
   if (strcmp(place, "object") == 0) return Publish(2, callable, callable, record);
   return Publish(1, ((PyCFunctionObject *)callable)->m_ml, callable, record);
@@ -319,7 +319,7 @@ static PyTypeObject *PlainClass(void) {
   return (PyTypeObject *)PyType_FromSpec(&spec);
 }
 
-// A class derived from the plain one, with slots of its own, by rule 1.11.
+// Makes a class, derived from the plain one, with its own slots (rule 1.11).
 static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Slot *slots,
                                     Py_ssize_t count) {
   const Interface *interface = FindInterface();
@@ -333,7 +333,7 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-// At the position that consumers expect, or elsewhere: at position 1, for another field.
+// The slot at the position that consumers expect, or at position 1 and for another field.
 static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
 static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 
@@ -345,7 +345,8 @@ static PyObject *InstanceOf(PyTypeObject *type, const Table *table, int is_elsew
   return (PyObject *)made;
 }
 
-// The class that brings the slot, with `body` in it; NULL: nothing.
+// Makes the class that introduces the slot. Its namespace is a copy of `body`, or empty if that is
+// NULL.
 static PyTypeObject *InstanceClass(PyObject *body, int is_elsewhere) {
   PyObject *namespace = body != NULL ? PyDict_Copy(body) : PyDict_New();
   PyTypeObject *plain = PlainClass();

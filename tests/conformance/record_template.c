@@ -1,5 +1,5 @@
-// The template of the module of records: records.py inserts their functions, rows and symbols where
-// marked. It makes a callable of each record, in the requested place.
+// The template of the module of records, where records.py inserts functions, rows and symbols at
+// the marks. The module makes a callable from a record, with its table in the requested place.
 #include "record_module.h"
 #include "record_types.h"
 // After these.
@@ -7,7 +7,7 @@
 
 // FUNCTIONS
 
-// The record, and the static def if it has a sibling symbol.
+// A record, and its static def if it has a sibling symbol.
 static const struct {
   Record record;
   PyMethodDef *def;
@@ -60,7 +60,8 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// The class that brings SEP 201's slot: its body, and whether the slot is in an unexpected place.
+// Makes the class that introduces SEP 201's slot from its body and a flag, which puts the slot in
+// an unexpected place.
 static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   PyObject *body;
   int is_elsewhere;
@@ -69,8 +70,8 @@ static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   return (PyObject *)InstanceClass(body, is_elsewhere);
 }
 
-// An instance of a class that derives from SlotClass(), with the record's table, or without one for
-// None.
+// Makes an instance of a class that derives from SlotClass(), with the record's table, or with none
+// if the ID is None.
 static PyObject *MakeInstance(PyObject *module, PyObject *arguments) {
   const char *id;
   PyObject *type;
@@ -140,7 +141,7 @@ static PyMethodDef methods[] = {{"make", Make, METH_VARARGS, NULL},
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "conformance_records", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
-// {id: [(signature, flags, address), ...]}
+// Adds ENTRIES to the module: {id: [(signature, flags, address), ...]}.
 static int AddEntries(PyObject *module) {
   PyObject *found = PyDict_New();
   for (size_t i = 0; found != NULL && i < sizeof(rows) / sizeof(*rows); ++i) {

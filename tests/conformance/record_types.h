@@ -1,5 +1,5 @@
-// Types that are extensible or only look so, and interfaces that are invalid or newer, for records
-// of these. Include after record_module.h.
+// Types for records of types (some only look extensible), and invalid or newer interfaces for
+// records of interfaces. Include after record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 
@@ -14,8 +14,8 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// A metaclass that is not typedcall's but has as much room; its types have `magic` where ours have
-// theirs, and a table with `slot`.
+// Makes a type whose metaclass is not typedcall's but equally large. The type has `magic` at the
+// place where our types have theirs, and a table with `slot`.
 static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
@@ -37,7 +37,7 @@ static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   return made;
 }
 
-// A static type with slots, by rule 1.17.
+// A static type with slots (rule 1.17).
 typedef struct StaticType {
   PyHeapTypeObject type;
   _Alignas(max_align_t) Py_ssize_t count;
@@ -80,8 +80,8 @@ static PyTypeObject *StaticDerived(void) {
   return is_ready ? &type.type.ht_type : NULL;
 }
 
-// A static type derived from an extensible one: CPython gives it the metaclass, and no memory after
-// it is mapped.
+// Makes a static type derived from an extensible one. CPython sets its metaclass, and the memory
+// after the type is unmapped.
 static PyTypeObject *StaticTypeBelow(void) {
   PyTypeObject *base = StaticBase();
   if (base == NULL) return NULL;
@@ -95,7 +95,7 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
-// A static type whose metaclass is `type`, followed by data that would be ours.
+// Makes a static type whose metaclass is `type`, followed by data that look like ours.
 static PyTypeObject *StaticTypeWithMagic(void) {
   static StaticType type;
   static Slot table[] = {{0x01000101, 77}};
@@ -112,7 +112,7 @@ static PyTypeObject *StaticTypeWithMagic(void) {
   return PyType_Ready(made) < 0 ? NULL : made;
 }
 
-// Its table begins with a skipped position.
+// Makes a class whose table begins with a skipped position.
 static PyTypeObject *ClassWithASkip(void) {
   static const Slot slots[] = {{1, 99}, {0x01000101, 77}};
   PyObject *body = PyDict_New();
@@ -124,8 +124,8 @@ static PyTypeObject *ClassWithASkip(void) {
 
 // --- Interfaces that are invalid, or newer ---
 
-// Replaces the installed interface by a copy of `size` bytes: under another capsule's name, with
-// other numbers, or in the module only.
+// Replaces the installed interface with a copy of `size` bytes, which may have another capsule name
+// or other version numbers, or be in the module only.
 enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
 static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();
@@ -137,7 +137,7 @@ static int ForgeInterface(const char *name, int major, int minor, int size, enum
   copy->major = (uint16_t)major;
   copy->minor = (uint16_t)minor;
   copy->size = (uint32_t)size;
-  // Kept: it would come back when its last reference goes.
+  // This reference is never released: the capsule would come back when its last reference goes.
   Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
   PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
   int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0;

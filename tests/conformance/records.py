@@ -1,4 +1,4 @@
-"""Turns the records in corpus/*.json into a C extension module with a callable for each."""
+"""Turns the records in corpus/*.json into a C extension module with a callable for each record."""
 import glob
 import json
 import os
@@ -16,7 +16,7 @@ FLAGS.update(THREAD_SAFE=0x010000, PURE=0x020000, SHORT=0x040000)
 ALL = 0xffff
 LAYERS = {"entry", "request", "name", "sibling", "instance", "type", "interface", "order", "call", "values"}
 VERDICTS = {"accept", "reject", "free", "trusted"}
-#: Where a table of entries can be, for layers that do not name the place themselves.
+#: The places where a table of entries can be, for layers that do not name a place themselves.
 TABLE_PLACES = ("name", "def", "object", "instance")
 CONVENTIONS = {"VARARGS": 1, "KEYWORDS": 2, "NOARGS": 4, "O": 8, "FASTCALL": 0x80, "METHOD": 0x200}
 C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "long", "q": "long long",
@@ -25,7 +25,7 @@ C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "lon
 MAGIC = 0x5059545950454431
 #: The data in front of a header if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
-#: A good entry that follows a malformed one.
+#: A good entry to put after a malformed one.
 NEXT = ["d->d", 0, "third"]
 
 
@@ -39,19 +39,19 @@ def corpus(folder=os.path.join(HERE, "corpus")):
 
 
 def reasons(path=os.path.join(HERE, "no_record.json")):
-    """Returns why a rule has no record, by the rule's number."""
+    """Returns {rule number: why the rule has no record}."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
 
 def rules(path=os.path.join(ROOT, "docs", "ABI.md")):
-    """Returns the numbers of the rules in the text, in its order."""
+    """Returns the numbers of the rules in the order of the text."""
     with open(path, encoding="utf-8") as file:
         return re.findall(r"(?m)^- \*\*(\d+\.\d+)\*\* ", file.read())
 
 
 def number(value):
-    """Returns an int from an int, a text such as "0x200", or names of flags with "|" between them."""
+    """Converts an int, a text such as "0x200", or names of flags separated by "|" to an int."""
     if isinstance(value, int):
         return value
     return sum(FLAGS[word] if word in FLAGS else int(word, 0) for word in value.split("|"))
@@ -65,8 +65,8 @@ def asked(record):
 
 
 def variants(record):
-    """Returns (entries, what is found: an index, None for nothing) of the tables that a record of entries is about: its
-    own table, and if that must be rejected, the same table followed by a good entry."""
+    """Returns (entries, index of the entry to be found, or None) for each table of a record of entries: its own table,
+    and if that must be rejected, the same table followed by a good entry."""
     if "tables" in record:
         yield from ((entries, None) for _, entries in record["tables"])
         return
@@ -80,19 +80,20 @@ def variants(record):
 
 
 def wanted(record):
-    """Returns the signatures to ask for: the record's own, and in `also` those that a reader might mistake it for."""
+    """Returns the signatures to request: the record's own, and those in `also`, which a reader might confuse with
+    it."""
     own = asked(record)[0]
     also = ["d->d"] if is_of_a_text(record) else []
     return list(dict.fromkeys([own, *also, *record.get("also", [])]))
 
 
 def is_of_a_text(record):
-    """True if the record is about an invalid signature that must not be mistaken for the one it resembles."""
+    """True if the record is about an invalid signature that must not be confused with the one it resembles."""
     return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
 
 
 def places(record):
-    """Returns where the record's table is put."""
+    """Returns the places where the record's table is put."""
     if record["layer"] in ("entry", "request", "call", "values"):
         return tuple(record.get("places", TABLE_PLACES))
     if record["layer"] == "order":
@@ -114,7 +115,7 @@ def automatic(signature, name, index):
 
 
 class Source:
-    """The text of the generated module."""
+    """Collects the source text of the generated module."""
 
     def __init__(self):
         self.parts, self.rows, self.siblings = [], [], []
@@ -176,7 +177,7 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
             const = "" if kind == "heap" else "const "
             self.parts.append(f"extern {const}struct {name}_symbol {{ const PyMethodDef *def; const Table *table;{more} }} "
                               f"_PyPyTyped_{ml_name};\n{const}struct {name}_symbol _PyPyTyped_{ml_name} = {{{def_}, {table}}};")
-            if kind == "heap":  # the table alone
+            if kind == "heap":  # a copy of the table without its signatures
                 self.siblings.append(f"  _PyPyTyped_{ml_name}.table = (const Table *)memcpy(malloc(sizeof({name}_table)), "
                                      f"&{name}_table, sizeof({name}_table));")
             if kind == "text":
@@ -206,8 +207,8 @@ static const void *const {name}_used[] __attribute__((used)) = {{{name}_def, &{n
 
 
 def provider_source(found):
-    """Returns a C++ module that is both reader and provider: the wrapper of each record's overloads chooses by
-    values."""
+    """Returns the source of a C++ module that is both reader and provider: the wrapper of each record's overloads
+    chooses by values."""
     functions, defs = [], []
     for at, record in enumerate(record for record in found if record["layer"] == "values"):
         names = [f"f{at}_{index}" for index in range(len(record["entries"]))]
@@ -220,7 +221,7 @@ def provider_source(found):
 
 
 def build(found, folder, compiler="gcc"):
-    """Returns the path of the module, compiled with the headers of the running interpreter."""
+    """Compiles the module of records with the headers of the running interpreter, and returns its path."""
     source = Source()
     for record in found:
         if record["verdict"] != "trusted" and record["layer"] != "type":
@@ -240,7 +241,7 @@ def headers():
 
 
 def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
-    """Compiles C or C++ sources to a module in `folder`, with our headers in `own`; CalledProcessError shows the
+    """Compiles C or C++ sources to a module in `folder`, with our headers in `own`. CalledProcessError contains the
     compiler's output."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]

@@ -1,7 +1,7 @@
-"""Asks one reader about records, in a separate process: the runner starts it, and it dies if a reader crashes.
+"""The separate process in which conformance.py runs one reader on records; it dies if the reader crashes.
 
-    worker.py FOLDER READER < ids    prints a line of JSON for each record: its id, where, what was seen, whether that is right;
-                                     the last line says "done"
+    worker.py FOLDER READER < ids prints a line of JSON for each record: its id, its place, the result, whether it is
+    right; the last line says "done"
 """
 import array
 import importlib
@@ -29,7 +29,7 @@ class Float:
 
 
 def argument(given):
-    """Returns an argument; a dict stands for what JSON cannot express."""
+    """Converts an argument from JSON. A dict stands for a value that JSON cannot express."""
     if not isinstance(given, dict):
         return given
     if "array" in given:
@@ -38,7 +38,7 @@ def argument(given):
 
 
 def make(module, record, index, place):
-    """Returns the callable for one table of the record, at that place."""
+    """Returns a callable that has one of the record's tables at that place."""
     name = f"{record['id']}#{index}"
     if record["layer"] == "order":
         (first, _), *others = record["tables"]
@@ -65,12 +65,12 @@ def make(module, record, index, place):
 
 
 def ask(reader, callable_, signature, can, equivalent):
-    """Returns (signature, flags, address), or None."""
+    """Returns the entry that the reader finds as (signature, flags, address), or None."""
     return reader.find(callable_, signature, can, equivalent)
 
 
 def ask_for_no_signature(*question):
-    """Does the same; a reader may raise ValueError for an invalid signature."""
+    """Calls ask(), and returns None if the reader raises ValueError, which is allowed for an invalid signature."""
     try:
         return ask(*question)
     except ValueError:
@@ -78,7 +78,7 @@ def ask_for_no_signature(*question):
 
 
 def is_same(found, row):
-    """Compares a result with a row; None is what a reader cannot know."""
+    """True if a result equals a row. A None in the result stands for a value that the reader does not know."""
     return found is not None and all(a is None or a == b for a, b in zip(found, row))
 
 
@@ -116,8 +116,8 @@ def call(function, record, callable_):
 
 
 def choose(reader, record, callable_, is_own):
-    """Like call(). If no entry fits, the right answer is Python's: what the callable returns or raises; if that is the
-    wrapper itself (`is_own`), its exception."""
+    """Like call(). If no entry fits, the right answer is the result or exception of the Python callable; if the
+    callable is the reader's own wrapper (`is_own`), the right answer is the record's exception."""
     arguments = tuple(map(argument, record["arguments"]))
     expected, failure = record["gives"], None
     if expected == "boxed":
@@ -189,7 +189,7 @@ def look_for_slot(reader, record, module):
 
 
 def answer(reader, module, record, place):
-    """Returns (what was seen, whether it is right); raises NotImplementedError if the reader cannot be asked that."""
+    """Returns (result, whether it is right). Raises NotImplementedError if the reader does not support the record."""
     if record["layer"] == "type":
         return look_for_slot(reader, record, module)
     if record["layer"] == "call":
@@ -202,7 +202,7 @@ def answer(reader, module, record, place):
     return look_for_entries(reader, module, record, place)
 
 
-#: The questions that a layer asks a reader.
+#: The function that a reader needs for a layer, `find` for all others.
 NEEDS = {"type": "slot", "call": "call", "values": "choose"}
 
 
@@ -244,7 +244,7 @@ def main():
     except ImportError as error:
         if not any(record["layer"] == "interface" for record in wanted):
             raise
-        # There it refuses the whole module, which is allowed.
+        # For records of interfaces a reader may refuse to be imported.
         for record in wanted:
             say(record["id"], "def", repr(error), record["verdict"] == "reject")
         say("done", None, None, None)

@@ -1,5 +1,5 @@
-// The consumer's functions in threads that do not hold the GIL, or never have: resolved types
-// answer, unresolved ones offer nothing, and no memory is written.
+// The consumer's functions in threads that do not hold the GIL, or never have: they find the slots
+// of resolved types, find none on unresolved types, and write no memory.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -49,7 +49,7 @@ TEST_F(Detached, WithoutTheGil) {
   Py_END_ALLOW_THREADS;
 }
 
-// The main thread holds the GIL meanwhile, so the calling thread does not.
+// The main thread holds the GIL while the other thread calls.
 TEST_F(Detached, ThreadThatNeverAttached) {
   std::thread([this] { ExpectDetachedAnswers(); }).join();
   EXPECT_EQ(Value(unresolved_.get(), Id(1)), 11);
@@ -71,7 +71,7 @@ TEST_F(Detached, ThreadThatAttaches) {
   Py_END_ALLOW_THREADS;
 }
 
-// Readers see a type either unresolved or fully resolved, while the main thread resolves it.
+// While the main thread resolves a type, readers find it either unresolved or fully resolved.
 TEST_F(Detached, ReadersWhileTypesAreResolved) {
   ASSERT_TRUE(scope_.Run("many = [type.__new__(M, 'U', (A,), {})() for _ in range(500)]"));
   Ref many = scope_.Eval("many");

@@ -10,7 +10,7 @@
 
 namespace typedcall_test {
 
-/// IDs of the private registrar.
+/// Returns an ID of the private registrar.
 constexpr uintptr_t Id(uintptr_t idea) {
   return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, idea, 0);
 }
@@ -27,9 +27,9 @@ inline int VisitType(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/// A type with only these custom slots. Empty, with the exception set, if FromSpec refuses it. The
-/// garbage collector sees its instances, as those of Python classes: `__bases__` can be assigned
-/// only if base and subclass agree in that.
+/// Returns a type with only these custom slots, or an empty reference with an exception if FromSpec
+/// refuses it. The garbage collector tracks its instances, as it does those of Python classes,
+/// because `__bases__` can be assigned only if base and subclass agree in that.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
   static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
@@ -40,21 +40,22 @@ inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nu
                                               static_cast<Py_ssize_t>(slots.size())));
 }
 
-/// The metaclass of the calling interpreter.
+/// Returns the metaclass of the calling interpreter.
 inline Ref Metaclass() {
   return Ref::Steal(reinterpret_cast<PyObject *>(PyExtensibleType_Import()));
 }
 
-/// A new instance of a type without constructor arguments.
+/// Returns a new instance of a type, made without constructor arguments.
 inline Ref New(const Ref &type) { return Ref::Steal(PyObject_CallObject(type.get(), nullptr)); }
 
-/// The flags of the slot that `Find` returns, or -1.
+/// Returns the flags of the slot that PyCustomSlots_Find() returns, or -1.
 inline long Value(PyObject *object, uintptr_t id, Py_ssize_t expected_pos = 0) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, id, expected_pos);
   return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;
 }
 
-/// A builtin function find(object, idea) -> flags of the slot, or -1, for Python code.
+/// Returns a builtin function for Python code: find(object, idea) returns the flags of the slot, or
+/// -1.
 inline Ref FindFunction() {
   static PyMethodDef def = {"find",
                             [](PyObject *, PyObject *args) -> PyObject * {

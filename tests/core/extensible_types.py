@@ -1,4 +1,4 @@
-# Makes extensible types with private IDs, and reads their slots, as {idea: flags, ...}.
+# Makes extensible types with private IDs, and reads their slots as {idea: flags, ...}.
 import slot_tools
 from slot_tools import Metaclass
 
@@ -6,7 +6,7 @@ __all__ = ["Metaclass", "make", "slots"]
 
 
 def make(wanted, bases=None):
-    """Makes a new type with these slots."""
+    """Makes a new type with the slots {idea: flags, ...}."""
     return slot_tools.make([(1 << 24 | idea << 8 | 1, flags) for idea, flags in wanted.items()], bases)
 
 

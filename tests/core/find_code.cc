@@ -1,5 +1,5 @@
-// Compiled with users' options, whatever the rest of the build has. The compiler does not know
-// `object` and `function` in any iteration.
+// The loops are compiled with users' options, whatever options the rest of the build has. The
+// compiler cannot make assumptions about `object` and `function` in any iteration.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

@@ -10,8 +10,9 @@ using Function = void (*)();
 
 constexpr uintptr_t kCountedId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 1, 0);
 
-/// Each calls a function `count` times: the one at hand; the one in the slot of `object` at its
-/// expected position 0, or `function` if there is none; the same for position 1.
+/// Each loop calls a function `count` times. LoopPointer calls `function`. LoopExpected and
+/// LoopSecond call the function in the slot of `object`, or `function` if there is no slot, and
+/// expect the slot at position 0 or 1.
 void LoopPointer(long count, PyObject *object, Function function);
 void LoopExpected(long count, PyObject *object, Function function);
 void LoopSecond(long count, PyObject *object, Function function);

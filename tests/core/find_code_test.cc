@@ -1,5 +1,5 @@
-// Counts the instructions of a look-up by single-stepping: unlike nanoseconds, these are the same
-// on a busy machine. The figures are those of bench/slots_callgrind.py.
+// Counts the instructions of a look-up by single-stepping, because unlike nanoseconds they do not
+// depend on the machine's load. bench/slots_callgrind.py measures the same figures.
 #include "tests/core/find_code.h"
 
 #include <sys/ptrace.h>
@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
-// The figures are those of x86-64.
+// The limits below apply to x86-64.
 #if defined(__x86_64__)
 
 namespace typedcall_test {
@@ -23,16 +23,17 @@ void Nothing() {}
 
 constexpr int kCannotTrace = 77;
 
-// The most that a look-up may take beyond the call, at the expected position 0, at another one, and
-// without a slot. Clang loads the key to compare it, and has one tail for all exits.
+// The most instructions that a look-up may add to the call, at the expected position 0, at another
+// one, and without a slot. Clang's limits differ, because it loads the key to compare it and has
+// one tail for all exits.
 #ifdef __clang__
 constexpr double kFirst = 12, kSecond = 17, kMiss = 8;
 #else
 constexpr double kFirst = 8, kSecond = 18, kMiss = 9;
 #endif
 
-// Returns the instructions from just before a call of `loop` to just after it, or -1 if no process
-// can be traced. The child is a fork of this process.
+// Returns the number of instructions from just before a call of `loop` to just after it, or -1 if
+// no process can be traced. The traced child is a fork of this process.
 long Steps(Loop loop, long count, PyObject *object) {
   const pid_t child = fork();
   if (child == 0) {
@@ -56,7 +57,8 @@ long Steps(Loop loop, long count, PyObject *object) {
   return has_ended ? steps : -1;
 }
 
-// The instructions of one iteration, including call and callee; negative if they cannot be counted.
+// Returns the number of instructions in one iteration, including call and callee, or a negative
+// number if they cannot be counted.
 double PerIteration(Loop loop, PyObject *object) {
   const long few = Steps(loop, 10, object), many = Steps(loop, 110, object);
   return few < 0 || many < 0 ? -1 : static_cast<double>(many - few) / 100;
@@ -82,7 +84,7 @@ class FindCode : public testing::Test {
 };
 
 TEST_F(FindCode, AtItsExpectedPosition) {
-  // Type; its members' position (3); key (2); table; function.
+  // Eight instructions: type, position of its members (3), key (2), table, function.
   const double beyond = Beyond(LoopExpected, New(type_));
   RecordProperty("beyond", static_cast<int>(beyond));
   EXPECT_GE(beyond, 5) << "this counts something else";

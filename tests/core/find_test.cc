@@ -1,6 +1,6 @@
-// The consumer's functions on objects of every kind: an object without slots offers none, and
-// nothing crashes, is imported or installed on the way. Positions and special IDs are in
-// tests/inheritance.
+// The consumer's functions on objects of every kind: an object without slots offers none, and a
+// look-up neither crashes nor imports or installs anything. tests/inheritance covers positions and
+// special IDs.
 #include <cstring>
 #include <utility>
 
@@ -92,7 +92,7 @@ T = typing.TypeVar('T')
 class Generic_(typing.Generic[T]): pass
 )";
 
-// First in this program, before the interface is installed.
+// This test runs first, before the interface is installed.
 TEST(Find, OrdinaryObjectsOfferNothingAndNothingIsInstalled) {
   Scope scope;
   ASSERT_TRUE(scope.Run(kClasses));
@@ -112,7 +112,7 @@ TEST(Find, OrdinaryObjectsOfferNothingWhenTheInterfaceIsThere) {
   }
 }
 
-// The bytes where the magic would be are zero here, as in an unresolved type of ours.
+// The bytes at the position of the magic are zero, as in an unresolved extensible type.
 TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Large", static_cast<int>(PyType_Type.tp_basicsize + 256), 0,
@@ -127,7 +127,8 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
-// Foreign memory follows most types, with any content: the metaclass's size decides.
+// The memory behind most types is foreign and may contain anything, so the metaclass's size
+// decides.
 TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   static PyCustomSlot slot = Slot(Id(1), 11);
   static PyHeapExtensibleTypeObject type = {};
@@ -138,14 +139,14 @@ TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   PyObject object = {};
   Py_SET_TYPE(&object, reinterpret_cast<PyTypeObject *>(&type));
   ExpectNoSlots(&object, "an instance");
-  // The same bytes count for our metaclass, in a type that was made ready.
+  // The same bytes do count with our metaclass, in a type that was made ready.
   type.etp_heaptype.ht_type.tp_as_buffer = &type.etp_heaptype.as_buffer;
   Ref metaclass = Metaclass();
   Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), metaclass.type());
   EXPECT_EQ(Value(&object, Id(1)), 11);
 }
 
-// A type is an object whose type is the metaclass, which has no slots itself.
+// A type is an instance of the metaclass, which has no slots itself.
 TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   Ref type = MakeType({Slot(Id(1), 11)});
   ASSERT_TRUE(type) << TakeError();
@@ -153,8 +154,8 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ExpectNoSlots(Metaclass().get(), "the metaclass");
 }
 
-// The first slot of a table is found by one key. The rest of the look-up would find it, too, so
-// this tests the path.
+// Tests that one key finds the first slot of a table. The rest of the look-up would find the slot,
+// too, so the key is checked as well.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();
   PyTypeObject *type = Py_TYPE(object.get());
@@ -195,7 +196,7 @@ TEST(First, EveryWayToMakeAType) {
   for (const auto &[name, value] : classes) {
     ExpectFirst(scope.Eval(std::string(name) + "()"), value, true, name);
   }
-  // CPython goes through the members of a class with __slots__ during garbage collection.
+  // The garbage collector visits the members of a class with __slots__.
   ASSERT_TRUE(
       scope.Run("class Witness: pass\n"
                 "import weakref\n"
@@ -212,7 +213,7 @@ TEST(First, NoSlotsNoKey) {
   }
 }
 
-// A metaclass that adds C fields to ours: the members of its types come further back.
+// A metaclass that adds C fields to ours moves the members of its types further back.
 TEST(First, ALargerMetaclass) {
   Ref ours = Metaclass();
   Ref base = MakeType({Slot(Id(1), 11)});
@@ -229,9 +230,8 @@ TEST(First, ALargerMetaclass) {
   ExpectFirst(scope.Eval("C()"), 11, false, "a larger metaclass");
 }
 
-// A foreign metaclass as large as ours, whose types have arbitrary words in place of our key: all
-// kinds, including the key of an ID that cannot be requested, and pointers that must not be
-// followed.
+// A foreign metaclass as large as ours, whose types have arbitrary words in place of our key,
+// including the key of an ID that cannot be requested, and pointers that must not be followed.
 TEST(First, AForeignMetaclassOfTheSameSize) {
   PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Same", static_cast<int>(Metaclass().type()->tp_basicsize), 0,
@@ -259,7 +259,7 @@ TEST(First, AForeignMetaclassOfTheSameSize) {
   memset(data, 0, sizeof(*data));
 }
 
-// Members of a static type are where its author has put them, even there.
+// The author of a static type may put its members even where our data end.
 TEST(First, AStaticTypeWithMembersWhereOursEnd) {
   struct Layout {
     PyTypeObject type;

@@ -1,5 +1,5 @@
-// PyExtensibleType_FromSpec: tables as given, refusals, and C types that derive from C types.
-// Inheritance by Python subclasses is in tests/inheritance.
+// PyExtensibleType_FromSpec: explicit tables, refusals, and C types that derive from C types.
+// tests/inheritance covers inheritance by Python subclasses.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 
@@ -19,7 +19,7 @@ TEST(FromSpec, TheTableIsACopy) {
 TEST(FromSpec, EveryKindOfData) {
   static int target;
   PyCustomSlot pointer, offset;
-  pointer.id = reinterpret_cast<uintptr_t>(&target);  // even: an address is an ID
+  pointer.id = reinterpret_cast<uintptr_t>(&target);  // an address is even, and thus a valid ID
   pointer.data.pointer = &target;
   offset.id = Id(1);
   offset.data.objoffset = -8;
@@ -76,7 +76,7 @@ TEST(FromSpec, NoTableOrANegativeCount) {
   EXPECT_TRUE(type) << TakeError();
 }
 
-// Inherited positions come first, so that consumers' expected positions hold for the subclass, too.
+// Inherited positions come first, and so consumers' expected positions also hold for the subclass.
 TEST(FromSpec, ChildKeepsItsBasesPositions) {
   const PyCustomSlot skip = Slot(PyCustomSlot_ID_SKIP, 0);
   Ref base = MakeType({skip, Slot(Id(1), 11), Slot(Id(2), 22)});
@@ -116,7 +116,7 @@ TEST(FromSpec, SeveralBases) {
   EXPECT_EQ(PyCustomSlots_Count(object.get()), 3);
 }
 
-// In quadratic time this would not end.
+// A quadratic algorithm would take far too long here.
 TEST(FromSpec, ManySlots) {
   constexpr uintptr_t kMany = 200000;
   std::vector<PyCustomSlot> slots, others;
@@ -152,7 +152,7 @@ TEST(FromSpec, MetaclassOfABase) {
   ASSERT_TRUE(child) << TakeError();
   EXPECT_EQ(Py_TYPE(child.get()), scope.Eval("Derived").type());
   EXPECT_EQ(Value(New(child).get(), Id(1)), 11);
-  // ABCMeta does not derive from ours, nor ours from it.
+  // Neither ABCMeta nor our metaclass derives from the other.
   EXPECT_FALSE(MakeType({Slot(Id(1), 11)}, b.get()));
   EXPECT_EQ(TakeError().find("TypeError: metaclass conflict"), 0u);
 }

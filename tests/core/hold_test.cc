@@ -1,5 +1,5 @@
-// References to rows: what they keep alive, how the garbage collector sees it, and what publish
-// keeps beside a row.
+// References to rows: the objects that they keep alive, how the garbage collector sees these
+// objects, and the objects that publish keeps with a row.
 #include <utility>
 #include <vector>
 
@@ -185,7 +185,7 @@ TEST_F(Holding, WhatAnEqualTagBringsIsKept) {
   EXPECT_EQ(Destroyed()[equal], 0);
 }
 
-// Two requests give two references, which keep the same object.
+// Two requests return two references, which keep the same object alive.
 TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   Ref owner = Owner(), other = Owner(), callables[] = {Owner(), Owner()};
   const void *key = Address(), *value = Address(), *other_key = Address(), *found;
@@ -201,7 +201,7 @@ TEST_F(Holding, WhatReferencesKeepIsKeptOnce) {
   for (int turn = 0; turn < 100; ++turn) tag(callables[0]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
-  // A reference that keeps something else is a separate one.
+  // A reference that keeps another object alive is a separate reference.
   for (int turn = 0; turn < 100; ++turn) tag(callables[1]);
   EXPECT_EQ(Py_REFCNT(other.get()), of_owner + 1);
   EXPECT_EQ(Py_REFCNT(callables[0].get()), of_callable);
@@ -239,8 +239,8 @@ TEST_F(Holding, PublishKeptRefuses) {
 }
 
 // When an object dies, CPython clears all its weak references before it runs their callbacks,
-// newest first: foreign callbacks run while the row is in the table and none of its owners is
-// alive.
+// newest first. Foreign callbacks can therefore run while the row is in the table and none of its
+// owners is alive.
 TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   static struct {
     const PyTypedcall_Interface *interface;
@@ -277,7 +277,7 @@ TEST_F(Holding, OfDyingOwnersInOtherCallbacks) {
   EXPECT_EQ(Find(kDef, test.key), test.second) << "the callback has a reference";
 }
 
-// Releasing what a row kept runs Python code, which may make any call.
+// Releasing the objects that a row kept runs Python code, which may make any call.
 TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   static const PyTypedcall_Interface *interface;
   static std::vector<const void *> keys;
@@ -311,7 +311,7 @@ TEST_F(Holding, WhatWasKeptUsesTheInterface) {
   keys.clear();
 }
 
-// CPython 3.13 shows the interpreter's own dictionary to gc.get_objects().
+// In CPython 3.13, gc.get_objects() contains the interpreter's own dictionary.
 TEST_F(Holding, TheInterfaceComesBack) {
   Ref owner = Owner();
   const void *key = Address(), *value = Address();
@@ -332,7 +332,7 @@ TEST_F(Holding, TheInterfaceComesBack) {
     EXPECT_EQ(PyTypedcall_Peek(), interface_);
     EXPECT_EQ(PyTypedcall_Import(), interface_) << TakeError();
   }
-  // Something else replaces it: then the holders keep it alive.
+  // If another object replaces the interface, its holders keep it alive.
   const Ref capsule = Ref::Borrow(PyDict_GetItemString(dict, PyTypedcall_CAPSULE_NAME));
   ASSERT_TRUE(scope_.Run("del sys.modules['_extensibletype'].typedcall_v2"));
   ASSERT_EQ(PyDict_SetItemString(dict, PyTypedcall_CAPSULE_NAME, Py_None), 0);

@@ -75,8 +75,8 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
-// Values with every fate: still there, retracted, owned by an object that dies before the end,
-// kept.
+// Values with every fate: still published, retracted, owned by an object that dies before the end,
+// or kept.
 struct Values {
   long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 
@@ -102,7 +102,7 @@ struct Values {
     Collect();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
-    // Builds that never free classes never free modules either.
+    // Builds that never free classes do not free modules, either.
     EXPECT_EQ(Destroyed()[&retracted_too], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&dead], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&kept], 0);
@@ -124,7 +124,7 @@ TEST(Ends, OfASubinterpreter) {
   values.ExpectDestroyedOnce();
 }
 
-// Releasing kept objects runs their code; rows that it published then would never go.
+// Releasing kept objects runs their code. Rows that this code publishes would never be removed.
 const PyTypedcall_Interface *ending;
 std::string refusal;
 void PublishWhenFreed(PyObject *self) {
@@ -159,7 +159,7 @@ TEST(Ends, PublishingThenIsRefused) {
   EXPECT_EQ(refusal, "RuntimeError: typedcall: the interpreter is ending");
 }
 
-// Python code can hold on to the weak reference, and so to its callback, longer than we do.
+// Python code can keep the weak reference, and thus its callback, longer than the interface does.
 PyObject *held_owner, *held_reference;
 void DropOwner(const void *value) {
   Destroy(value);

@@ -1,5 +1,5 @@
-// Objects that rows keep alive: how the garbage collector sees them, who owns them, and how Python
-// code can reach them.
+// Objects that rows keep alive: how the garbage collector sees them, which objects own them, and
+// how Python code can reach them.
 #include "tests/core/rows.h"
 #include "tests/core/subinterpreter.h"
 
@@ -41,7 +41,7 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
-  // As at the end of the interpreter, where the rows go before their owners.
+  // At the end of the interpreter, too, rows are removed before their owners.
   auto *state = static_cast<PyTC_State *>(interface_->state);
   PyTC_Row *row = PyTC_TableRow(&state->tables[kDef], key);
   PyTC_DisownRow(row);
@@ -96,7 +96,8 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_EQ(Counted().rows_removed, 1u);
   EXPECT_EQ(PublishKept(object, second, Owner()), 1);
   EXPECT_EQ(Find(kObject, object.get()), second);
-  // Tagging again brings it back, even if something else kept it meanwhile.
+  // Publishing the value again restores the kept object, even if only a reference kept it
+  // meanwhile.
   held = Hold(kObject, object.get());
   PyDict_Clear(dict.get());
   EXPECT_EQ(Retract(kObject, object.get()), 1);
@@ -127,8 +128,9 @@ TEST_F(Keeping, AnObjectHasOne) {
   EXPECT_TRUE(Destroyed().empty());
 }
 
-// Without the fixture, whose scope would outlive the interpreter. The table keeps objects that
-// cannot be weakly referenced; they go with its dictionary before the rows.
+// This test has no fixture, because the fixture's scope would outlive the interpreter. The table
+// keeps objects that cannot be weakly referenced; they are released with its dictionary, before the
+// rows.
 TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
   Destroyed().clear();
   static const int value = 0;
@@ -166,7 +168,7 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(PublishKept(object, value, kept[1]), 1) << "the same row";
   EXPECT_EQ(references(0), 2);
   EXPECT_EQ(references(1), 2);
-  // One keeper for all rows, however many there were.
+  // All rows of an object share one keeper.
   EXPECT_EQ(Retract(kObject, object.get()), 1);
   const void *const second = Address();
   EXPECT_EQ(PublishKept(object, second, kept[1]), 1);
@@ -186,7 +188,8 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(references(1), 1);
 }
 
-// Has no dictionary, or one that belongs to code.
+// The table keeps the object if the owner has no dictionary of its own, or one that belongs to
+// code.
 TEST_F(Keeping, InTheTable) {
   ASSERT_TRUE(
       scope_.Run("class Slots: __slots__ = ('__weakref__',)\n"
@@ -230,7 +233,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   }
   const void *const key = object.get();
   object.reset();
-  // They hold the kept object, which does no harm, and are tagged themselves without it.
+  // The copies hold the kept object, which does no harm, and get rows of their own without it.
   EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Find(kObject, key), nullptr);
   EXPECT_EQ(Py_REFCNT(kept.get()), 2);
@@ -242,7 +245,7 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   EXPECT_EQ(Find(kObject, copy.get()), other);
 }
 
-// Comparing keys of a dictionary runs Python code.
+// Comparing keys of a dictionary runs Python code, which may retract the row.
 TEST_F(Keeping, WhoseKeysUntag) {
   static const PyTypedcall_Interface *interface;
   interface = interface_;

@@ -1,5 +1,5 @@
-// Owners of rows: rows go with the last of them, and an owner that a weak reference cannot watch is
-// kept alive until its row is retracted.
+// Owners of rows: a row is removed with its last owner, and an owner that a weak reference cannot
+// watch is kept alive until its row is retracted.
 #include <array>
 #include <utility>
 
@@ -44,7 +44,7 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
   constexpr size_t kOwners = 40, kRows = 7;
   std::array<const void *, kRows> keys, values;
   for (size_t i = 0; i < kRows; ++i) keys[i] = Address(), values[i] = Address();
-  for (size_t step : {1u, 3u, 7u, 39u}) {  // no other has a factor of 40
+  for (size_t step : {1u, 3u, 7u, 39u}) {  // each step is coprime to 40
     std::array<Ref, kOwners> owners;
     for (Ref &owner : owners) owner = Owner();
     const auto owns = [](size_t owner, size_t row) { return (owner * 5 + row) % 3 != 0; };
@@ -55,7 +55,7 @@ TEST_F(Owners, ManyOwnersOfManyRowsGoInAnyOrder) {
         EXPECT_EQ(Publish(kDef, keys[row], owners[owner], values[row]), values[row]) << TakeError();
       }
     }
-    // Removed from the middle of its owners' lists.
+    // This row is removed from the middle of its owners' lists.
     EXPECT_EQ(Retract(kDef, keys[3]), 1);
     for (size_t gone = 0, at = 0; gone < kOwners; ++gone, at = (at + step) % kOwners) {
       owners[at].reset();
@@ -111,7 +111,7 @@ TEST_F(Owners, InAGarbageCycle) {
 TEST_F(Owners, AddressesAreUsedAgain) {
   const void *key = Address();
   for (int i = 0; i < 1000; ++i) {
-    Ref owner = Owner();  // usually at the last one's address
+    Ref owner = Owner();  // usually at the address of the last owner
     const void *value = Address();
     ASSERT_EQ(Publish(kDef, key, owner, value), value) << i;
     ASSERT_EQ(Find(kDef, key), value);
@@ -122,7 +122,7 @@ TEST_F(Owners, AddressesAreUsedAgain) {
   EXPECT_EQ(Counted().rows_added, 1000u);
   EXPECT_EQ(Counted().rows_removed, 1000u);
   EXPECT_EQ(Counted().conflicts, 0u);
-  // The key's cell is reused: no new generation is needed.
+  // The key's cell is reused, so no new generation is needed.
   EXPECT_LE(Counted().generations, 1u);
 }
 
@@ -138,7 +138,7 @@ TEST_F(Owners, KeptAliveUntilRetracted) {
   EXPECT_EQ(Py_REFCNT(number.get()), references);
   EXPECT_EQ(Find(kObject, number.get()), nullptr);
   EXPECT_EQ(Destroyed()[value], 0) << "somebody may still be using it";
-  // And again: the record was really gone.
+  // Publishing works again, because the old row was removed completely.
   const void *second = Address();
   EXPECT_EQ(Publish(kObject, number.get(), number, second), second);
   EXPECT_EQ(Py_REFCNT(number.get()), references + 1);
@@ -156,7 +156,7 @@ TEST_F(Owners, KeptObjectIsReallyKept) {
   EXPECT_EQ(Retract(kObject, borrowed), 1);
 }
 
-// A refused row must not keep the object either.
+// A refused row must not keep the object alive.
 TEST_F(Owners, ConflictKeepsNothing) {
   Ref number = Ref::Steal(PyLong_FromLong(55555)), owner = Owner();
   const Py_ssize_t references = Py_REFCNT(number.get());
@@ -172,7 +172,7 @@ TEST_F(Owners, ConflictKeepsNothing) {
   EXPECT_EQ(Py_REFCNT(number.get()), references);
 }
 
-// Its death cannot be observed, so it cannot own rows that would have to go with it.
+// The death of a kept object cannot be observed, so it cannot own rows that must end with it.
 TEST_F(Owners, KeptObjectOwnsNoOtherRow) {
   Ref number = Ref::Steal(PyLong_FromLong(777777));
   const void *key = Address(), *value = Address();
@@ -192,7 +192,7 @@ TEST_F(Owners, RetractKeepsAPendingException) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// Python code can get at the weak reference's callback; calling it must not end a living row.
+// Python code can find the weak reference's callback, but calling it must not remove a living row.
 TEST_F(Owners, CallbackCalledByHand) {
   Ref owner = Owner();
   scope_.Set("o", owner.get());
@@ -211,7 +211,7 @@ TEST_F(Owners, CallbackCalledByHand) {
   EXPECT_EQ(Destroyed()[value], 1);
 }
 
-// Python code that `destroy` runs may find the callback and call it once more.
+// Python code that `destroy` runs may find the callback and call it again.
 PyObject *callback_of_the_dying, *reference_to_the_dying;
 void CallBack(const void *value) {
   Destroy(value);
@@ -242,8 +242,8 @@ TEST_F(Owners, DestroyCallsTheCallback) {
   }
 }
 
-// `destroy` is foreign code: it may use the interface, even for the dying owner. All rows of that
-// owner are out of the table by then.
+// `destroy` is foreign code that may use the interface, even for the dying owner. All rows of that
+// owner have left the table before `destroy` runs.
 const PyTypedcall_Interface *reentered;
 const void *other_key, *new_key;
 PyObject *other_owner;
@@ -272,7 +272,7 @@ TEST_F(Owners, DestroyUsesTheInterface) {
   EXPECT_EQ(Destroyed()[second], 1);
 }
 
-// Any allocation can trigger garbage collection, and that can publish.
+// Any allocation can trigger garbage collection, which can publish rows.
 TEST_F(Owners, CollectionsAtEveryAllocation) {
   ASSERT_TRUE(scope_.Run("threshold = gc.get_threshold()\ngc.set_threshold(1, 1, 1)"));
   for (int i = 0; i < 200; ++i) {

@@ -19,13 +19,13 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   return (PyObject *)PyExtensibleType_Import();
 }
 
-/* The interface's address when the module was executed. */
+/* Returns the address that the interface had when the module was executed. */
 static PyObject *Interface(PyObject *module, PyObject *unused) {
   State *state = (State *)PyModule_GetState(module);
   return PyLong_FromVoidPtr((void *)(uintptr_t)state->interface);
 }
 
-/* find(object, idea): the flags of a slot, or None. */
+/* find(object, idea) returns the flags of a slot, or None. */
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long idea;
@@ -36,7 +36,7 @@ static PyObject *Find(PyObject *module, PyObject *args) {
   return PyLong_FromSize_t(slot->data.flags);
 }
 
-/* row(address): the int that is published for a def, or None. */
+/* row(address) returns the int that is published for a def, or None. */
 static PyObject *Row(PyObject *module, PyObject *args) {
   PyObject *address;
   if (!PyArg_ParseTuple(args, "O!", &PyLong_Type, &address)) return NULL;
@@ -97,7 +97,7 @@ static int Exec(PyObject *module) {
     Py_DECREF(key);
     return -1;
   }
-  /* Whether executed for the first time or again, the present value is the same. */
+  /* The published value is the same, even if the module is executed again. */
   return state->interface->publish(state->interface->state, PyTypedcall_BY_DEF, methods, module,
                                    &value, NULL, Destroy, NULL) == 1
              ? 0

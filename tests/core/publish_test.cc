@@ -1,5 +1,5 @@
 // The side table through the interface: publishing, finding, retracting, refusals and counters.
-// Owners and their deaths are in owner_test.cc.
+// owner_test.cc covers owners and their deaths.
 #include "tests/core/rows.h"
 
 namespace typedcall_test {
@@ -76,7 +76,7 @@ TEST_F(Publishing, OwnerWithoutWeakReferencesIsRefused) {
     EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'int' object");
     EXPECT_EQ(Find(space, key), nullptr);
   }
-  // The key is the object, but rows by definition or by type are not the object's own.
+  // The key is the object, but only a row BY_OBJECT is the object's own.
   EXPECT_EQ(Publish(kDef, number.get(), number, value), nullptr);
   EXPECT_EQ(TakeError().find("TypeError: "), 0u);
   EXPECT_EQ(Py_REFCNT(number.get()), references);
@@ -103,7 +103,7 @@ TEST_F(Publishing, ADifferentValueIsAConflict) {
   EXPECT_EQ(Find(kDef, key), value);
   EXPECT_EQ(Counted().conflicts, 2u);
   EXPECT_EQ(Counted().rows_added, 1u);
-  // A refused publisher is not an owner.
+  // The owner of a refused row does not own the existing one.
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Destroyed()[value], 1);
@@ -117,10 +117,10 @@ TEST_F(Publishing, RetractedValuesAreKeptByTheirOwners) {
   EXPECT_EQ(Retract(kDef, key), 1);
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Retract(kDef, key), 0);
-  // Another value may follow at once.
+  // Another value may be published at once.
   EXPECT_EQ(Publish(kDef, key, owner, second), second);
   EXPECT_EQ(Find(kDef, key), second);
-  // A thread may still be calling through the retracted one.
+  // A thread may still be calling through the retracted value.
   EXPECT_EQ(Destroyed()[value], 0);
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
@@ -135,7 +135,7 @@ TEST_F(Publishing, WhatWasRetractedComesBack) {
   const void *key = Address(), *value = Address(), *second = Address(), *equal = Address();
   const auto always = [](const void *, const void *) { return 1; };
   for (int i = 0; i < 100; ++i) {
-    // One at a time, and the first one each time.
+    // Only one value is published at a time, and each time the first one is restored.
     EXPECT_EQ(Publish(kDef, key, owner, value), value);
     EXPECT_EQ(Retract(kDef, key), 1);
     EXPECT_EQ(Publish(kDef, key, other, second), second);
@@ -177,7 +177,7 @@ TEST_F(Publishing, CountersAreCutToTheCallersSize) {
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 8);
   EXPECT_GT(words[0], 0u);
   EXPECT_EQ(words[1], 99u);
-  // A newer consumer asks for more than there is.
+  // A newer consumer requests more counters than exist.
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 40);
   EXPECT_NE(words[3], 99u);
   EXPECT_EQ(words[4], 99u);

@@ -1,5 +1,5 @@
-// PyTypedcall_Import and Peek: who is first, what else may be under our names, and what happens to
-// the interface when sys.modules is emptied.
+// PyTypedcall_Import and Peek: which module installs the interface, other objects under its names,
+// and what happens to the interface when sys.modules is emptied.
 #include <cstring>
 #include <optional>
 
@@ -24,7 +24,8 @@ class Rendezvous : public testing::Test {
     scope_.reset();
   }
 
-  // The interface is refused with these words; nothing stays pending, and Peek sees nothing.
+  // Checks that the interface is refused with these words, that no exception stays pending, and
+  // that Peek finds nothing.
   void ExpectRefused(const std::string &words) {
     EXPECT_EQ(PyTypedcall_Import(), nullptr);
     const std::string error = TakeError();
@@ -53,7 +54,7 @@ class Rendezvous : public testing::Test {
 
 PyTypeObject *SomeMetaclass(void *) { return &PyType_Type; }
 
-// Installed by another library.
+// A newer interface that another library has installed.
 struct Newer {
   PyTypedcall_Interface interface;
   void (*added)(void);
@@ -97,7 +98,7 @@ TEST_F(Rendezvous, PeekInstallsNothing) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// SEP 200's first version, or another library that uses the module for something else.
+// SEP 200's first version, or any other library, may already use the module for another purpose.
 TEST_F(Rendezvous, AModuleThatIsThereAlreadyIsUsed) {
   ASSERT_TRUE(
       scope_->Run("m = sys.modules['_extensibletype'] = types.ModuleType('_extensibletype')\n"
@@ -189,7 +190,7 @@ TEST_F(Rendezvous, SquatterAfterwards) {
   ExpectRefused("is a 'int' instead of typedcall's interface");
   ASSERT_TRUE(scope_->Run("m.typedcall_v2 = ours"));
   EXPECT_EQ(PyTypedcall_Import(), interface);
-  // One interpreter, one metaclass: not even a usable interface may replace another one.
+  // An interpreter has one metaclass, so not even a usable interface may replace another one.
   static Newer newer = Made(1, 7, sizeof(Newer));
   PutCapsule(&newer);
   ExpectRefused("_extensibletype.typedcall_v2 has been replaced");
@@ -207,7 +208,7 @@ TEST_F(Rendezvous, NoSysModules) {
   ExpectAccepted();
 }
 
-// unittest.mock.patch.dict(sys.modules) does this to everything that was imported inside.
+// unittest.mock.patch.dict(sys.modules) removes all modules that were imported inside it.
 TEST_F(Rendezvous, TheInterfaceSurvivesAnEmptiedSysModules) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();

@@ -1,5 +1,5 @@
-// When a type's slots are settled: types that bypassed the metaclass's tp_init, look-ups before it,
-// and a second one. tests/inheritance covers what Python code sees of that.
+// When a type's slots are resolved: types that bypassed the metaclass's tp_init, look-ups before
+// tp_init, and a second tp_init. tests/inheritance covers the view of Python code.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 #include "tests/support/memory.h"
@@ -16,7 +16,7 @@ class Resolution : public testing::Test {
     scope_.Set("find", FindFunction().get());
   }
 
-  // True if the type's magic is set. Calls nothing that would set it.
+  // True if the type's magic is set. Does not call any function that would set it.
   static bool IsResolved(const Ref &type) {
     return PyTC_DataOf(nullptr, type.type())->shared.magic == PyExtensibleType_MAGIC;
   }
@@ -49,8 +49,7 @@ TEST_F(Resolution, EveryFunctionResolves) {
   }
 }
 
-// The bases are unknown while the metaclass still works them out; afterwards every reader knows
-// them.
+// While the metaclass computes the MRO, the bases are unknown. Afterwards every reader knows them.
 TEST_F(Resolution, InsideMro) {
   static PyMethodDef def = {
       "resolve",
@@ -79,7 +78,7 @@ TEST_F(Resolution, MetaclassThatForgetsSuper) {
                  "class D(C): pass\n"));
   Ref c = scope_.Eval("C"), d = scope_.Eval("D");
   EXPECT_FALSE(IsResolved(c));
-  // The subclass first: that settles its base, too.
+  // Looking up the subclass first also resolves its base.
   EXPECT_EQ(Value(New(d).get(), Id(1)), 11);
   EXPECT_TRUE(IsResolved(c));
   EXPECT_EQ(Value(New(c).get(), Id(1)), 11);
@@ -99,7 +98,8 @@ TEST_F(Resolution, MetaclassInitTwiceChangesNothing) {
   EXPECT_EQ(Value(New(base_).get(), Id(2)), 22);
 }
 
-// A look-up cannot report it, and must neither lose what is pending nor remember the failure.
+// A look-up cannot report MemoryError, and must neither lose a pending exception nor remember the
+// failure.
 TEST_F(Resolution, LookUpWithoutMemory) {
   ASSERT_TRUE(scope_.Run("u = type.__new__(M, 'U', (A,), {})()"));
   Ref object = scope_.Eval("u");
@@ -128,7 +128,7 @@ TEST_F(Resolution, ResolveWithoutMemory) {
   EXPECT_EQ(Value(New(type).get(), Id(2)), 22);
 }
 
-#if PY_VERSION_HEX >= 0x030A0000  // the release that added immutable types
+#if PY_VERSION_HEX >= 0x030A0000  // 3.10 added immutable types
 TEST_F(Resolution, MetaclassCannotBeChanged) {
   for (const char *statement :
        {"M.attribute = 1", "M.__init__ = None", "del M.__init__", "M.__bases__ = (type,)"}) {

@@ -12,7 +12,7 @@
 
 namespace typedcall_test {
 
-/// How often each value was destroyed.
+/// Counts how often each value was destroyed.
 inline std::map<const void *, int> &Destroyed() {
   static std::map<const void *, int> counts;
   return counts;
@@ -28,15 +28,15 @@ class Rows : public testing::Test {
   }
   void SetUp() override { ASSERT_NE(interface_, nullptr) << TakeError(); }
 
-  /// A unique address, for use as a key or as a value.
+  /// Returns a unique address, for use as a key or as a value.
   const void *Address() {
     addresses_.push_back(0);
     return &addresses_.back();
   }
-  /// A new object that supports weak references.
+  /// Returns a new object that supports weak references.
   Ref Owner() { return scope_.Eval("Owner()"); }
 
-  /// Returns the row's value afterwards, or null with an exception.
+  /// Publishes a value. Returns the row's value afterwards, or null with an exception.
   const void *Publish(int space, const void *key, const Ref &owner, const void *value,
                       void (*destroy)(const void *) = Destroy) {
     const int result = interface_->publish(interface_->state, space, key, owner.get(), value,
@@ -49,7 +49,7 @@ class Rows : public testing::Test {
   int Retract(int space, const void *key) {
     return interface_->retract(interface_->state, space, key);
   }
-  /// The counts since the test began.
+  /// Returns the counts since the test began.
   PyTypedcall_Counters Counted() {
     PyTypedcall_Counters now;
     interface_->counters(interface_->state, &now, sizeof(now));

@@ -1,4 +1,4 @@
-// The side table's own functions without an interpreter, so that ThreadSanitizer can watch readers
+// The side table's own functions without an interpreter, which lets ThreadSanitizer watch readers
 // and a writer. libpython is linked only for its raw allocator, and never initialised.
 #include <atomic>
 #include <memory>
@@ -18,7 +18,7 @@ class SideTable : public testing::Test {
  protected:
   ~SideTable() override { PyTC_TableFree(&table_); }
 
-  // Returns 1 if that took a new generation.
+  // Returns 1 if the insertion needed a new generation.
   int Insert(const void *key, const void *value) {
     auto row = std::make_unique<Row>();
     row->key = key;
@@ -73,7 +73,7 @@ TEST_F(SideTable, ThereIsAlwaysAFreeCell) {
   }
 }
 
-// A writer that has stored the value and not yet the key, which may become any key.
+// A writer may have stored the value, but not yet the key, which may become any key.
 TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   const int first = 0, key = 0, value = 0;
   Insert(&first, &value);
@@ -129,7 +129,7 @@ TEST_F(SideTable, ARetractedRowComesBack) {
     EXPECT_EQ(Find(&key), nullptr);
   }
   for (int i = 0; i < 100; ++i) {
-    Insert(&i, &i);  // later generations have the retracted ones, too
+    Insert(&i, &i);  // later generations also contain the retracted rows
     const int wanted = 1 + i % 2;
     EXPECT_EQ(revive(&other), nullptr);
     Row *const row = revive(&wanted);

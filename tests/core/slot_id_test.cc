@@ -78,7 +78,7 @@ TEST(SlotId, Validity) {
   EXPECT_TRUE(PyCustomSlot_IsValidID(0xffffffff));
   EXPECT_FALSE(PyCustomSlot_IsValidID(0x100000001));
   EXPECT_FALSE(PyCustomSlot_IsValidID(UINTPTR_MAX));
-  // Bit 0 clear: an address, of any size.
+  // If bit 0 is clear, the ID is an address of any size.
   EXPECT_TRUE(PyCustomSlot_IsValidID(reinterpret_cast<uintptr_t>(&something)));
   EXPECT_TRUE(PyCustomSlot_IsValidID(UINTPTR_MAX - 1));
   EXPECT_TRUE(PyCustomSlot_IsValidID(0x2));

@@ -1,5 +1,5 @@
 // Static extensible types: their struct ends with the data that readers know, so readers must not
-// look for more after it, neither on them nor when their subclasses inherit.
+// read beyond it, neither in these types nor when their subclasses inherit.
 #include "core/extensible_type.h"
 
 #include <cstdlib>
@@ -16,8 +16,9 @@ constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVAT
 int first, second;
 PyCustomSlot slots[] = {{kFirst, {&first}}, {kSecond, {&second}}};
 
-/// A static type that bypassed PyExtensibleType_Ready: only the struct. Never freed, like static
-/// types; on the heap so that ASan detects a read beyond it.
+/// Makes a static type that bypassed PyExtensibleType_Ready, of which only the struct exists. It is
+/// on the heap because ASan then detects a read beyond it, but like other static types it is never
+/// freed.
 PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic) {
   auto *made = static_cast<PyHeapExtensibleTypeObject *>(
       std::aligned_alloc(alignof(PyHeapExtensibleTypeObject), sizeof(PyHeapExtensibleTypeObject)));

@@ -1,5 +1,5 @@
-// Subinterpreters with the lifetime of a scope, for tests that need an interpreter in which nothing
-// of ours has been imported.
+// Subinterpreters that end with a scope, for tests that need an interpreter in which none of our
+// modules has been imported.
 #ifndef TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 #define TYPEDCALL_TESTS_CORE_SUBINTERPRETER_H_
 
@@ -14,7 +14,7 @@ class Subinterpreter {
   Subinterpreter(const Subinterpreter &) = delete;
   Subinterpreter &operator=(const Subinterpreter &) = delete;
 
-  /// True if it exists and the calling thread is in it.
+  /// True if the interpreter was created; the calling thread is then in it.
   bool Entered() const { return inner_ != nullptr; }
   void Leave() { PyThreadState_Swap(outer_); }
   void Enter() { PyThreadState_Swap(inner_); }
@@ -31,7 +31,7 @@ class Subinterpreter {
 };
 
 #if PY_VERSION_HEX >= 0x030C0000
-/// One with a GIL of its own, for a thread that has no thread state.
+/// A subinterpreter with its own GIL, for a thread that has no thread state.
 class OwnGilInterpreter {
  public:
   OwnGilInterpreter() {
@@ -47,7 +47,7 @@ class OwnGilInterpreter {
   OwnGilInterpreter &operator=(const OwnGilInterpreter &) = delete;
 
   bool Entered() const { return state_ != nullptr; }
-  /// Says why not.
+  /// Returns the reason why the interpreter could not be created.
   const char *Error() const { return status_.err_msg; }
 
  private:

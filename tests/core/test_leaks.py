@@ -1,5 +1,5 @@
-# Types, subclasses and instances that are dropped leave nothing behind: after a thousand of each there are as
-# many objects, blocks and references to the metaclass as before.
+# Types, subclasses and instances do not leak: after a thousand of each have been made and dropped, the numbers of
+# objects, blocks and references to the metaclass are unchanged.
 import unittest
 
 import leaks
@@ -11,7 +11,7 @@ TIMES = 1000
 
 class Leaks(unittest.TestCase):
     def check(self, function):
-        # Caches of names, versions and free lists fill up first.
+        # The warm-up fills caches of names, versions and free lists.
         leaks.check(function, TIMES, warm_up=TIMES, blocks=TIMES // 10, references=TIMES // 10,
                     unchanged=[Metaclass])
 
@@ -58,7 +58,7 @@ class Leaks(unittest.TestCase):
             class C(base, metaclass=Meta):
                 pass
 
-            Meta.made = C  # found only by a collector that visits a class's own class
+            Meta.made = C  # only a collector that visits a class's own class finds this cycle
             assert slots(C()) == {1: 11}
 
         self.check(use)
@@ -75,7 +75,7 @@ class Leaks(unittest.TestCase):
         self.check(use)
 
     def test_duplicates_refused(self):
-        # make() cannot take an ID twice, but 0x10000 is truncated to 0.
+        # A dict cannot contain an ID twice, but 0x10000 is truncated to 0.
         def use():
             self.assertRaises(ValueError, make, {0: 1, 0x10000: 2})
 

@@ -1,5 +1,5 @@
-# Two providers in one interpreter: they share the metaclass and each other's rows, in either import order;
-# a module's rows live as long as one of its module objects.
+# Two providers in one interpreter share the metaclass and each other's rows in either import order. A module's rows
+# live as long as one of its module objects.
 import gc
 import importlib.util
 import sys
@@ -21,7 +21,7 @@ def load_again(module):
 
 
 def run(code):
-    """Runs code in a separate process, where nothing has been imported."""
+    """Runs code in a separate process, in which no provider has been imported."""
     processes.python(code=code)
 
 

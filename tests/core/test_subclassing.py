@@ -1,4 +1,4 @@
-# Extensible types and the module that holds their metaclass, as Python code sees them.
+# Extensible types, and the module that contains their metaclass, as Python code uses them.
 import inspect
 import sys
 import unittest

@@ -1,6 +1,6 @@
 // Functions with generated signatures: signature number n is drawn from the list of types at
-// compile time. Each passes its arguments, unchanged, to one function that knows them by their
-// codes, and returns its answer.
+// compile time. Each passes its arguments, unchanged, to Compute(), which reads them by their type
+// codes, and returns its result.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 #define TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 
@@ -17,12 +17,12 @@ namespace exactness {
 /// How a function reports errors.
 enum class Kind { none, by_value, by_status };
 
-/// Signature number n, at run time.
+/// The description of signature number n at run time.
 struct Facts {
   std::uint64_t n;
   Kind kind;
-  PyNativeSignature python;  ///< what Python passes and gets
-  const char *text;          ///< what consumers see
+  PyNativeSignature python;  ///< the signature that Python uses
+  const char *text;          ///< the signature that consumers use
 };
 
 /// Python cannot pass every long double, so entries with one are marked DIFFERS.
@@ -35,11 +35,11 @@ struct Outcome {
   bool raised = false;
 };
 
-/// The body of every function: mixes the bits of its arguments into a result, or, one time in
-/// eight, if it can, into a ValueError. An object is a new reference.
+/// The body of every function: mixes the bits of the arguments into a result, or into a ValueError
+/// one time in eight, if the function can raise. A result that is an object is a new reference.
 Outcome Compute(const Facts &facts, const Value *arguments);
 
-/// The scalars that travel in registers come first, then everything else.
+/// Scalars that are passed in registers come first, then all other types.
 using Types =
     std::tuple<bool, signed char, unsigned char, short, unsigned short, int, unsigned, long,
                unsigned long, long long, unsigned long long, float, double, void *, double *,
@@ -48,8 +48,9 @@ using Types =
                PyNativeType_ComplexDouble, PyNativeType_ComplexLongDouble>;
 inline constexpr std::size_t kTypes = std::tuple_size_v<Types>, kScalars = kTypes - 4;
 
-/// Every type in turn is a result, and `void`. Arguments are scalars only two times in three, so
-/// that the ways without libffi get long signatures, too; otherwise the first is each type in turn.
+/// The results are all types in turn, and `void`. Two times in three, all arguments are scalars,
+/// because the ways without libffi need long signatures, too; otherwise the first arguments are all
+/// types in turn.
 constexpr std::size_t DrawnType(std::uint64_t n, std::uint64_t i) {
   if (n % 3 == 0 && i == 0) return kTypes - 1 - n / 3 % kTypes;
   return Scramble(n * 131 + i + 1) % (n % 3 == 0 ? kTypes : kScalars);
@@ -63,13 +64,14 @@ struct ResultOf<n, std::enable_if_t<n % (kTypes + 1) == kTypes>> {
   using type = void;
 };
 
-/// Mostly few arguments; one signature in eight has more than there are registers.
+/// Most signatures have few arguments; one in eight has more than there are registers.
 constexpr std::size_t Arity(std::uint64_t n) {
   const std::uint64_t drawn = Scramble(n * 131 + 77);
   return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7 + (n % 3 == 0));
 }
 
-/// Some results have no error value, and a place for a typed pointer has no code.
+/// Not every kind is possible: some results have no error value, and a place for a typed pointer
+/// has no code.
 template <class R>
 constexpr Kind KindOf(std::uint64_t n) {
   constexpr bool is_pointer = std::is_pointer_v<R> && !std::is_same_v<R, void *> &&
@@ -82,7 +84,7 @@ constexpr Kind KindOf(std::uint64_t n) {
 template <std::uint64_t n, Kind kind, class R, class... A>
 struct Function {
   static constexpr std::size_t arity = sizeof...(A);
-  using type = R(A...);  ///< as consumers see it
+  using type = R(A...);  ///< the type that consumers request
   static constexpr auto effects = [] {
     if constexpr (kind == Kind::by_value) {
       return typedcall::may_raise;
@@ -105,7 +107,7 @@ struct Function {
     if constexpr (!std::is_void_v<R>) return outcome.result.As<R>();
   }
 
-  /// By typedcall::function; false with an exception if it is not found.
+  /// Calls through typedcall::function. Returns false with an exception if no entry is found.
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
     return call_direct(callable, arguments, outcome, std::index_sequence_for<A...>());
   }
@@ -129,7 +131,7 @@ struct Function {
   }
 };
 
-/// The value goes through a last pointer, if there is one.
+/// A value, if there is one, is returned through the last pointer.
 template <std::uint64_t n, class R, class... A>
 struct Function<n, Kind::by_status, R, A...> {
   static constexpr bool has_place = !std::is_void_v<R>;

@@ -19,7 +19,7 @@ const char *const kTexts[] = {"", "a", "\xc3\xa9t\xc3\xa9 \xf0\x9f\x90\x8d", "no
 
 constexpr std::size_t kObjects = 6;
 PyObject *Object(std::size_t i) {
-  // Never freed: the interpreter ends with the program.
+  // These objects are never freed, because the interpreter ends with the program.
   static PyObject *const list = PyList_New(0);
   static PyObject *const big = PyLong_FromString("1000000000000000000000000000000", nullptr, 10);
   static PyObject *const text = PyUnicode_FromString("text");
@@ -27,7 +27,7 @@ PyObject *Object(std::size_t i) {
   return objects[i];
 }
 
-/// The bytes that hold the number: ten for x87's long double.
+/// The number of significant bytes, which is ten for x87's long double.
 constexpr std::size_t kLongDouble = LDBL_MANT_DIG == 64 ? 10 : sizeof(long double);
 
 template <class T>
@@ -60,7 +60,7 @@ T Integer(std::uint64_t bits, std::uint64_t choice) {
   return static_cast<T>(bits >> (choice % 3 == 0 ? 40 : 0));
 }
 
-/// With these bits set in the first word of its bytes.
+/// Returns the value with these bits set in the first word of its bytes.
 template <class T, class Word>
 T WithBits(T value, Word bits) {
   Word word;
@@ -70,7 +70,7 @@ T WithBits(T value, Word bits) {
   return value;
 }
 
-/// One real number.
+/// Draws one real number.
 template <class T>
 T Real(std::uint64_t bits, Range range) {
   const std::uint64_t choice = Scramble(bits) % (4 * kEdges);
@@ -81,7 +81,7 @@ T Real(std::uint64_t bits, Range range) {
       return static_cast<T>(drawn);
     }
     if (choice < kEdges) return Edge<T>(choice);
-    // A NaN with a payload one time in twelve, otherwise any mantissa.
+    // One time in twelve the value is a NaN with a payload; otherwise it has any mantissa.
     if (choice % 12 == 0) {
       return WithBits<T, std::uint64_t>(std::numeric_limits<T>::quiet_NaN(), bits & 0xffffffff);
     }
@@ -99,7 +99,7 @@ T Real(std::uint64_t bits, Range range) {
   }
 }
 
-/// The significant bytes of a value; parts of a complex number have padding of their own.
+/// The significant bytes of a value. Each part of a complex number has its own padding.
 struct Parts {
   std::size_t count, size, apart;
 };
@@ -179,7 +179,7 @@ PyObject *BoxPointer(PyNativeType type, void *pointer) {
     Py_DECREF(bytes);
     return items;
   }
-  // A capsule keeps the address of its name.
+  // The names are static because a capsule only stores the address of its name.
   static std::string names[2][PyNativeType_COUNT];
   std::string &name = names[type.is_pointer][type.code];
   name = CapsuleName(type);

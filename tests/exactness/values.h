@@ -1,5 +1,5 @@
-// Values of every type code, at run time: drawn from random bits including edge cases, compared bit
-// by bit, put into Python objects and taken out again.
+// Values of every type code at run time: drawn from random bits, including edge cases, compared bit
+// by bit, and converted to Python objects and back.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 #define TYPEDCALL_TESTS_EXACTNESS_VALUES_H_
 
@@ -14,7 +14,7 @@
 
 namespace exactness {
 
-/// splitmix64, for constants and for values.
+/// The function splitmix64, used for constants and values.
 constexpr std::uint64_t Scramble(std::uint64_t z) {
   z += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
@@ -40,36 +40,37 @@ struct alignas(16) Value {
   }
 };
 
-/// Boxing keeps most values, but a `g` and the parts of a `Zg` are doubles in Python, so digits
-/// beyond those are lost, and a signalling NaN of a type other than double becomes a quiet one with
-/// the same payload when it is converted.
+/// Boxing keeps most values. However, a `g` and the parts of a `Zg` are doubles in Python and lose
+/// digits, and a signalling NaN of a type other than double becomes a quiet NaN with the same
+/// payload.
 enum class Range { boxable, any };
 
-/// The value of that type that these bits make: any one, or an edge case one time in four. A string
-/// or an object is never NULL; a pointer may be.
+/// Makes a value of the type from these bits: an edge case one time in four, otherwise any value. A
+/// string or an object is never NULL; a pointer may be.
 Value Draw(PyNativeType type, std::uint64_t bits, Range range);
 
-/// All bits of a value, as one word: a string's text, a pointer's address and target, an object's
-/// address, and for everything else the bytes without padding.
+/// Returns a hash of all bits of a value: a string's text, a pointer's address and target, an
+/// object's address, and for all other types the bytes without padding.
 std::uint64_t Hash(PyNativeType type, const Value &value);
 
 /// True if all bits are the same, including NaN payloads. Strings are compared by text.
 bool AreSame(PyNativeType type, const Value &a, const Value &b);
 std::string Show(PyNativeType type, const Value &value);
 
-/// As an argument of an invoker; `value` must live until the call returns.
+/// Converts a value to an argument of an invoker. `value` must live until the call returns.
 typedcall::native_value AsArgument(PyNativeType type, const Value &value);
-/// The result of an invoker; `wide` is where it stored one that does not fit.
+/// Converts the result of an invoker. `wide` contains a result that does not fit into `result`.
 Value FromResult(PyNativeType type, typedcall::native_value result, const Value &wide);
 
-/// Returns a new reference: for a pointer a buffer of items if there is one, otherwise a capsule; a
-/// number, a str, or the object itself. NULL with an exception.
+/// Returns a new reference to a number, a str, the object itself, or for a pointer a buffer of
+/// items if one exists, otherwise a capsule. Returns NULL with an exception on failure.
 PyObject *Box(PyNativeType type, const Value &value);
-/// The reverse. Steals the reference; a string and an object live on in `*keep`. Returns false if
-/// the object does not have exactly the type that a function with that result returns.
+/// Does the reverse of Box(). Steals the reference; `*keep` keeps a string or an object alive.
+/// Returns false if the object does not have exactly the type that a function with that result
+/// returns.
 bool Unbox(PyNativeType type, PyObject *object, Value *value, PyObject **keep);
 
-/// The object among the drawn ones whose references only the test counts.
+/// Returns the drawn object to which only the test has references.
 PyObject *CountedObject();
 
 }  // namespace exactness

@@ -1,6 +1,6 @@
-// Every way to call a function, with the same arguments, yields the same bits, or the same
-// exception: by the Python callable, by typedcall::function, by trampoline, register image and
-// libffi. For generated signatures of every type code.
+// Every way to call a function with the same arguments returns the same bits or raises the same
+// exception: the Python callable, typedcall::function, trampoline, register image and libffi. The
+// signatures are generated from every type code.
 #include "tests/exactness/generated.h"
 // generated.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace exactness {
 namespace {
 
-// The arguments of the last call of any function, and its next result.
+// The hash of the last call's arguments, the number of calls, and the range of results.
 std::uint64_t latest_mixed = 0;
 std::uint64_t calls = 0;
 Range results_drawn_from = Range::any;
@@ -55,7 +55,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-// Selects signatures: each test program has sixty of its own.
+// Each test program tests sixty different signatures.
 constexpr std::uint64_t kFirst = FIRST_SIGNATURE;
 constexpr std::size_t kSignatures = 60;
 constexpr std::uint64_t kTurns = 200;
@@ -68,7 +68,7 @@ auto &Methods(std::index_sequence<i...>) {
   return methods;
 }
 
-/// A module with all of them.
+/// Returns a module with all functions.
 Ref NewModule() { return typedcall_test::ModuleOf(Methods(Indices())); }
 
 /// One function and everything known about it.
@@ -116,7 +116,7 @@ class Checker {
     EXPECT_EQ(Py_REFCNT(CountedObject()), references);
   }
 
-  /// The ways that exist for this signature.
+  /// Returns the ways that support this signature.
   std::vector<way> ways() const {
     std::vector<way> all;
     for (const invoker &invoke : invokers_) all.push_back(invoke.how());
@@ -130,7 +130,7 @@ class Checker {
 
   void MakeInvokers() {
     std::string text = facts_.text;
-    // No C++ type is spelled by these two codes.
+    // The codes `n` and `N` are not the code of any C++ type.
     if (facts_.n % 2 == 0) {
       std::replace(text.begin(), text.end(), 'l', 'n');
       std::replace(text.begin(), text.end(), 'L', 'N');
@@ -177,14 +177,14 @@ class Checker {
     for (int i = 0; i < facts_.python.nargs; ++i) {
       values.push_back(AsArgument(facts_.python.args[i], arguments_[static_cast<std::size_t>(i)]));
     }
-    values.push_back(native_value::at(&outcome.result));  // without a place, it is not used
+    values.push_back(native_value::at(&outcome.result));  // not used by functions without a place
     const native_value got = invoke(values.data(), &wide);
     outcome.raised = invoke.raised(got);
     if (is_status()) {
       EXPECT_EQ(got.get<int>() != 0, outcome.raised);
     } else {
       outcome.result = FromResult(result(), got, wide);
-      // Extended as an argument would be.
+      // Narrow results are extended like arguments.
       if (!outcome.raised && !expected_.raised &&
           PyNativeType_Kind(result()) != PyNativeKind_STRING) {
         EXPECT_EQ(got.bits, PyNativeType_Size(result()) > sizeof(got.bits)
@@ -253,7 +253,7 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
     EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
     EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
-  // All except 'n' and 'N', which are aliases of 'l' and 'L', are drawn, and five pointers.
+  // All codes are drawn except 'n' and 'N', the aliases of 'l' and 'L', and several pointers.
   std::set<std::string> all{"&d", "&h", "&g", "&Zd"};
   for (int code = 1; code < PyNativeType_COUNT; ++code) all.insert(PyNativeCode_Letters(code));
   all.erase("n");

@@ -1,4 +1,4 @@
-// Formats of buffers, including some that no exporter of the standard library makes.
+// Formats of buffers, including formats that no exporter of the standard library uses.
 #include "typedcall/provider.h"
 
 // After Python.h.

@@ -1,5 +1,5 @@
-// Checks the table of ranks against the generated wrappers: all kinds of values that Python has,
-// for all types except pointers, which are tried.
+// Compares the table of ranks with the generated wrappers, for all kinds of Python values and all
+// types except pointers, for which the wrapper tries the conversion.
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -18,7 +18,8 @@ using typedcall::conversion_rank;
 using typedcall_test::Ref;
 using typedcall_test::Scope;
 
-/// Objects of each kind. Python itself has no objects for a C float or a part of a complex number.
+/// Example objects of each kind. Python has no object for a C float or for a part of a complex
+/// number.
 struct Example {
   PyNativeGiven kind;
   const char *expression;
@@ -68,7 +69,8 @@ PyNativeRank RankOf(conversion_rank rank) {
   return PyNativeRank_NONE;
 }
 
-/// The wrappers' rank and the table's, for all pairs of an example and a type.
+/// Calls `compare` with the rank in the wrappers and in the table, for each pair of an example and
+/// a type.
 template <class Compare>
 void ForEachPair(const Compare &compare) {
   Scope scope;
@@ -77,7 +79,7 @@ void ForEachPair(const Compare &compare) {
     const Ref object = scope.Eval(each.expression);
     ASSERT_TRUE(object);
     const PyNativeGiven kind = typedcall::internal::kind_of(object.get());
-    // `__complex__` is looked up only if it matters.
+    // `__complex__` is looked up only for complex parameters.
     EXPECT_EQ(kind, each.kind == PyNativeGiven_HAS_COMPLEX ? PyNativeGiven_OTHER : each.kind);
     const auto rank = [&](PyNativeType type) {
       return PyNativeChoice_Rank(PyNativeChoice_Row(type), each.kind);
@@ -103,14 +105,14 @@ TEST(Ranks, AreThoseOfTheWrappers) {
         ++pairs[{each.kind, letters}];
         EXPECT_EQ(wrapper, table) << each.expression << " for " << letters;
       });
-  // 13 kinds of objects, for 19 types of numbers, two of texts, and objects.
+  // There are 13 kinds of objects for 19 types of numbers, two of texts, and objects.
   EXPECT_EQ(pairs.size(), 13u * (19 + 2 + 1));
 }
 
 PyObject *AsFloat(PyObject *) { return PyFloat_FromDouble(1); }
 int IsTrue(PyObject *) { return 1; }
 
-/// An object of a type that has the number methods of NumPy's bool, and this name.
+/// Returns an object of a type that has the number methods of NumPy's bool and this name.
 Ref NumberNamed(const char *name) {
   PyType_Slot slots[] = {{Py_nb_float, reinterpret_cast<void *>(AsFloat)},
                          {Py_nb_bool, reinterpret_cast<void *>(IsTrue)},

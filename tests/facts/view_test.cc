@@ -1,5 +1,5 @@
-// An entry as Python sees it, by signature and flags: a table by hand, and for all flags the rules
-// of docs/ABI.md, section 3.
+// Entries as Python uses them, by signature and flags: a table written by hand, and the rules of
+// docs/ABI.md, section 3, for all flags.
 #include "typedcall/entry_view.h"
 // entry_view.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -45,7 +45,8 @@ constexpr Case kCases[] = {
     {"i->i", kMayRaise | kNeedsThread | kDiffers, 1, false, "i", PyNativeVerdict_ASK,
      PyNativeHold_THREAD},
     {"i->i", kDiffers, 1, false, "i", PyNativeVerdict_RESULT, PyNativeHold_THREAD},
-    // With a place, and without one: another type, const, a buffer, or no argument at all.
+    // Entries with a place, and entries without one (another type, const, a buffer, or no
+    // argument).
     {"d&?->i", kStatus | kNeedsThread, 1, true, "?", PyNativeVerdict_STATUS, PyNativeHold_THREAD},
     {"&d->i", kStatus | kNeedsThread | kMayRaise, 0, true, "d", PyNativeVerdict_STATUS,
      PyNativeHold_THREAD},
@@ -58,7 +59,7 @@ constexpr Case kCases[] = {
      PyNativeHold_NOTHING},
     {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeVerdict_FALLS_BACK, PyNativeHold_THREAD},
     {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeVerdict_FALLS_BACK, PyNativeHold_NO_GIL},
-    // Unusable entries: flags without a meaning, and flags that contradict each other.
+    // Unusable entries, whose flags have no meaning or contradict each other.
     {"d->d", 0x200, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", 0x01000000, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", kMayRaise, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
@@ -98,15 +99,15 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // Nothing to check: the value is always a result, or never certain to be one.
+    // These are not checked, because the value is always a result, or never certain to be one.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},
     {"d->g", kRaises, 0, 0, false},
-    // A status of 0.
+    // These have a status of 0.
     {"d&l->i", kStatus | kNeedsThread, 0xFFFFFFFF, 0, true},
     {"d&d->i", kBack, 0xFFFFFFFF, 0, true},
-    // The error value.
+    // These have the error value.
     {"->b", kRaises, 0xFF, 0xFF, false},
     {"->H", kRaises, 0xFFFF, 0xFFFF, false},
     {"->i", kRaises, 0xFFFFFFFF, 0xFFFFFFFF, false},

@@ -1,5 +1,5 @@
-// typedcall::boxed_call: values through Python callables and back, conversions that fail, object
-// results, bound methods, references; and which arguments are passed by name.
+// typedcall::boxed_call: values passed to Python callables and returned, failing conversions,
+// object results, bound methods, references, and arguments passed by name.
 
 #include "typedcall/boxed_call.h"
 
@@ -42,7 +42,8 @@ class BoxedCall : public testing::Test {
       ExpectIdentity<T>(value);
     }
   }
-  // The exception raised when the result of `expression` is requested as a T.
+  // Returns the text of the exception that is raised when the result of `expression` is requested
+  // as a T.
   template <class T>
   std::string Failure(const char *expression) {
     T result{};
@@ -177,7 +178,8 @@ TEST_F(BoxedCall, KeepsNoReferences) {
   EXPECT_EQ(Py_REFCNT(first.get()), callable_before);
 }
 
-// The names of the last of `count` arguments of an expression, or an exception.
+// Returns the names of those of the last `count` arguments that are passed by name, or the
+// exception's text.
 std::string Names(Scope *scope, const char *expression, std::size_t count) {
   const Ref callable = scope->Eval(expression);
   typedcall::object_ref names;

@@ -1,5 +1,5 @@
-// Every code of the grammar through libffi, as argument and as result, against the direct call.
-// Linked without libpython: nothing here calls a Python function.
+// Compares calls through libffi with direct calls, for every code of the grammar as argument and as
+// result. The test is linked without libpython, because nothing here calls a Python function.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
 #undef LETTERS
 constexpr int kCodes = sizeof(kLetters) / sizeof(*kLetters);
 
-// The callees' arguments, byte by byte: values are compared exactly, nan included.
+// The bytes of the callees' arguments, which are compared exactly, even for nan.
 std::vector<unsigned char> seen;
 
 template <class T>
@@ -29,7 +29,7 @@ void see(T value) {
   seen.insert(seen.end(), bytes, bytes + sizeof(value));
 }
 
-// A long double has padding bytes.
+// A long double has padding bytes, so it is split into two doubles.
 template <>
 void see(long double value) {
   see(static_cast<double>(value));
@@ -183,10 +183,10 @@ TEST(Codes, PointersToEveryCode) {
   for (const char *letters : kLetters) check<void *>(std::string("&") + letters);
 }
 
-// The list above is the whole grammar: a new code fails here until it has its check.
+// The list above is the whole grammar. A new code fails this test until it has a check.
 TEST(Codes, AreAllChecked) { EXPECT_EQ(kCodes, 22); }
 
-// A callee may leave anything in the upper bits of a narrow result, and this one does.
+// A callee may leave anything in the upper bits of a narrow result, and this callee does.
 TEST(NarrowResults, UpperBitsAreRubbish) {
   std::uint64_t (*const rubbish)() = [] { return std::uint64_t{0xDEADBEEFDEADFFFF}; };
   const auto call = [&](const char *signature, auto result) {

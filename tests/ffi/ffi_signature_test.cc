@@ -1,5 +1,5 @@
-// typedcall::ffi_signature apart from single codes: mixed prototypes, many arguments, self, faulty
-// signatures, moves, threads. Linked without libpython.
+// typedcall::ffi_signature with mixed prototypes, many arguments, self, invalid signatures, moves
+// and threads. The test is linked without libpython.
 
 #include "typedcall/invoker.h"
 
@@ -42,7 +42,7 @@ T random_value() {
   }
 }
 
-// The arguments of the last call, and the next result.
+// These variables hold the arguments of the last call and the next result.
 template <class... A>
 std::tuple<A...> received;
 template <class R>

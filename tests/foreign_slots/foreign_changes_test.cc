@@ -1,5 +1,5 @@
-// Foreign slots that change while others look or register: threads, readers without the GIL, and
-// changes between two steps of a writer.
+// Foreign slots that change while others look them up or register them: threads, readers without
+// the GIL, and changes between two steps of a writer.
 #include "tests/foreign_slots/foreign.h"
 // foreign.h comes first because it includes Python.h.
 #include <atomic>
@@ -59,7 +59,7 @@ TEST_F(Foreign, ReadersNeverMissWhatStays) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Old tables stay, because a thread may be reading them: so there must be few.
+// Old tables are kept, because a thread may be reading them, so their number must be small.
 TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   constexpr unsigned kCount = 1000;
   Ref base = Class("class X: pass"), derived = Class("class Y(X): pass", "Y"),
@@ -71,14 +71,14 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
     EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
     if (i == 1) first = PyCustomSlots_FindAny(interface_, object.get(), Id(1), 0);
   }
-  // Three rows: what was registered, and merged for each class.
+  // There are three rows: the registered one, and a merged one for each class.
   EXPECT_LT(memory.Bytes(Memory::kRaw), 3 * 4 * kCount * sizeof(PyCustomSlot));
   for (unsigned i = 1; i <= kCount; ++i) EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
   EXPECT_EQ(AnyOf(object.get(), kCount + 1, kCount), -1);
   EXPECT_EQ(PyCustomSlots_FindAny(interface_, object.get(), 0, 0), nullptr);
   EXPECT_EQ(first->id, Id(1));
   EXPECT_EQ(first->data.flags, 10u);
-  // A class's own slots come first, wherever there is room.
+  // A class's own slots come first, even if a free place follows the others.
   ASSERT_EQ(Register(derived, {S(5, 55)}), 0) << TakeError();
   EXPECT_EQ(AnyOf(object.get(), 5), 55);
   EXPECT_EQ(AnyOf(object.get(), 6), 60);
@@ -90,8 +90,8 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_NE(TakeError().find("with other data"), std::string::npos);
 }
 
-// Another thread registers a slot between the copy of a table and its exchange: it must not find a
-// free place in the copied table.
+// If another thread registers a slot between the copy of a table and its exchange, it must not use
+// a free place of the copied table.
 const PyTypedcall_Interface *really;
 std::function<void()> before_exchange;
 int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,
@@ -106,7 +106,7 @@ TEST_F(Foreign, WhatIsCopiedIsClosed) {
   watched.exchange = Exchange;
   for (const bool unregisters : {false, true}) {
     Ref type = Class("class X: pass"), object = New(type);
-    for (unsigned i = 1; i <= 3; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // of four places
+    for (unsigned i = 1; i <= 3; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // 3 of 4 places
     bool has_run = false;
     before_exchange = [&] {
       EXPECT_EQ(Register(type, {S(9, 99)}), 0);
@@ -133,8 +133,8 @@ const void *Find(void *state, int space, const void *key) {
   return really->find(state, space, key);
 }
 
-// A slot that another thread removes between any two steps of the one that adds it is gone: exactly
-// the registered slots are found.
+// If another thread removes a slot between two steps of the thread that adds slots, only the
+// registered slots are found afterwards.
 TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   really = interface_;
   PyTypedcall_Interface watched = *interface_;
@@ -143,7 +143,7 @@ TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   for (int step = 0; has_run; ++step) {
     ASSERT_LT(step, 100);
     Ref type = Class("class X: pass"), object = New(type);
-    for (unsigned i = 1; i <= 5; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // of eight places
+    for (unsigned i = 1; i <= 5; ++i) ASSERT_EQ(Register(type, {S(i, i)}), 0);  // 5 of 8 places
     int was_there = 0;
     has_run = false;
     finds_before = step;
@@ -158,7 +158,7 @@ TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   }
 }
 
-// Slots that several threads register at once are all there, without the GIL too.
+// All slots that several threads register at the same time are found, also without the GIL.
 TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
   constexpr unsigned kThreads = 4, kEach = 100;
   Ref base = Class("class X: pass"), object = Class("y = type('Y', (X,), {})()", "y");

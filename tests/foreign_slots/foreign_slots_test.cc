@@ -1,4 +1,4 @@
-// Slots of types that cannot have our metaclass: who finds them, who inherits them, when they go.
+// Slots of types that cannot have our metaclass: look-ups, inheritance, and removal.
 #include "tests/foreign_slots/foreign.h"
 // foreign.h comes first because it includes Python.h.
 #include <thread>
@@ -64,7 +64,7 @@ TEST_F(Foreign, TheFirstInTheMroWins) {
   EXPECT_EQ(Any("Other()", 1), 11);
 }
 
-// In quadratic time this would not end.
+// A quadratic algorithm would take far too long here.
 TEST_F(Foreign, ManySlots) {
   constexpr uintptr_t kMany = 200000;
   Slots slots, others;
@@ -154,7 +154,7 @@ TEST_F(Foreign, UnregisteringKeepsTheOthersPositions) {
 }
 
 TEST_F(Foreign, AMetaclassWithFieldsOfItsOwn) {
-  // Like nanobind's types: no room for our data, and no combining.
+  // Like nanobind's metaclass, this one has no room for our data and cannot be combined with ours.
   static PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Fields", static_cast<int>(PyType_Type.tp_basicsize + 64), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
@@ -301,9 +301,9 @@ TEST_F(Foreign, ExchangeRefuses) {
   EXPECT_EQ(TakeError(), "TypeError: cannot create weak reference to 'float' object");
 }
 
-// Without the fixture, whose scope would outlive the interpreter.
+// This test has no fixture, because the fixture's scope would outlive the interpreter.
 TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
-  // Otherwise the interpreter keeps them until its end.
+  // If classes cannot die, the interpreter keeps the values until its end.
   const bool can_die = typedcall_test::ClassesCanDie();
   static int destroyed;
   destroyed = 0;

@@ -1,4 +1,4 @@
-"""What the gate keeps for a tree and a machine."""
+"""The results that the gate keeps for a tree and a machine."""
 import os
 import sys
 import sysconfig
@@ -73,7 +73,7 @@ class Kept(InAFolder):
 
 
 class Ignored(unittest.TestCase):
-    """Inputs that a part declares it does not depend on."""
+    """Inputs on which a part does not depend, according to its declaration."""
 
     def test_headers_that_pypys_compiler_refuses(self):
         include = sysconfig.get_path("include")

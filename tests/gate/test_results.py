@@ -1,4 +1,4 @@
-"""The gate's decisions about results: which failures run again, which cases a log has, which skips are expected."""
+"""The gate's decisions about results: the failures that run again, the cases in a log, and the expected skips."""
 import json
 import os
 import tempfile
@@ -71,7 +71,7 @@ class RunAgain(unittest.TestCase):
 
 
 class BazelEvents(unittest.TestCase):
-    """The events of one `bazel test`, as Bazel writes them."""
+    """The events that Bazel writes for one `bazel test`."""
 
     def cases(self, *targets, exit_code=3):
         with tempfile.TemporaryDirectory() as folder:
@@ -101,7 +101,7 @@ class BazelEvents(unittest.TestCase):
         (case,) = self.cases(("//a:b", "FAILED", xml % 139, "what it printed"))
         self.assertEqual((case.name, case.outcome, case.is_final), ("//a:b", FAILED, True))
         self.assertIn("what it printed", case.log)
-        # A failed script may have been unlucky.
+        # A script may have failed by chance, so its failure is not final.
         (case,) = self.cases(("//a:b", "FAILED", xml % 1, "what it printed"))
         self.assertEqual((case.target, case.is_final), ("//a:b", False))
 

@@ -1,4 +1,4 @@
-"""What a run of the gate prints and returns, and how it is taken up."""
+"""Runs of the gate: output, exit status, and how an interrupted run is continued."""
 import contextlib
 import io
 import os
@@ -24,7 +24,7 @@ class Runs(InAFolder):
     """Runs of made-up parts."""
 
     def run_parts(self, *plan, is_kept=False, is_full=False, not_run=(), kind=""):
-        """Returns (the output, the exit status)."""
+        """Runs made-up parts. Returns (output, exit status)."""
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), \
                 unittest.mock.patch.object(expected, "entries", return_value={"skip": [], "fail": []}):
@@ -97,7 +97,7 @@ class Runs(InAFolder):
         self.assertEqual((self.ran, status), (["two", "three"], 0))
         self.assertIn("one: passed before, for the same tree", printed)
         self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
-        # The gate ignores earlier passes, and no run uses the results of another kind of run.
+        # The gate ignores earlier passes, and a run does not use the results of another kind of run.
         self.run_parts(self.part("one", ("a b", PASSED)))
         self.assertEqual(self.ran, ["one"])
         self.run_parts(self.part("four", ("a b", PASSED)), kind="-other")
@@ -110,7 +110,7 @@ class Runs(InAFolder):
         self.ends(int(printed))
 
     def ends(self, child):
-        """Waits: a signal may take a while to arrive."""
+        """Waits for the process to end, because a signal may take a while to arrive."""
         with contextlib.suppress(ProcessLookupError):
             descriptor = os.pidfd_open(child)
             self.addCleanup(os.close, descriptor)

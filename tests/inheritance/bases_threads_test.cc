@@ -1,6 +1,6 @@
-// Threads look slots up while another one assigns `__bases__` again and again, makes classes and
-// drops them: with the GIL, without it, and never having had it. No thread may crash, and every
-// slot found is right for the object.
+// Threads look slots up, with and without the GIL, while another thread repeatedly assigns
+// `__bases__`, and makes and drops classes. No thread may crash, and every slot that is found must
+// be right for the object.
 #include <atomic>
 #include <cstdlib>
 #include <thread>
@@ -12,13 +12,13 @@
 namespace typedcall_test {
 namespace {
 
-// The work as a multiple of the usual amount: TYPEDCALL_TOGGLE_TIMES.
+// Returns TYPEDCALL_TOGGLE_TIMES, the amount of work as a multiple of the usual amount.
 long Times() {
   const char *times = std::getenv("TYPEDCALL_TOGGLE_TIMES");
   return times != nullptr ? std::atol(times) : 1;
 }
 
-// Without the GIL each turn stops the world, and readers keep the processors busy.
+// In free-threaded builds each turn stops all threads, and readers keep the processors busy.
 #ifdef Py_GIL_DISABLED
 constexpr long kTurns = 30, kRounds = 10;
 #else
@@ -58,8 +58,8 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // One look at everything. Types that were never resolved take the bases of their first look-up:
-  // C's own slots come first in any case.
+  // Looks every slot up once. A type that has never been resolved uses the bases that it has at its
+  // first look-up, but the slots of C always come first.
   void Look(bool attached) {
     for (const Watched &each : watched_) {
       long found[3];
@@ -73,7 +73,7 @@ class BasesWhileReading : public testing::Test {
       } else if (attached) {
         wrong_ += !is_base && !is_other;
       } else {
-        // Another thread may resolve it between two of the three look-ups.
+        // Another thread may resolve the type between two of the three look-ups.
         for (int i = 0; i < 3; ++i) {
           wrong_ += found[i] != -1 && found[i] != 11 * (i + 1) && found[i] != 111 * (i + 1);
         }
@@ -82,13 +82,14 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // Until `stop`: looks without a thread state, or with the GIL taken again once a turn.
+  // These loops run until `stop_` is set. ReadDetached() has no thread state; ReadAttached() takes
+  // the GIL once in each turn.
   void ReadDetached() {
     for (; !stop_; std::this_thread::yield()) Look(false);
   }
   void ReadAttached() {
     for (long seen = -1; !stop_; std::this_thread::yield()) {
-      if (turns_ == seen) continue;  // or no other thread would get the GIL
+      if (turns_ == seen) continue;  // otherwise no other thread would get the GIL
       const PyGILState_STATE state = PyGILState_Ensure();
       seen = turns_;
       Look(true);
@@ -122,7 +123,7 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadDetached(); });
   readers.emplace_back([this] { ReadAttached(); });
-  // Until all have done enough at the same time.
+  // The loop ends when all threads have done enough work at the same time.
   bool failed = false;
   for (; !failed && (turns_ < kTurns * Times() || looks_ < 100000 * Times() ||
                      attached_rounds_ < kRounds * Times());
@@ -138,11 +139,12 @@ TEST_F(BasesWhileReading, NobodyCrashesAndNobodyIsWrong) {
   for (std::thread &reader : readers) reader.join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(wrong_, 0);
-  Look(true);  // once resolved, they all stay so
+  Look(true);  // all types are resolved and stay so
   EXPECT_EQ(wrong_, 0);
 }
 
-// `__class__` follows the object, so a reader sees the slots of one class or of the other.
+// Assigning `__class__` changes the object's slots, so a reader finds the slots of one class or the
+// other.
 TEST_F(BasesWhileReading, ClassAssignment) {
   ASSERT_TRUE(
       scope_.Run("class One(A): pass\n"

@@ -1,17 +1,17 @@
-/* Another extension that makes subclasses of any class it is given, in the ways that C code has.
- * It is written against Python.h alone and knows nothing about this project. */
+/* Another extension that makes subclasses of any class passed to it, in every way available to C
+ * code. It is written against Python.h alone and knows nothing about this project. */
 #include <Python.h>
 
 #include "tests/support/c_module.h"
 
-/* by_type_call(bases, namespace): through `type` itself, as Cython and most C code do. */
+/* by_type_call(bases, namespace) calls `type` itself, as Cython and most C code do. */
 static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
   return PyObject_CallFunction((PyObject *)&PyType_Type, "sOO", "ByTypeCall", bases, space);
 }
 
-/* by_metaclass_call(bases, namespace): the first base's metaclass is called. */
+/* by_metaclass_call(bases, namespace) calls the metaclass of the first base. */
 static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
@@ -23,7 +23,7 @@ static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
                                "ByMetaclassCall", bases, space);
 }
 
-/* by_type_new(metaclass, bases): type's tp_new alone, tp_init never runs. */
+/* by_type_new(metaclass, bases) calls only type's tp_new, and no tp_init. */
 static PyObject *ByTypeNew(PyObject *module, PyObject *args) {
   PyTypeObject *metaclass;
   PyObject *bases;
@@ -48,19 +48,19 @@ static PyType_Spec spec = {"foreign_classes.FromSpec", 0, 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                            type_slots};
 
-/* by_spec(bases): PyType_FromSpecWithBases. Before 3.12 the class gets `type` as its metaclass,
- * whatever its bases' metaclass is. */
+/* by_spec(bases) calls PyType_FromSpecWithBases. Before 3.12 the metaclass of the class is always
+ * `type`, even if its bases have another one. */
 static PyObject *BySpec(PyObject *module, PyObject *bases) {
   return PyType_FromSpecWithBases(&spec, bases);
 }
 
-/* by_module_and_spec(bases): PyType_FromModuleAndSpec. */
+/* by_module_and_spec(bases) calls PyType_FromModuleAndSpec. */
 static PyObject *ByModuleAndSpec(PyObject *module, PyObject *bases) {
   return PyType_FromModuleAndSpec(module, &spec, bases);
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-/* by_from_metaclass(metaclass or None, bases): PyType_FromMetaclass. */
+/* by_from_metaclass(metaclass or None, bases) calls PyType_FromMetaclass. */
 static PyObject *ByFromMetaclass(PyObject *module, PyObject *args) {
   PyObject *metaclass, *bases;
   if (!PyArg_ParseTuple(args, "OO", &metaclass, &bases)) return NULL;

@@ -1,5 +1,5 @@
-// The memory of an extensible class above that of a plain one, counted at CPython's allocators; and
-// ten thousand classes that are made, subclassed and dropped leave no slot table or anything else.
+// The additional memory of an extensible class, counted at CPython's allocators. Also tests that
+// ten thousand classes that are made, subclassed and dropped leave nothing behind.
 #include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
@@ -7,7 +7,7 @@
 namespace typedcall_test {
 namespace {
 
-constexpr std::size_t kPerClass = 48;  // the limit of issue 3 for a class above a plain one
+constexpr std::size_t kPerClass = 48;  // the limit for the additional memory of a class
 
 class TypesMemory : public testing::Test {
  protected:
@@ -21,7 +21,7 @@ class TypesMemory : public testing::Test {
         "  for _ in range(times): classes.append(type('C', (base,), dict(space, **more)))\n");
   }
 
-  // A plain type that otherwise equals the one that MakeType makes.
+  // Returns the spec of a plain type that otherwise equals the types of MakeType.
   static PyType_Spec *PlainSpec() {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
                                   {0, nullptr}};
@@ -30,13 +30,13 @@ class TypesMemory : public testing::Test {
     return &spec;
   }
 
-  // The memory of one class that `call` makes, averaged over 64 and rounded down.
+  // The memory of one class, averaged over 64 classes and rounded down.
   struct Cost {
     std::size_t mem_blocks, mem_bytes, bytes;
   };
   Cost CostOf(const char *base, const char *more = "") {
     const std::string call = std::string("make(") + base + ", 64" + more + ")\n";
-    scope_.Run(call + "classes.clear()\n");  // caches and the list have their size
+    scope_.Run(call + "classes.clear()\n");  // lets caches and the list reach their size
     Collect();
     Cost cost;
     {
@@ -71,7 +71,7 @@ TEST_F(TypesMemory, ClassWithSeveralBasesThatAddsNothing) {
   EXPECT_EQ(CostOf("AB").mem_blocks, CostOf("PB").mem_blocks);
 }
 
-// The class's own table is extra: one block.
+// A class with its own table needs one additional block.
 TEST_F(TypesMemory, ClassWithItsOwnTable) {
   scope_.Set("B", MakeType({Slot(Id(3), 33)}).get());
   ASSERT_TRUE(
@@ -98,7 +98,7 @@ TEST_F(TypesMemory, LookUpsTakeNone) {
   EXPECT_EQ(counted.PythonBlocks(), 0u);
 }
 
-// First and last thousand of ten thousand.
+// Compares the memory after the first and after the last thousand classes.
 TEST_F(TypesMemory, TenThousandClassesLeaveNothing) {
   ASSERT_TRUE(
       scope_.Run("def churn(make_type, times):\n"
@@ -120,7 +120,7 @@ TEST_F(TypesMemory, TenThousandClassesLeaveNothing) {
   Memory counted;
   std::size_t after_first = 0, bytes_after_first = 0;
   for (int thousand = 0; thousand < 10; ++thousand) {
-    // Five types in each turn.
+    // Each turn makes five types.
     ASSERT_TRUE(scope_.Run("churn(make_type, 200)"));
     Collect();
     if (thousand == 0) {

@@ -1,6 +1,6 @@
-// How a type's slots become visible to threads without the GIL, on made-up type objects and without
-// an interpreter, so that ThreadSanitizer can watch. libpython is linked only because the look-up
-// checks on an unresolved type whether this thread is attached; it is never initialised.
+// How a type's slots become visible to threads without the GIL. Made-up type objects without an
+// interpreter let ThreadSanitizer watch. libpython is linked only because a look-up on an
+// unresolved type checks whether the thread is attached; it is never initialised.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -18,14 +18,14 @@ constexpr Py_ssize_t kExtensibleSize =
 constexpr Py_ssize_t kHeapSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object followed by the metaclass's data, and one instance. Only its magic is set: its key
-// is there if there is room for one.
+// A type object followed by the metaclass's data, and one instance of the type. It has a key only
+// if there is room for one.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
       : bytes(new char[kHeapSize + 16]()) {
     metaclass.tp_basicsize = metaclass_size;
     Py_SET_TYPE(reinterpret_cast<PyObject *>(type()), &metaclass);
-    // As CPython makes heap types.
+    // CPython initialises heap types in this way.
     type()->tp_flags = Py_TPFLAGS_HEAPTYPE;
     type()->tp_as_buffer = &reinterpret_cast<PyHeapTypeObject *>(type())->as_buffer;
     type()->tp_members =
@@ -41,7 +41,8 @@ struct MadeUpType {
                                                     PyExtensibleType_DATA_OFFSET);
   }
   std::uint64_t *key() { return &reinterpret_cast<PyExtensibleHeapTypeData *>(data())->key; }
-  // The end of `resolve`: plain writes, then key and magic with release order.
+  // Does what `resolve` does at its end: plain writes, then writes of key and magic with release
+  // order.
   void Publish(std::uintptr_t value) {
     table.reset(new PyCustomSlot[2]);
     table[0].id = kFirst;
@@ -62,7 +63,7 @@ struct MadeUpType {
   std::unique_ptr<PyCustomSlot[]> table;
 };
 
-// The value of a slot, or 0.
+// Returns the value of a slot, or 0.
 std::uintptr_t Find(MadeUpType &made, std::uintptr_t id, Py_ssize_t expected_pos) {
   const PyCustomSlot *slot = PyCustomSlots_Find(&made.instance, id, expected_pos);
   return slot != nullptr ? slot->data.flags : 0;
@@ -101,12 +102,12 @@ TEST(Publication, ASmallMetaclassIsNotReadBehind) {
   EXPECT_EQ(Find(exact, kFirst, 0), 10u);
 }
 
-// The key alone answers for its ID at its position, and for nothing else.
+// The key alone finds its ID at its position, and nothing else.
 TEST(Publication, TheKey) {
   MadeUpType made(kHeapSize);
   EXPECT_EQ(Find(made, kFirst, 0), 0u);
   made.Publish(10);
-  made.data()->magic = 1;  // foreign, or not settled: only the key is read
+  made.data()->magic = 1;  // foreign or unresolved, so only the key is read
   EXPECT_EQ(Find(made, kFirst, 0), 10u);
   EXPECT_EQ(Find(made, kFirst, 1), 0u);
   for (const std::uintptr_t id : {kSecond, kFirst + 1, std::uintptr_t{0}, std::uintptr_t{1},
@@ -117,8 +118,8 @@ TEST(Publication, TheKey) {
   }
 }
 
-// Possible words in its place: zero, an address, and anything else; the worst are the keys of
-// special IDs and of invalid ones.
+// The place of the key may contain zero, an address, or any other word. The most dangerous words
+// are the keys of special or invalid IDs.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);
   made.Publish(10);
@@ -132,7 +133,7 @@ TEST(Publication, OtherKeysSayNothing) {
     EXPECT_EQ(Find(made, kFirst, 0), 10u) << other;
     EXPECT_EQ(Find(made, kSecond, 0), 11u) << other;
     made.data()->magic = 1;
-    made.data()->table = reinterpret_cast<PyCustomSlot *>(8);  // must not be followed
+    made.data()->table = reinterpret_cast<PyCustomSlot *>(8);  // invalid pointer
     for (const std::uintptr_t id : {kFirst, kSecond, std::uintptr_t{0}, std::uintptr_t{1},
                                     static_cast<std::uintptr_t>(PyExtensibleType_KEY(other))}) {
       if (PyCustomSlot_IsValidID(id) && PyExtensibleType_KEY(id) == other) continue;
@@ -142,7 +143,8 @@ TEST(Publication, OtherKeysSayNothing) {
   }
 }
 
-// A type of another metaclass, of any size, may be followed by the remains of a dead one of ours.
+// A type of another metaclass, of any size, may be followed by the remains of a dead extensible
+// type.
 TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   for (const Py_ssize_t size : {Py_ssize_t{0}, static_cast<Py_ssize_t>(sizeof(PyHeapTypeObject)),
                                 kExtensibleSize, kHeapSize - 1, kHeapSize + 16}) {
@@ -156,7 +158,7 @@ TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   }
 }
 
-// Every function of the consumer's, in threads that race with the publishing one.
+// Calls all functions of consumers in threads that race with the publishing thread.
 void ReadWhileTypesAreResolved(Py_ssize_t metaclass_size) {
   constexpr std::size_t count = 2000;
   std::vector<std::unique_ptr<MadeUpType>> types;

@@ -1,5 +1,5 @@
-# IDs of the private registrar, and the checks that every inheritance test makes on an object: the
-# consumer's functions must agree with each other at every expected position.
+# IDs of the private registrar, and the checks that every inheritance test makes on an object: the functions of
+# consumers must agree with each other at every expected position.
 import sys
 
 from slot_tools import address, check, count, find, table
@@ -12,17 +12,18 @@ def ID(idea, registrar=1, version=0):
 
 
 def slots(*pairs):
-    """Returns a table's text: numbers are ideas with the value, None is a skipped position."""
+    """Returns a table from (idea, value) pairs; None stands for a skipped position."""
     return [(SKIP, 0) if pair is None else (ID(pair[0]), pair[1]) for pair in pairs]
 
 
 def bare(cls):
-    """Makes an instance, whatever arguments its class's __init__ requires."""
+    """Makes an instance without calling __init__."""
     return cls.__new__(cls)
 
 
 def check_answers(test, obj, expected):
-    """Checks that Check, Count, Table and Find give this table, in this order; None: not extensible."""
+    """Checks that Check, Count, Table and Find return this table in this order; None means that the type is not
+    extensible."""
     positions = [0, 1, -1, len(expected or ()), -sys.maxsize - 1, sys.maxsize]
     for position in positions:
         for nobody in (0, SKIP, ID(999), ID(1, registrar=9), 0x100000000 | ID(1)):

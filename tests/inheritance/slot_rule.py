@@ -1,17 +1,17 @@
-# The rule of inheritance as docs/ABI.md ("Merging") and PyExtensibleType_FromSpec state it, in plain Python
-# and independent of the C code: the differential test compares the library with it.
+# The rule of inheritance from docs/ABI.md ("Merging") and PyExtensibleType_FromSpec, in plain Python and independent of
+# the C code. The differential test compares the library with this rule.
 from slot_ids import SKIP
 
 
 class Rule:
-    """Knows every type's own slots, and computes the tables from the MROs that Python made."""
+    """Stores the own slots of every type, and computes the tables from Python's MROs."""
 
     def __init__(self):
-        self.own = {}     # type -> [(id, value), ...] as given
-        self.tables = {}  # type -> [(id, value), ...] as its instances must offer them
+        self.own = {}     # type -> its own slots [(id, value), ...]
+        self.tables = {}  # type -> the slots [(id, value), ...] that its instances must offer
 
     def add(self, cls, own=()):
-        """Adds an extensible type. Call once per type, when its slots are settled."""
+        """Adds an extensible type. Call this once for each type, when its slots are resolved."""
         self.own[cls] = list(own)
         self.tables[cls] = self.table_of(cls)
 
@@ -19,25 +19,25 @@ class Rule:
         bases = [base for base in cls.__mro__ if base is not cls]
         inherited = [self.tables[base] for base in bases if self.tables.get(base)]
         if not inherited:
-            return list(self.own[cls])  # nothing inherited: unchanged
-        # Inherited slots come first and keep their positions. With several bases these are the first base's
-        # positions, because no two tables can both keep theirs.
+            return list(self.own[cls])  # own slots do not change if nothing is inherited
+        # Inherited slots come first and keep their positions. With several bases, the first base keeps its positions,
+        # because two tables cannot both do so.
         order = [slot for slot, _ in inherited[0]]
-        # In MRO order: an own slot replaces an inherited one; among several bases, the first that brings an ID
-        # as its own slot wins.
+        # The MRO decides: an own slot replaces an inherited one, and the first base that has an ID as its own slot
+        # wins.
         values = {}
         for each in [cls] + bases:
             for slot, value in self.own.get(each, ()):
                 values.setdefault(slot, value)
-        # A base whose `__bases__` have been assigned offers slots that no class in the MRO brings.
+        # A base whose `__bases__` have been assigned may offer slots that no class in the MRO has as its own.
         for slot, value in inherited[0]:
             values.setdefault(slot, value)
-        # After the first base's positions no order is promised; by_id() compares those.
+        # The order after the first base's positions is unspecified, and tests compare these slots by ID.
         order += [slot for slot in values if slot not in order and slot != SKIP]
         return [(slot, 0 if slot == SKIP else values[slot]) for slot in order]
 
     def promised_prefix(self, cls):
-        """Returns how many positions of the table, from the first on, the rule fixes."""
+        """Returns the number of positions at the beginning of the table that the rule fixes."""
         bases = [base for base in cls.__mro__ if base is not cls]
         inherited = [self.tables[base] for base in bases if self.tables.get(base)]
         return len(inherited[0]) if inherited else len(self.own[cls])

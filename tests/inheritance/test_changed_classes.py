@@ -1,5 +1,5 @@
-# Slots after the `__bases__`, `__class__` or metaclass of a finished class have been assigned, and while a class
-# dies: its finaliser resurrects it, or it is looked up while it is being destroyed.
+# Slots after the `__bases__`, `__class__` or metaclass of a finished class have been assigned, and slots of a dying
+# class, which its finaliser resurrects, or on which they are looked up while it is being destroyed.
 import gc
 import unittest
 import weakref
@@ -48,7 +48,7 @@ class BasesAssigned(unittest.TestCase):
         later = type("E", (cls,), {"__slots__": ()})
         for each in (obj, child(), cls()):
             check_answers(self, each, slots((7, 77), None, (8, 88)))
-        # A later subclass inherits what its first base offers, and what the new MRO brings.
+        # A later subclass inherits the slots of its first base, and those of the new MRO.
         check_answers(self, later(), slots((7, 77), None, (8, 88), (2, 222), (3, 333)))
 
     def test_failed_assignment_changes_nothing(self):
@@ -66,7 +66,7 @@ class BasesAssigned(unittest.TestCase):
             made.__bases__ = (self.Left,)
         for each in (obj, cls()):
             check_answers(self, each, [])
-        check_answers(self, late(), BASE)  # not looked up before: this is its first time
+        check_answers(self, late(), BASE)  # this is the first look-up
 
     def test_in_a_finaliser_of_the_dropped_base(self):
         class Meta(Metaclass):
@@ -139,7 +139,7 @@ class ClassAssigned(unittest.TestCase):
         one, two = (type(name, (override,), {"__slots__": ()}) for name in ("One", "Two"))
         late = type.__new__(Metaclass, "Late", (override,), {"__slots__": ()})
         obj = one()
-        obj.__class__ = late  # not looked up yet
+        obj.__class__ = late  # no slot of `late` has been looked up yet
         check_answers(self, obj, slots((1, 1111), (2, 22)))
         obj.__class__ = two
         check_answers(self, obj, slots((1, 1111), (2, 22)))

@@ -1,5 +1,5 @@
-# Look-ups while a class is being made, and metaclasses that break the rules: they forget super, bypass
-# tp_init, fail half-way, or are initialised a second time.
+# Look-ups while a class is being made, and metaclasses that break the rules: they do not call super, bypass tp_init,
+# fail half-way, or run __init__ twice.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
@@ -90,7 +90,7 @@ class WhileItIsMade(unittest.TestCase):
         check_answers(self, C(), BASE)
 
     def test_mro(self):
-        """There is no MRO yet: nothing is found, and that result is not cached."""
+        """While there is no MRO, nothing is found, and that result is not cached."""
         seen = []
 
         class Meta(Metaclass):
@@ -109,7 +109,7 @@ class WhileItIsMade(unittest.TestCase):
             self.assertEqual((early, found), (None, None))
             check_answers(self, obj, BASE)
         check_answers(self, C(), BASE)
-        # The second time there is an MRO, the class's old one; the slots do not change.
+        # The second time, the class still has its old MRO. The slots do not change.
         del seen[:]
         C.__bases__ = (Spare,)
         self.assertEqual([early for _, early, _ in seen], [BASE])
@@ -138,7 +138,7 @@ class WhileItIsMade(unittest.TestCase):
         check_answers(self, cls(), OTHER + slots((1, 11)))
         behind = type("Behind", (Metaclass,), {"mro": lambda cls: [Base, Other, cls, object]})("C", (Base, Other), {})
         check_answers(self, behind(), BOTH)
-        # Its own bases are not in the MRO, so nothing is inherited from them.
+        # The class's own bases are not in the MRO, so nothing is inherited from them.
         short = type("Short", (Metaclass,), {"mro": lambda cls: [object, cls]})("S", (Base,), {})
         check_answers(self, Base.__new__(short), [])
 
@@ -160,7 +160,7 @@ class WhileItIsMade(unittest.TestCase):
 
 class MetaclassesThatForget(unittest.TestCase):
     def check(self, meta, bases, expected):
-        for first in (0, 1):  # which of the two is looked up first
+        for first in (0, 1):  # determines which class is looked up first
             cls = meta("C", bases, {})
             child = type("D", (cls,), {})
             grandchild = type("E", (child, Plain), {})

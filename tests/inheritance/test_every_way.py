@@ -1,5 +1,5 @@
-# The table of ways to derive a class from extensible ones: each entry makes a class, and gives the table that
-# its instances, and those of a subclass that adds nothing, must offer, in that order.
+# Every way to derive a class from extensible ones. Each entry makes a class, and lists the slots that its instances,
+# and those of a subclass without slots of its own, must offer in that order.
 import functools
 import gc
 import sys
@@ -11,7 +11,7 @@ import weakref
 from slot_ids import bare, check_answers, slots
 from slot_tools import Metaclass, address, check, make
 
-# After a skipped position; overlaps with Other in 2.
+# Base has a skipped position, and overlaps with Other in ID 2.
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
@@ -41,7 +41,7 @@ class Last:
 
 
 class Entries:
-    """A base that is replaced by others (PEP 560)."""
+    """A base that other bases replace (PEP 560)."""
 
     def __init__(self, *bases):
         self.bases = bases
@@ -124,7 +124,7 @@ def diamond_with_two_overrides():
 
 @way(slots(None, (1, 1111), (2, 222), (3, 333)))
 def diamond_with_a_base_of_another_root():
-    """MRO C, Left, Other, Right, Override, Base: positions are Left's, which are Base's."""
+    """The MRO is C, Left, Other, Right, Override, Base. Left's positions, which are Base's, are kept."""
     Left = type("Left", (Base,), {})
     Right = type("Right", (Override,), {})
     return type("C", (Left, Other, Right), {})
@@ -214,7 +214,7 @@ def type_called():
 
 @way(BASE)
 def subclass_of_both_a_late_comer_and_the_base():
-    """A class without slots but with our metaclass comes first."""
+    """The first base has our metaclass, but no slots."""
     return type("X", (Metaclass("N", (), {}), Base), {})
 
 
@@ -234,7 +234,7 @@ def classes_whose_bases_came_past_tp_init():
 def object_type_new_called_from_a_derived_metaclass():
     class Meta(Metaclass):
         def __new__(mcs, name, bases, namespace):
-            return type.__new__(Metaclass, name, bases, namespace)  # not even an instance of Meta
+            return type.__new__(Metaclass, name, bases, namespace)  # the result is not an instance of Meta
     return Meta("X", (Base,), {})
 
 
@@ -304,7 +304,7 @@ class EveryWay(unittest.TestCase):
     def one(self, function, expected):
         cls = function()
         self.assertTrue(issubclass(type(cls), Metaclass))
-        # The subclass first: it must not depend on whether its base was looked up.
+        # The subclass is looked up first, because its slots must not depend on an earlier look-up on its base.
         child = type("Child", (cls,), {})
         self.check(bare(child), expected)
         self.check(bare(cls), expected)

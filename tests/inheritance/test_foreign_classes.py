@@ -1,5 +1,5 @@
-# Subclasses made by another C extension, which was compiled separately and knows nothing of slots: through
-# `type`, through the bases' metaclass, bypassing tp_init, and from a PyType_Spec.
+# Subclasses made by another C extension, which was compiled separately and does not use slots: by calling `type` or the
+# bases' metaclass, by bypassing tp_init, and from a PyType_Spec.
 import gc
 import sys
 import unittest
@@ -29,7 +29,7 @@ class Forgetful(Metaclass):
         pass
 
 
-# name -> function(bases): a class.
+# By name: functions that make a class from `bases`.
 CALLS = {
     "type called": lambda bases: foreign.by_type_call(bases, {}),
     "type called, namespace": lambda bases: foreign.by_type_call(bases, {"__slots__": ("a",)}),
@@ -82,7 +82,7 @@ class ForeignClasses(unittest.TestCase):
                     self.assertRaises(TypeError, function, bases)
         check_answers(self, Base(), BASE)
 
-    @only_if(sys.version_info >= (3, 12))  # older versions ignore metaclasses
+    @only_if(sys.version_info >= (3, 12))  # older versions ignore the bases' metaclass
     def test_specs(self):
         for name, function in SPECS.items():
             with self.subTest(name):
@@ -92,8 +92,8 @@ class ForeignClasses(unittest.TestCase):
 
     @only_if(sys.version_info < (3, 12))  # newer versions use the bases' metaclass
     def test_specs_whose_classes_get_type_as_their_metaclass(self):
-        """Such a class has no room for slots, and reports that. A class below it with our metaclass inherits all of
-        them again."""
+        """Such a class has no room for slots, and so it is not extensible. A subclass with our metaclass inherits all
+        slots again."""
         for name, function in SPECS.items():
             with self.subTest(name):
                 self.check(function, (Base,), None)

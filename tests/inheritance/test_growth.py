@@ -1,5 +1,5 @@
-# Thousands of classes, made, subclassed in every common way and dropped, leave nothing after the first two
-# thousand: no blocks, no references and no resident memory.
+# Thousands of classes, made, subclassed in every common way and dropped, do not leak: after the first two thousand,
+# blocks, references and resident memory do not grow.
 import os
 import unittest
 
@@ -27,7 +27,7 @@ class Growth(unittest.TestCase):
 
         types = turns * types_a_turn * THOUSANDS
         leaks.check(thousand, THOUSANDS, warm_up=2, blocks=types // 100, references=types // 100, unchanged=[Metaclass],
-                    # Not under a sanitizer, which keeps freed memory: this would measure the sanitizer.
+                    # A sanitizer keeps freed memory, so resident memory would not be meaningful.
                     kilobytes=None if "ASAN_OPTIONS" in os.environ else types * bytes_a_type // 1024)
 
     def test_made_subclassed_and_dropped(self):

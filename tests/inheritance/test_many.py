@@ -1,5 +1,5 @@
-# Large cases: types that are in each other's MRO, tables of many slots. Everything is looked up once; if the
-# time were quadratic or factorial, this would not end.
+# Large cases: types that are in each other's MRO, and tables of many slots. A look-up in quadratic or factorial time
+# would take far too long.
 import ctypes
 import gc
 import itertools
@@ -20,12 +20,12 @@ class Forgetful(Metaclass):
 
 
 def resolve(cls):
-    """Does what a class statement does and a look-up cannot: raises the error."""
+    """Resolves a class like a class statement, which can raise the error that a look-up cannot."""
     Metaclass.__init__(cls, cls.__name__, (), {})
 
 
 class Counting(dict):
-    """A declaration that counts how often it has been read."""
+    """A declaration that counts how often it is read."""
     def __init__(self, *args):
         super().__init__(*args)
         self.count = 0
@@ -36,7 +36,7 @@ class Counting(dict):
 
 
 def in_each_others_mro(count, others_of):
-    """Makes classes that are not resolved yet; others_of(i) gives the others in the i-th one's MRO."""
+    """Makes unresolved classes. others_of(i) returns the indices of the other classes in the MRO of class i."""
     others = {}
 
     class Mutual(Metaclass):
@@ -61,7 +61,7 @@ def in_each_others_mro(count, others_of):
 
 
 def change_when_read(classes, read, changed, others):
-    """While one class's declaration is read, the MRO of another one becomes [itself, *others]."""
+    """Makes the MRO of one class become [itself, *others] while the declaration of another class is read."""
     def change():
         cls = classes[changed]
         type(cls).others[cls] = [classes[i] for i in others]
@@ -125,7 +125,7 @@ class EachOther(unittest.TestCase):
         self.check_settled(classes)
 
     def test_a_chain_that_mro_does_not_show(self):
-        """Each class has only the next one in its MRO."""
+        """The MRO of each class contains only the next class."""
         count = 3000
         classes = in_each_others_mro(count, lambda i: [i + 1] if i + 1 < count else [])
         found = dict(table(bare(classes[0])))
@@ -160,7 +160,7 @@ class EachOther(unittest.TestCase):
         self.assertEqual(find(bare(classes[0]), ID(102)), 2)
 
     def test_bases_assigned_meanwhile(self):
-        """Code in a declaration gives the class that is looked up another base."""
+        """Code in a declaration assigns another base to the class on which slots are looked up."""
         class Assigning(Counting):
             def items(self):
                 child.__bases__ = (other,)
@@ -177,7 +177,7 @@ class EachOther(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """A signal arrives while no Python code runs: the next base is not looked up any more."""
+    """If a signal arrives while no Python code runs, the remaining bases are not resolved."""
     def setUp(self):
         if threading.current_thread() is not threading.main_thread():
             self.skipTest("signals come to the main thread only")

@@ -1,5 +1,5 @@
-# A class's slots must not depend on which of its bases was looked up before: bases that bypassed the
-# metaclass's tp_init are settled at their first look-up, or at a subclass's.
+# A class's slots must not depend on earlier look-ups on its bases. Bases that bypassed the metaclass's tp_init are
+# resolved at the first look-up on them or on a subclass.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots
@@ -55,7 +55,7 @@ class OrderOfLookUps(unittest.TestCase):
         check_answers(self, bare(cls), slots((1, 11), (5, 55)))
 
     def test_classes_that_are_in_the_mro_of_each_other(self):
-        """Only a metaclass's mro() can do that; it must not recurse endlessly."""
+        """Only a metaclass's mro() can make such classes. Resolving them must not recurse endlessly."""
         others = {}
 
         class Mutual(Metaclass):
@@ -78,7 +78,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 
     def test_a_class_derived_while_its_base_is_being_settled(self):
-        """Reading the declaration of a base's base makes a class below that base."""
+        """Reading the declaration of a base's base makes a subclass of that base."""
         made = []
 
         class Deriving(dict):
@@ -87,7 +87,7 @@ class OrderOfLookUps(unittest.TestCase):
                     made.append(None)
                     (middle,) = declared.__subclasses__()
                     made[0] = type("Child", (middle,), {"__customslots__": {ID(4): 44}})
-                    # The metaclass has not settled it: the slots that it would inherit are not there yet.
+                    # The new class is not resolved, because the slots that it will inherit do not exist yet.
                     self.seen = find(bare(made[0]), ID(3))
                     self.refused = None
                     try:
@@ -114,7 +114,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 class GivenByC(unittest.TestCase):
     def test_slots_from_c_are_never_dropped(self):
-        """A base's declaration looks up the class that is just being made in C."""
+        """A base's declaration looks up slots on the class that C code is just making."""
         class Asking(dict):
             def items(self):
                 for cls in asking.__subclasses__():
@@ -128,7 +128,7 @@ class GivenByC(unittest.TestCase):
 
 class LettingGo(unittest.TestCase):
     def test_of_the_class_being_read(self):
-        """The declaration's code drops the last reference to the class whose slots are looked up."""
+        """The declaration's code drops the last reference to the class on which slots are looked up."""
         def sub():
             return type("S", (Base,), {"__slots__": ()})
 

@@ -1,5 +1,5 @@
-# Things that libraries and the standard library do to classes: dataclasses, enum, abc, namedtuple,
-# copying, pickling, caching, and class decorators that make the class again.
+# Slots of classes that libraries change or make: dataclasses, enum, abc, namedtuple, copying, pickling, caching, and
+# class decorators that replace the class.
 import abc
 import collections
 import collections.abc

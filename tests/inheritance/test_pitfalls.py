@@ -1,5 +1,5 @@
-# Pitfalls of types in the SEPs and elsewhere: one test each, or where other tests cover them. Names without
-# a file are in this one; after a .cc file come gtest cases.
+# Pitfalls of types in the SEPs and elsewhere, each with the test that covers it. Names without a file are tests in this
+# file; names after a .cc file are GoogleTest cases.
 #
 # SEP 200
 #   layout of slot and type                     tests/abi/abi_assertions.h
@@ -63,9 +63,9 @@ Base = make(slots((1, 11), (2, 22)))
 BASE = slots((1, 11), (2, 22))
 T = typing.TypeVar("T")
 MATCH_SELF = 1 << 22
-since_310 = only_if(sys.version_info >= (3, 10))  # for match and the flag
+since_310 = only_if(sys.version_info >= (3, 10))  # 3.10 added match and the flag
 
-# CPython sets the flag for these and their subclasses.
+# CPython sets the flag for the types of these objects, and for subclasses.
 MATCHED_BY_THEMSELVES = [5, True, 1.5, "text", b"bytes", bytearray(), (), [], {}, set(),
                          frozenset()]
 
@@ -87,12 +87,12 @@ class TheFlagBit(unittest.TestCase):
 
     def test_no_flag_is_set(self):
         def flags(cls):
-            return cls.__flags__ & ~(1 << 19)  # "has a version tag" comes and goes
+            return cls.__flags__ & ~(1 << 19)  # the flag "has a version tag" changes at any time
 
         plain = foreign.by_spec((object,))
         self.assertEqual(flags(Base), flags(plain))
         self.assertEqual(flags(type("C", (Base,), {})), flags(type("C", (plain,), {})))
-        # Immutable types, and in 3.11 only those, inherit "has vectorcall" from `type`.
+        # Immutable types inherit the flag "has vectorcall" from `type`; in 3.11 no others do.
         more = flags(Metaclass) & ~flags(type("M", (type,), {}))
         self.assertEqual(more & ~(1 << 8 | 1 << 11), 0)
         self.assertFalse(Base.__flags__ & MATCH_SELF)
@@ -143,7 +143,7 @@ class Bases(unittest.TestCase):
         class D(Plain, Base):
             pass
 
-        self.assertIs(D.__base__, Plain)  # copying from tp_base would use this
+        self.assertIs(D.__base__, Plain)  # an implementation that copies from tp_base would use Plain
         check_answers(self, D(), BASE)
 
     def test_generic_first(self):
@@ -157,7 +157,7 @@ class Bases(unittest.TestCase):
             check_answers(self, cls(), BASE)
 
     def test_metaclass_called_on_object(self):
-        # The memory after the static `object` is unallocated: ASan would report a read.
+        # ASan would report a read after the static `object`, where the memory is not ours.
         for bases in ((object,), (), (int,), (Exception,), (type,)):
             cls = type(Base)("X", bases, {})
             check_answers(self, bare(cls) if bases != (type,) else cls("Y", (), {}), [])
@@ -187,7 +187,7 @@ class Bases(unittest.TestCase):
         self.assertNotIn("__new__", vars(Metaclass))
         self.assertIs(Metaclass.__new__, type.__new__)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # 3.12 warns about a metaclass's tp_new
+            warnings.simplefilter("error")  # 3.12 warns about metaclasses with a tp_new
             check_answers(self, make(slots((3, 33)), (Base,))(), BASE + slots((3, 33)))
             cls = foreign.by_spec((Base,))
         if sys.version_info >= (3, 12):
@@ -196,7 +196,7 @@ class Bases(unittest.TestCase):
 
 class Fields(unittest.TestCase):
     def test_fields_without_tp_init(self):
-        for _ in range(100):  # memory that was used before
+        for _ in range(100):  # repeated so that used memory is allocated again
             foreign.by_type_new(Metaclass, (Base,))
             looked_at = foreign.by_type_new(Metaclass, (Base,))
             check_answers(self, bare(looked_at), BASE)

@@ -1,9 +1,9 @@
-# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain classes,
-# mixins, diamonds, types that bypass tp_init, all looked up in random order. Each answer of the library is
-# compared with slot_rule.py.
+# Thousands of random class hierarchies: types made in C with random tables, Python subclasses, plain classes, mixins,
+# diamonds, and types that bypass tp_init. Slots are looked up in random order, and every result is compared with
+# slot_rule.py.
 #
-# TYPEDCALL_HIERARCHIES is their number (default below); each has its own seed, counted from
-# TYPEDCALL_SEED. TYPEDCALL_HIERARCHY_SEED repeats one: a failure prints its seed.
+# TYPEDCALL_HIERARCHIES is the number of hierarchies. Their seeds are consecutive numbers that begin at TYPEDCALL_SEED.
+# A failure prints its seed, and TYPEDCALL_HIERARCHY_SEED repeats only that hierarchy.
 import gc
 import os
 import random
@@ -21,7 +21,7 @@ POINTER_IDS = [0x7000, 0x7f0000001000]
 
 
 class Reversing(Metaclass):
-    """Python code decides the MRO; the rule follows its decision."""
+    """Computes the MRO in Python code. The rule uses the same MRO."""
 
     def mro(cls):
         first, *bases, last = super().mro()
@@ -38,10 +38,10 @@ class Hierarchy:
         self.random = random.Random(seed)
         self.rule = Rule()
         self.types = []    # extensible ones
-        # Without a dict: CPython's PyType_From* itself crashes (for foreign types too) if a base other than the
-        # first has one.
+        # These types have no dict, because CPython's PyType_From* crashes (for foreign types, too) if a base other than
+        # the first has one.
         self.others = [object] + [type("P", (), {"__slots__": ()}) for _ in range(2)]
-        self.pending = {}  # type that is neither looked up nor resolved yet -> own slots
+        self.pending = {}  # type that is not resolved yet -> own slots
         self.refused = 0
 
     def slots(self):
@@ -53,7 +53,7 @@ class Hierarchy:
         return own
 
     def body(self):
-        """Returns a class body, with own slots or without, and what they are."""
+        """Returns random own slots, which may be empty, and a class body that declares them."""
         space = {"__slots__": ()}
         own = self.slots() if self.random.random() < 0.4 else []
         own = [pair for pair in own if pair[0] != SKIP]
@@ -68,28 +68,28 @@ class Hierarchy:
             base = self.random.choice(pool)
             if base not in chosen:
                 chosen.append(base)
-        # Later classes first, object last: then most MROs are consistent.
+        # Most MROs are consistent if later classes come first and object comes last.
         if self.random.random() < 0.8:
             chosen.sort(key=pool.index, reverse=True)
             chosen.sort(key=lambda base: base is object)
         return tuple(chosen)
 
     def settle(self, *classes):
-        """The library settles a type at its first look-up; so does the rule."""
+        """Resolves types in the library by a look-up, and in the rule."""
         for cls in classes:
             if cls in self.pending:
                 check(bare(cls))
                 self.rule.add(cls, self.pending.pop(cls))
 
     def settle_bases(self, bases):
-        """A class that is settled settles its bases first, without a look-up in the library."""
+        """Resolves all bases in the rule. The library does so without a look-up when a subclass is resolved."""
         for base in bases:
             for cls in base.__mro__[::-1]:
                 if cls in self.pending:
                     self.rule.add(cls, self.pending.pop(cls))
 
     def made(self, cls, own, past=False):
-        """Records a class: settled by the metaclass's __init__, or not if that did not run."""
+        """Records a class. It is not resolved if the metaclass's __init__ did not run."""
         self.types.append(cls)
         if past or isinstance(cls, Forgetful):
             self.pending[cls] = own
@@ -142,7 +142,7 @@ class Hierarchy:
     def compare(self, test):
         self.settle(*self.random.sample(list(self.pending), len(self.pending)))
         for cls in self.types:
-            child = type("Child", (cls,), {})  # this one's instances have a dict
+            child = type("Child", (cls,), {})  # instances of this class have a dict
             self.rule.add(child)
             for each in (child, cls):
                 self.compare_one(test, each)
@@ -178,7 +178,7 @@ class RandomHierarchies(unittest.TestCase):
         finally:
             gc.enable()
         if ONE_SEED is None:
-            # The generator is useful only if it makes the shapes that matter.
+            # The generator is useful only if it makes enough hierarchies of the relevant kinds.
             self.assertGreater(types, 3 * HIERARCHIES)
             self.assertGreater(several, HIERARCHIES // 2)
             self.assertLess(refused, types // 2)
@@ -187,7 +187,7 @@ class RandomHierarchies(unittest.TestCase):
 
 
 class TheRuleItself(unittest.TestCase):
-    """A few tables written by hand, so that rule and library cannot both be wrong unnoticed."""
+    """A few tables written by hand, which reveal a mistake that the rule and the library have in common."""
 
     def check(self, expected, own, *bases):
         rule = Rule()

@@ -1,5 +1,5 @@
-// Instances that carry the native-callable slot's part, for the C++ tests: their type, short ways
-// to write entries, and texts that describe what a table offers and what the resolver finds.
+// Instances with the native-callable slot for the C++ tests: their type, functions that write
+// entries, and texts that describe tables and the resolver's results.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 
@@ -43,7 +43,7 @@ inline Ref MakeCallableType() {
   return Ref::Steal(PyExtensibleType_FromSpec(nullptr, &spec, nullptr, slots, 1));
 }
 
-/// An address that is never called; a number tells entries apart.
+/// Returns an address that is never called. The number distinguishes entries.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
 using Entries = std::vector<PyNativeCallableEntry>;
@@ -53,7 +53,7 @@ inline int Set(PyNativeCallableTables *tables, const Entries &entries) {
                                     static_cast<Py_ssize_t>(entries.size()));
 }
 
-/// "d->d 1, f->f 2": signatures and addresses; "nothing" without a table.
+/// Returns signatures and addresses, such as "d->d 1, f->f 2", or "nothing" without a table.
 inline std::string Offered(const PyNativeCallableTable *table) {
   if (table == nullptr) return "nothing";
   std::string text;
@@ -66,7 +66,7 @@ inline std::string Offered(const PyNativeCallableTable *table) {
   return text;
 }
 
-/// The resolver's result on `object`, in the same form. An exception is a failure.
+/// Returns the resolver's result for `object` in the same form. An exception is a failure.
 inline std::string Found(const Ref &object, const char *signature,
                          typedcall::capabilities can = 0) {
   const auto found = typedcall::find(nullptr, object.get(), signature, can);
@@ -77,7 +77,7 @@ inline std::string Found(const Ref &object, const char *signature,
          std::to_string(reinterpret_cast<std::uintptr_t>(found->funcptr));
 }
 
-/// Each test has the type as `Callable` in its scope, and one instance.
+/// Each test has one instance, and its scope contains the type as `Callable`.
 class InstanceTable : public testing::Test {
  protected:
   InstanceTable() : type(MakeCallableType()) {

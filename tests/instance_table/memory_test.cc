@@ -1,5 +1,5 @@
-// Memory: everything is freed when the instance dies, switching between a few tables takes none,
-// and without memory nothing changes.
+// Memory: an instance frees all its tables when it dies, switching between a few tables allocates
+// nothing, and nothing changes if memory runs out.
 #include <cstddef>
 
 #include "tests/instance_table/instance.h"
@@ -8,7 +8,7 @@
 namespace typedcall_test {
 namespace {
 
-// Where the tables are.
+// Returns the number of blocks of the allocator that the tables use.
 std::size_t Living(const Memory &memory) { return memory.Blocks(Memory::kRaw); }
 
 TEST_F(InstanceTable, EverythingGoesWithTheInstance) {

@@ -1,5 +1,5 @@
 // The offers of an instance after its owner has set, replaced, extended and withdrawn its table,
-// their validity meanwhile, and the resolver's answers.
+// the lifetime of old tables, and the resolver's results.
 #include <cstring>
 
 #include "tests/instance_table/instance.h"
@@ -31,8 +31,7 @@ TEST_F(InstanceTable, EntriesInTheirOrder) {
   EXPECT_EQ(Offers(), "l->l 3");
 }
 
-// "q" and "n" are other spellings of the same type: an identical text wins, then the first in the
-// table.
+// "q" and "n" have the same type. An identical signature wins, then the first one in the table.
 TEST_F(InstanceTable, FirstFittingOverloadWins) {
   ASSERT_EQ(Set(tables, {{"q->q", 0, Address(4)}, {"n->n", 0, Address(5)}}), 0);
   EXPECT_EQ(Found(object, "l->l"), "q->q 4");
@@ -138,7 +137,7 @@ TEST_F(InstanceTable, TheSameContentIsTheSameTable) {
   PyNativeCallableTables_Withdraw(tables);
   ASSERT_EQ(Set(tables, second), 0);
   EXPECT_EQ(Read(), two);
-  // An earlier table may also be the current one plus one entry.
+  // An earlier table is reused if it equals the current table plus the new entry.
   ASSERT_EQ(Set(tables, third), 0);
   EXPECT_EQ(Read(), three);
   ASSERT_EQ(PyNativeCallableTables_Append(tables, &kTwo), 0);
@@ -170,8 +169,8 @@ TEST_F(InstanceTable, ReleasedTwice) {
   PyNativeCallableTables_Release(&mine);
 }
 
-// A table is data, and a foreign provider may have written it without our functions: entries of
-// another ABI or with unknown bits are skipped, their neighbours are not.
+// A foreign provider may have written the table without our functions. Entries of another ABI or
+// with unknown bits are skipped, but not their neighbours.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

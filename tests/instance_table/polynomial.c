@@ -1,5 +1,5 @@
-// An extension module as its author would write it: Python calls Polynomial([c0, c1, ...]) as usual
-// (a vectorcall that boxes), and native code calls it through the table of the instance.
+// An extension module as an author would write it. Python calls Polynomial([c0, c1, ...]) as usual
+// (a boxing vectorcall), and native code calls it through the table of the instance.
 #include <Python.h>
 #include <structmember.h>
 
@@ -15,7 +15,7 @@ typedef struct {
   vectorcallfunc vectorcall;
   PyNativeCallableTables native;
   Py_ssize_t count;
-  double *coefficients;  // never change, so that native functions read them without the GIL
+  double *coefficients;  // constant, so native functions need no GIL to read them
 } Polynomial;
 
 static double evaluate_d(PyObject *self, double x) {
@@ -27,7 +27,7 @@ static double evaluate_d(PyObject *self, double x) {
 
 static float evaluate_f(PyObject *self, float x) { return (float)evaluate_d(self, x); }
 
-// An overload without self: the call does not depend on the instance.
+// An overload without self, whose result does not depend on the instance.
 static double identity(double x) { return x; }
 
 #define FLAGS (PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE | PyNativeCallable_TAKES_SELF)
@@ -63,7 +63,8 @@ static int polynomial_fill(Polynomial *self, PyObject *numbers) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-// In tp_new: __init__ can be called again, and coefficients that change would race with readers.
+// The coefficients are set in tp_new, because __init__ can be called again, and changes would race
+// with readers.
 static PyObject *polynomial_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *numbers;
   if (!PyArg_ParseTuple(args, "O:Polynomial", &numbers)) return NULL;
@@ -88,7 +89,8 @@ static void polynomial_dealloc(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// offer(which): 0 nothing, 1 "d->d", 2 both. With 3 also one without self, after the others.
+// offer(which) offers nothing for 0, "d->d" for 1, and both entries for 2. For 3 it appends the
+// entry without self.
 static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   PyNativeCallableTables *tables = &((Polynomial *)self)->native;
   const long which = PyLong_AsLong(argument);
@@ -99,7 +101,7 @@ static PyObject *polynomial_offer(PyObject *self, PyObject *argument) {
   Py_RETURN_NONE;
 }
 
-// offer_text(signature, flags): the mistakes that a Python caller can make.
+// offer_text(signature, flags) appends an entry that may contain mistakes.
 static PyObject *polynomial_offer_text(PyObject *self, PyObject *args) {
   PyNativeCallableEntry entry = {NULL, 0, FUNCTION(identity)};
   unsigned long flags;

@@ -1,4 +1,4 @@
-// Publishing and reading without an interpreter, so that ThreadSanitizer can watch both sides.
+// Publishing and reading without an interpreter, which lets ThreadSanitizer watch both sides.
 // libpython is linked only for its raw allocator, and never initialised.
 #include <atomic>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 
 void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
-// As PyNativeCallable_InstanceTable does it, behind the slot.
+// Reads the table like PyNativeCallable_InstanceTable after it has found the slot.
 const PyNativeCallableTable *Read(const PyNativeCallableTables *tables) {
   return PyTypedcall_LOAD_ACQUIRE(&tables->table);
 }
@@ -54,7 +54,8 @@ TEST(Publication, ReadersWhileAWriterWorks) {
       PyNativeCallableTables_Withdraw(&tables);
       continue;
     }
-    // Hints tell tables apart: most are new ones. Their text is overwritten before readers look.
+    // Different hints make most tables new ones. The caller's signatures are overwritten before
+    // readers use the table.
     even = "Zd&l->v", odd = "d->d";
     const std::uintptr_t flags = (turn % 256) << 16;
     std::vector<PyNativeCallableEntry> entries;

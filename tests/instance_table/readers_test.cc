@@ -1,5 +1,5 @@
 // Threads that never hold the GIL read an instance's table and call its functions, while the owner
-// replaces, extends and withdraws it. Every look finds one whole table, old or new.
+// replaces, extends and withdraws it. Each read finds one complete table, old or new.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -10,7 +10,7 @@
 namespace typedcall_test {
 namespace {
 
-// Function number n adds n. Table number n offers n entries, all of the functions n.
+// Function number n adds n. Table number n has n entries, which all call functions with number n.
 template <int n>
 double Add(PyObject *, double x) {
   return x + n;
@@ -22,7 +22,7 @@ long AddInt(PyObject *, long x) {
 
 constexpr std::uintptr_t kFlags = PyNativeCallable_TAKES_SELF | PyNativeCallable_THREAD_SAFE;
 
-// Hints, which are ignored here, tell the tables of one n apart: most are new ones.
+// Different hints, which readers ignore, make most tables for the same n new ones.
 template <int n>
 Entries Table(std::uintptr_t variant) {
   const std::uintptr_t flags = kFlags | (variant % 256) << 16;
@@ -33,7 +33,7 @@ Entries Table(std::uintptr_t variant) {
 
 Entries (*const kTables[])(std::uintptr_t) = {Table<1>, Table<2>, Table<3>, Table<9>, Table<40>};
 
-// True if this is one of the tables, complete. Calls all its functions.
+// True if this is one complete table. Calls all its functions.
 bool IsWhole(const PyNativeCallableTable *table, PyObject *self) {
   const Py_ssize_t n = table->count;
   for (Py_ssize_t i = 0; i < n; ++i) {
@@ -65,7 +65,7 @@ void ReadOn(PyObject *object, const std::atomic<bool> *stop, Counts *counts) {
       continue;
     }
     ++(IsWhole(table, object) ? counts->whole : counts->broken);
-    // The previous one may have been replaced long ago, and is still unchanged.
+    // The previous table may have been replaced long ago, but must be unchanged.
     if (before != nullptr && !IsWhole(before, object)) ++counts->broken;
     if (before != table) ++counts->changes;
     before = table;
@@ -78,7 +78,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
   SCOPED_TRACE(SeedText(seed));
   unsigned state = seed;
   long writes = 0;
-  // Several instances one after the other, so that tables are also freed.
+  // Several instances are used one after the other, and so tables are also freed.
   for (int round = 0; round < 8; ++round) {
     object = scope.Eval("Callable()");
     tables = TablesOf(object);
@@ -87,7 +87,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
     PyThreadState *thread = PyEval_SaveThread();
     for (int i = 0; i < 3; ++i) readers.emplace_back(ReadOn, object.get(), &stop, &counts);
     PyEval_RestoreThread(thread);
-    // Until the readers have seen tables that were written meanwhile.
+    // The loop runs until the readers have read tables that were written during it.
     const long changes = counts.changes + 10;
     for (int turn = 0; turn < 500 || counts.changes < changes; ++turn) {
       state = state * 1103515245u + 12345u;

@@ -14,7 +14,7 @@ class Refusals : public InstanceTable {
   }
   void TearDown() override { EXPECT_EQ(Read(), before_); }
 
-  // The exception of an attempt that is expected to fail.
+  // Returns the text of the exception of Set(), which must fail.
   std::string SetFails(const Entries &entries) {
     EXPECT_EQ(Set(tables, entries), -1);
     return TakeError();
@@ -107,8 +107,8 @@ TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 9 || bit >= 16;
-    // The companions of each flag: an int for a status; an exception and a double for an error
-    // value.
+    // Each flag needs a suitable entry: an int result for a status, or MAY_RAISE and a double for
+    // an error value.
     const bool is_error_value = flag == PyNativeCallable_ERROR_IS_NEG_ZERO;
     const std::uintptr_t flags =
         flag | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);

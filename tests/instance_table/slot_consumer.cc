@@ -1,4 +1,4 @@
-// A consumer for the Python tests, which knows nothing about the provider: integrates a function
+// A consumer for the Python tests that is independent of the provider: integrates a function
 // through the resolver, passing self if the function takes it.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
@@ -14,7 +14,7 @@ std::optional<typedcall::resolution> resolved(PyObject *callable, const char *si
   return typedcall::resolve(interface, callable, signature, kCapabilities);
 }
 
-/// (signature, place, flags) of the result.
+/// Returns (signature, place, flags) of the resolver's result.
 PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
   const char *text = PyUnicode_AsUTF8(signature);
   if (text == nullptr) return nullptr;
@@ -24,7 +24,7 @@ PyObject *resolve(PyObject *callable, PyObject *signature) noexcept {
                        static_cast<unsigned long>(found->flags));
 }
 
-/// All signatures that the object's own table has, without an interface and without the resolver.
+/// Returns all signatures in the object's own table, without an interface or the resolver.
 PyObject *signatures(PyObject *callable) noexcept {
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(callable);
   PyObject *list = PyList_New(0);
@@ -37,7 +37,7 @@ PyObject *signatures(PyObject *callable) noexcept {
   return list;
 }
 
-/// The native "d->d" or "f->f" of `callable` at x.
+/// Returns the value of the native "d->d" or "f->f" of `callable` at x.
 template <class T>
 T value(PyObject *callable, T x) noexcept {
   const auto found = resolved(callable, typedcall::signature_of<T(T)>::text);
@@ -48,7 +48,7 @@ T value(PyObject *callable, T x) noexcept {
   return reinterpret_cast<T (*)(T)>(found->funcptr)(x);
 }
 
-/// The midpoint rule from 0 to 1, without the GIL if the function needs none.
+/// Integrates from 0 to 1 by the midpoint rule, without the GIL if the function does not need it.
 double integral(PyObject *callable, long steps) noexcept {
   const auto found = resolved(callable, "d->d");
   if (!found || PyErr_Occurred()) return -1;

@@ -1,5 +1,5 @@
-// A type whose instances have native tables, in the common subset of C and C++: the body of
-// slot_standards.
+// The body of slot_standards: a type whose instances have native tables, in the common subset of C
+// and C++.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_STANDARDS_H_
 
@@ -21,7 +21,7 @@ static void scale_dealloc(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// In C a constant initialiser.
+// In C this must be a constant initialiser.
 static const PyCustomSlot scale_slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
 
 // Returns 0 if the offered function is found and can be called; otherwise the number of the check

@@ -1,5 +1,5 @@
-# Instances of an extension module's type are callable: Python calls them boxed, and a separately compiled
-# consumer finds their native functions, also on instances of Python subclasses.
+# Callable instances of an extension module's type: Python calls them boxed, and a separately compiled consumer finds
+# their native functions, also on instances of Python subclasses.
 import sys
 import threading
 import unittest
@@ -87,7 +87,7 @@ class Replacing(unittest.TestCase):
         self.assertEqual(consumer.value(p, 7.0), 1.0)  # the first
         p.offer(0)
         p.offer(3)
-        self.assertEqual(consumer.value(p, 7.0), 7.0)  # the one without self
+        self.assertEqual(consumer.value(p, 7.0), 7.0)  # the entry without self
         self.assertEqual(consumer.resolve(p, "d->d"), ("d->d", SLOT, PURE))
 
     def test_refusals(self):
@@ -118,7 +118,7 @@ class Replacing(unittest.TestCase):
             while not stop.is_set():
                 try:
                     results.append(consumer.integral(p, 2000))
-                except TypeError:  # withdrawn just now
+                except TypeError:  # the table has just been withdrawn
                     errors.append(1)
 
         interval = sys.getswitchinterval()
@@ -162,7 +162,7 @@ class Subclasses(unittest.TestCase):
 
         p = Negative([1, 2])
         self.assertEqual(p(3), -7.0)
-        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # present, but not offered
+        self.assertEqual(consumer.signatures(p), ["d->d", "f->f"])  # the table exists but is not offered
         with self.assertRaisesRegex(TypeError, "offers no native signature"):
             consumer.value(p, 3.0)
 

@@ -1,5 +1,5 @@
-# Thousands of tables, dropped and replaced, leak no memory. They come from the raw allocator, which
-# sys.getallocatedblocks() does not see, so this measures the size of the process.
+# Thousands of dropped and replaced tables leak no memory. Tables use the raw allocator, which sys.getallocatedblocks()
+# does not count, so this measures the size of the process.
 import os
 import unittest
 
@@ -14,7 +14,7 @@ SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 @only_if(not SANITIZED)  # sanitizers keep freed memory; memory_test counts exactly
 class Tables(unittest.TestCase):
     def test_dropped(self):
-        # If each of these leaked a table, that would be more than five megabytes.
+        # If each call leaked a table, the leak would exceed five megabytes.
         leaks.check(use, 15000, warm_up=15000, kilobytes=2500, kilobytes_of=leaks.peak)
 
     def test_switched(self):
@@ -24,5 +24,5 @@ class Tables(unittest.TestCase):
             p.offer(1)
             p.offer(2)
 
-        # Only once: a peak grows in the first round alone.
+        # One round suffices, because the peak grows only in the first round.
         leaks.check(switch, 100000, warm_up=0, kilobytes=2000, kilobytes_of=leaks.peak, rounds=1)

@@ -1,5 +1,5 @@
-// Calls put together at run time, by every way there is, against the direct call: every code, every
-// mix of registers, narrow and wide values, bit by bit. Refusals are in plans_test.cc.
+// Compares calls put together at run time, in every way, with direct calls, bit by bit: every code,
+// every mix of registers, narrow and wide values. plans_test.cc tests refusals.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ const char *Name(way how) {
 const auto kSeed = typedcall_test::Seed(20261121);
 std::mt19937_64 engine(kSeed);
 
-/// A value of T with random bits, or an edge of its range.
+/// Returns a value of T with random bits, or an edge of its range.
 template <class T>
 T Any() {
   const unsigned choice = static_cast<unsigned>(engine() % 6);
@@ -55,7 +55,7 @@ T Any() {
   }
 }
 
-/// Values as text that differs if they do, even for -0.0.
+/// Returns a value as text. The texts of different values differ, even for -0.0.
 template <class T>
 std::string Text(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -71,7 +71,7 @@ std::string Text(T value) {
   }
 }
 
-/// The callee's arguments, and its next result.
+/// These variables hold the callee's arguments and its next result.
 std::vector<std::string> seen;
 template <class R>
 R answer;
@@ -100,25 +100,26 @@ native_value Pass(const T &value) {
   }
 }
 
-/// Everything for one R(A...) that depends on its types, kept small because compilers take long
-/// enough for it.
+/// All code that depends on the types of one R(A...). It is kept small because it takes long to
+/// compile.
 struct Function {
   const char *signature;
   void *callee;
   std::size_t arity;
   bool has_wide_result;
-  /// Random arguments, which stay until the next ones, and what the callee should see.
+  /// Draws random arguments, which are valid until the next call, and the values that the callee
+  /// should receive.
   const native_value *(*draw)(std::vector<std::string> *expected);
-  /// A random answer as text, and its bits if they fit one word.
+  /// Draws a random result. Returns its text, and its bits if they fit one word.
   std::string (*draw_answer)(std::uint64_t *bits);
-  /// A result as text: `wide` holds it if it is more than a word.
+  /// Returns a result as text. `wide` contains a result that is larger than a word.
   std::string (*text)(native_value result, const void *wide);
 };
 
 template <class... A>
 const native_value *Draw(std::vector<std::string> *expected) {
   static std::tuple<A...> values;
-  // One more than needed: an array cannot be empty.
+  // One element is added because an array cannot be empty.
   static std::array<native_value, sizeof...(A) + 1> arguments;
   values = std::tuple<A...>{Any<A>()...};
   std::apply(
@@ -153,7 +154,7 @@ std::string ResultText(native_value result, const void *wide) {
   }
 }
 
-/// Calls the function with random values by every way that can. Returns which ways could.
+/// Calls the function with random values in every way that supports it. Returns these ways.
 std::vector<way> CheckFunction(const Function &function) {
   std::vector<way> able;
   for (const way how : kWays) {
@@ -170,7 +171,7 @@ std::vector<way> CheckFunction(const Function &function) {
       std::uint64_t bits = 0;
       const std::string expected_result = function.draw_answer(&bits);
       seen = {"nothing"};
-      // Room for the widest.
+      // Room for the widest result.
       alignas(std::max_align_t) unsigned char wide[2 * sizeof(long double)] = {};
       const native_value result = (*call)(arguments, function.has_wide_result ? wide : nullptr);
       EXPECT_EQ(function.text(result, wide), expected_result);
@@ -250,7 +251,7 @@ TEST(Ways, TheRestIsLibffis) {
   EXPECT_EQ((Check<double, PyNativeType_ComplexDouble>()), Ways{way::ffi});
 }
 
-// Every mix of four classes, each position narrow and wide, in every order.
+// Tests every mix and order of four classes, with narrow and wide values in each position.
 template <class R, class... A>
 void Mix() {
   Check<R, A...>();
@@ -332,7 +333,7 @@ TEST(Buffers, AreTwoArguments) {
   EXPECT_EQ((*short_one)(none).get<long>(), -1);
 }
 
-// Values passed by address keep their place among them.
+// Values passed by address keep their place among the words of buffers.
 TEST(Buffers, AmongWideNumbers) {
   const auto call =
       invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);

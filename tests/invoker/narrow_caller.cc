@@ -1,5 +1,5 @@
-// Calls functions at addresses, with narrow arguments, in every way there is.
-// tests/invoker/test_clang_callees.py passes functions that clang has compiled.
+// Calls functions at given addresses with narrow arguments, in every way.
+// tests/invoker/test_clang_callees.py passes functions compiled by clang.
 #include <Python.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-/// f(x, x, x, x, x, x, x): the last one is on the stack of x86-64.
+/// Calls f(x), or f(x, x, x, x, x, x, x), whose last argument is on the stack of x86-64.
 template <class T>
 long call_direct(void *address, T x, bool on_stack) {
   if (!on_stack) {
@@ -26,7 +26,7 @@ long call_direct(void *address, T x, bool on_stack) {
       reinterpret_cast<long (*)(T, T, T, T, T, T, T)>(address), 0)(x, x, x, x, x, x, x);
 }
 
-/// The result of a function with that argument type and result type T.
+/// Calls a function with argument type or result type T, and returns the result.
 template <class T>
 PyObject *call(void *address, const char *how, const char *signature, long value) {
   const T x = static_cast<T>(value);
@@ -40,7 +40,7 @@ PyObject *call(void *address, const char *how, const char *signature, long value
                     : std::strcmp(how, "image") == 0    ? way::image
                                                         : way::ffi;
   const auto made = invoker::make(signature, 0, address, asked);
-  if (!made) Py_RETURN_NONE;  // impossible in this way
+  if (!made) Py_RETURN_NONE;  // this way does not support the signature
   native_value arguments[7];
   for (native_value &argument : arguments) {
     argument = returns_narrow ? native_value::of(value) : native_value::of(x);
@@ -72,7 +72,8 @@ PyObject *call_narrow(PyObject *, PyObject *args) {
   }
 }
 
-/// Through another prototype, with a whole register: the callee interprets it.
+/// Calls the function through another prototype and passes a whole register, which the callee
+/// interprets.
 PyObject *call_with_register(PyObject *, PyObject *args) {
   unsigned long long address;
   long value;

@@ -1,5 +1,5 @@
-// How calls that are put together at run time are made: refusals, plans that are shared, copies.
-// invoker_test.cc has the calls.
+// The construction of calls at run time: refusals, shared plans, copies. invoker_test.cc tests the
+// calls themselves.
 #include "typedcall/invoker.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(Plans, AreSharedBySignatureAndWay) {
 TEST(Plans, OutliveTheCache) {
   const auto f = +[](double x) { return 2 * x; };
   const auto call = invoker::make("d->d", 0, reinterpret_cast<void *>(f), way::ffi);
-  // More signatures than are kept.
+  // These are more signatures than the cache keeps.
   const char codes[] = "bBhHiIlLqQnNfdPs?";
   for (const char *a = codes; *a != 0; ++a) {
     for (const char *b = codes; *b != 0; ++b) {
@@ -58,7 +58,7 @@ TEST(Plans, OutliveTheCache) {
   EXPECT_EQ((*call)(&x).get<double>(), 42.0);
 }
 
-// Another thread looks one up while the process forks, and the child must not hang at it.
+// If another thread looks a plan up while the process forks, the child must not hang.
 TEST(Plans, AreFoundInTheChildOfAFork) {
   using typedcall::internal::call_plan;
   std::atomic<bool> is_over{false};

@@ -1,4 +1,4 @@
-// invoker::raised(): which results count as errors, for every class of results.
+// invoker::raised(): the results that count as errors, for every class of results.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -15,14 +15,14 @@ using typedcall::native_value;
 
 constexpr std::uintptr_t kRaises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// Returns its argument; whether an exception is set is up to the test.
+/// Returns its argument. The test decides whether an exception is set.
 template <class T>
 T Same(T value) {
   return value;
 }
 
-/// True if `value`, returned by a function of that signature, is an error when an exception is set.
-/// Without one it never is.
+/// True if a result `value` of type T is an error when an exception is set. Without an exception it
+/// never is.
 template <class T>
 bool IsError(T value, std::uintptr_t flags = kRaises) {
   const char *signature = typedcall::signature_of<T(T)>::text;
@@ -97,7 +97,7 @@ TEST(Pointers, NullIsTheError) {
   EXPECT_FALSE(IsError<PyObject *>(Py_None));
 }
 
-// Values that do not fit a native_value, and those that have an error value of their own.
+// Results that do not fit a native_value, and results with another error value, are always checked.
 TEST(OtherErrors, AreAskedAboutEveryTime) {
   EXPECT_TRUE(IsError(2.5L));
   EXPECT_TRUE(IsError(5L, kRaises | PyNativeCallable_DIFFERS));

@@ -1,6 +1,6 @@
-// Trampolines and register images against the compiler's own calls: signatures of all lengths and
-// classes. Needs neither Python nor GoogleTest, so tools/check_platforms runs it on other
-// processors, too. Prints each signature that went wrong, and returns their number.
+// Compares trampolines and register images with the compiler's own calls, for signatures of all
+// lengths and classes. Needs neither Python nor GoogleTest, so tools/check_platforms runs it on
+// other processors, too. Prints each signature that failed, and returns their number.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -42,7 +42,7 @@ T Any() {
 
 template <class R>
 R answer;
-/// The callee's arguments, as values.
+/// The bits of the callee's arguments.
 std::uint64_t seen[typedcall::internal::most_arguments];
 bool called = false;
 
@@ -105,7 +105,7 @@ void Check() {
   }
 }
 
-// Every order of four classes, up to four arguments.
+// Tests every order of four classes, for up to four arguments.
 template <class R, class... A>
 void Mix() {
   Check<R, A...>();
@@ -117,7 +117,8 @@ void Mix() {
   }
 }
 
-/// The `i`th type of a long list: all widths of both classes, in an order without a short period.
+/// The `i`th type of a long list, which contains all widths of both classes in an order without a
+/// short period.
 template <std::size_t i>
 using nth = std::tuple_element_t<(i * i + 3 * i) % 11,
                                  std::tuple<double, long, float, signed char, unsigned short, bool,
@@ -131,7 +132,7 @@ using only_double = double;
 template <std::size_t>
 using only_short = short;
 
-// Every number of registers, each size of image, and the longest there is.
+// Tests every number of registers, every size of image, and the longest signature.
 template <std::size_t count>
 void Lengths() {
   const auto indices = std::make_index_sequence<count>();

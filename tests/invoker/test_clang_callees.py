@@ -1,5 +1,5 @@
-"""Narrow arguments reach functions compiled by clang, which relies on the caller to extend them to an int (gcc does
-not): through typedcall::function, trampoline, register image and libffi."""
+"""Narrow arguments of functions compiled by clang, which (unlike gcc) relies on the caller to extend them to an int:
+through typedcall::function, trampoline, register image and libffi."""
 import ctypes
 import os
 import platform
@@ -14,7 +14,7 @@ import processes
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clang_callees.c")
 CLANG = shutil.which("clang")
 WAYS = ("direct", "trampoline", "image", "ffi")
-# Letter, name, smallest and largest value.
+# (letter, name, smallest value, largest value)
 TYPES = [("?", "bool", 0, 1), ("b", "schar", -2**7, 2**7 - 1), ("B", "uchar", 0, 2**8 - 1),
          ("h", "short", -2**15, 2**15 - 1), ("H", "ushort", 0, 2**16 - 1),
          ("i", "int", -2**31, 2**31 - 1), ("I", "uint", 0, 2**32 - 1)]
@@ -54,7 +54,7 @@ class ClangCallees(unittest.TestCase):
                 self.check("seven_" + name, letter, 7 * letter + "->l", value, 106 * value)
 
     def test_results(self):
-        # The bits above a narrow result are garbage, and not part of it.
+        # The bits above a narrow result are garbage and must be ignored.
         for letter, name, low, high in TYPES:
             for value in {low, high, 0x123456789abcdef, -1, 0x80, 0x8000, 0x80000000}:
                 if letter == "?":
@@ -63,8 +63,8 @@ class ClangCallees(unittest.TestCase):
                     expected = (value - low) % (high - low + 1) + low
                 self.check("result_" + name, letter, "l->" + letter, value, expected)
 
-    @only_if(platform.machine() == "x86_64")  # under AAPCS64 the callee extends
+    @only_if(platform.machine() == "x86_64")  # under AAPCS64 the callee extends arguments
     def test_clang_relies_on_its_caller(self):
-        # Without this, the tests above could not fail.
+        # If clang did not rely on the caller, the tests above could not fail.
         got = narrow_caller.call_with_register(self.address("one_uchar"), 0x1ff)
         self.assertNotEqual(got, 0xff)

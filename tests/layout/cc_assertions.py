@@ -1,20 +1,20 @@
-"""Finds GoogleTest cases that cannot fail: those without an EXPECT, ASSERT or FAIL, both in their body and in the
-functions and classes of the tests that the body names."""
+"""Finds GoogleTest cases that cannot fail, because neither their body nor any function or class of the tests that the
+body names contains an EXPECT, ASSERT or FAIL."""
 import pathlib
 import re
 
-# Comments and strings come first, so that a quote in a comment does not start a string.
+# Comments come first, so a quote in a comment does not start a string.
 NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![\da-fA-F])\'(?:[^\'\\\n]|\\.)+\'',
     re.DOTALL)
 CASE = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*\{", re.MULTILINE)
-# A function's name, and what may be between its parameters and its body; or a class's name.
+# Matches the beginning of a function's or class's definition, up to the brace, with its name.
 DEFINED = re.compile(
     r"\b(\w+)\([^;{}]*\)\s*(?:const\b|noexcept\b|override\b|->\s*[\w:<>]+|\s)*(?::[^;{}]*)?\{"
     r"|\b(?:class|struct)\s+(\w+)[^;{}()]*\{")
 MACRO = re.compile(r"^#\s*define\s+(\w+)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
 ASSERTION = re.compile(r"\b(?:EXPECT|ASSERT)_\w+\s*\(|\b(?:FAIL|ADD_FAILURE|GTEST_FAIL)(?:_AT)?\s*\(")
-# Reports that it tests nothing if its subject is missing.
+# Matches a statement that skips the test if its subject is missing.
 SKIP = re.compile(r"\s*GTEST_SKIP\(\)[^;]*;\s*")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"tests/([^"]+)"', re.MULTILINE)
 NO_FUNCTIONS = {"if", "for", "while", "switch", "catch", "TEST", "TEST_F", "TEST_P", "TYPED_TEST"}
@@ -40,7 +40,7 @@ class Source:
 
     def __init__(self, text):
         self.code = without_comments_and_texts(text)
-        # In the code without strings the path is gone.
+        # The text is used because the code without strings does not contain the paths.
         self.includes = INCLUDE.findall(text)
         self.named = [(found.group(1) or found.group(2), block(self.code, found.end()))
                       for found in DEFINED.finditer(self.code)]
@@ -73,7 +73,7 @@ class Tree:
         return self._sources[path]
 
     def reachable(self, path):
-        """Returns a file, the test headers that it includes, and the sources beside these."""
+        """Returns a file, the test headers that it includes, and the sources in the folders of these headers."""
         found, waiting = [], [path]
         while waiting:
             path = waiting.pop()
@@ -87,7 +87,7 @@ class Tree:
 
 
 def faults(folder):
-    """Returns a line for every case in a folder that cannot fail."""
+    """Returns a message for every case in a folder that cannot fail."""
     tree, found = Tree(folder), []
     for path in sorted(tree.folder.rglob("*.cc")):
         path = path.relative_to(folder).as_posix()

@@ -18,7 +18,7 @@ STYLE = """\
       text { fill: #e6edf3 } rect { fill: #0d1117; stroke: #6cb6ff } path { stroke: #6e7681 }
       .ground { fill: #172131 } .note { stroke: #172131 }
     }"""
-# For rooms that are alone in their row.
+# Captions of rooms that are alone in their row.
 CAPTIONS = {
     "core base": "slots, their IDs, platforms; Python.h alone",
     "core": "what you include: custom slots, the metaclass, the rendezvous",
@@ -37,7 +37,7 @@ def headers():
             other = test_layout.room_of(target)
             found[room].add(other)
             found[other].update()
-    # Files at the top and in loop/ and binding/ include each other.
+    # Files at the top include files in loop/ and binding/, and the reverse.
     return {room: others - {room} - ({"typedcall"} if room.count("/") else set()) for room, others in found.items()}
 
 
@@ -57,7 +57,7 @@ def reached(graph, room):
 
 
 def rows(graph):
-    """Returns the rooms by height: each is one above the highest that it uses."""
+    """Returns the rooms by height. Each room is one row above the highest room that it uses."""
     heights = {}
 
     def height(room):
@@ -98,7 +98,7 @@ def panel(title, graph, captions, top):
 
 def picture():
     """Returns the SVG."""
-    # The first words of each folder's docstring.
+    # A caption consists of the first words of the folder's docstring.
     captions = {path.parent.name: re.split(r"[.:;]\s", test_rooms.docstring(path) + " ")[0].replace("\n", " ")
                 for path in test_rooms.PACKAGE.glob("*/__init__.py")}
     captions["package"] = "the public names, and the names in pickles"

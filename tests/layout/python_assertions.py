@@ -1,13 +1,13 @@
-"""Finds test methods that cannot fail: those that assert nothing, neither themselves nor in a function of the tests
-that they call, and those that return in the middle, which is a hidden skip."""
+"""Finds test methods that cannot fail: methods that assert nothing, neither themselves nor in a function of the tests
+that they call, and methods that return in the middle, which is a hidden skip."""
 import ast
 import pathlib
 import unittest
 
-# These raise if the child fails.
+# These functions raise if the child process fails.
 CHECKED_CALLS = {"check_call", "check_output"}
 CASE_METHODS = {name for name in dir(unittest.TestCase) if name.startswith("assert")}
-# These call their arguments in a thread, where a failure is lost.
+# These functions call their arguments in a thread, where a failure is lost.
 THREADS = {"Thread", "Timer", "submit", "start_new_thread"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -26,7 +26,7 @@ class Source:
                     if isinstance(inner, FUNCTIONS):
                         self.methods.setdefault(inner.name, []).append(inner)
                     elif isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Name):
-                        # check = check_answers
+                        # This is an alias such as `check = check_answers`.
                         self.aliases.update((each.id, inner.value.id) for each in inner.targets
                                             if isinstance(each, ast.Name))
             elif isinstance(node, ast.Import):
@@ -46,14 +46,15 @@ class Source:
 
 
 class Tree:
-    """The Python files of a folder, read on demand."""
+    """The Python files of a folder, which are read on demand."""
 
     def __init__(self, folder):
         self.paths = sorted(pathlib.Path(folder).rglob("*.py"))
         self._sources, self._answers = {}, {}
 
     def find(self, module, importer):
-        """Returns the file of a module that `importer` imports: the one in its folder, or else the only one."""
+        """Returns the file of a module that `importer` imports: the one in the same folder, or the only one
+        elsewhere."""
         named = [path for path in self.paths if path.stem == module.rpartition(".")[2]]
         beside = [path for path in named if path.parent == importer.parent]
         return (beside or (named if len(named) == 1 else [None]))[0]
@@ -111,7 +112,7 @@ class Tree:
                 if isinstance(node, FUNCTIONS):
                     local[node.name] = [(source, owner, node, around)]
                 elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
-                    # for run in (in_this_process, in_another)
+                    # This is a loop such as `for run in (in_this_process, in_another)`.
                     local[node.target.id] = [
                         found for each in ast.walk(node.iter)
                         if isinstance(each, (ast.Name, ast.Attribute))
@@ -134,20 +135,20 @@ class Tree:
                 for each in node.keywords):
             return True
         if name in CASE_METHODS and isinstance(node.func, ast.Attribute):
-            # Assertions about constants do not count: they always hold, or never.
+            # Assertions about constants do not count, because they always hold or never.
             return any(not isinstance(each, ast.Constant) for each in node.args)
         if name == "fail":
             return True
         called = self._meant(source, owner, node.func, local)
         if not called and name and name.startswith("assert_"):
             return True  # from numpy.testing
-        if name not in THREADS:  # A function calls its arguments.
+        if name not in THREADS:  # other functions may call their arguments
             called += [found for each in node.args if isinstance(each, ast.Name)
                        for found in local.get(each.id, ())]
         return any(self.asserts(*found) for found in called)
 
     def _meant(self, source, owner, node, local):
-        """Returns arguments for `asserts`, for every function of the tests that an expression may refer to."""
+        """Returns the arguments of `asserts` for every function of the tests to which an expression may refer."""
         if isinstance(node, ast.Name):
             if node.id in local:
                 return local[node.id]
@@ -165,7 +166,7 @@ class Tree:
                 return [found]
             if name in source.aliases:
                 return _runs(self.member(source, source.aliases[name]))
-        # A method of an object, or of the class that this is mixed with: found by its name.
+        # A method of an object, or of the class with which this mixin is combined, is found by its name.
         near = [source, *map(self.source, {path for path, _ in source.imports.values()})]
         return [(each, None, method) for each in near for method in each.methods.get(name, ())]
 
@@ -185,7 +186,7 @@ def _name(node):
 
 
 def _runs(found):
-    """Returns what a call of a function or class runs: a list for `asserts`, which may be empty."""
+    """Returns the functions that a call of a function or class runs, as a list for `asserts`, which may be empty."""
     source, node = found or (None, None)
     if isinstance(node, ast.ClassDef):
         return [(source, node, each) for each in node.body
@@ -194,7 +195,7 @@ def _runs(found):
 
 
 def faults(folder):
-    """Returns a line for every test method in a folder that cannot fail, or may return in the middle."""
+    """Returns a message for every test method in a folder that cannot fail, or that may return in the middle."""
     tree, found = Tree(folder), []
     for path in tree.paths:
         if not path.name.startswith("test_") and not path.name.endswith("support.py"):

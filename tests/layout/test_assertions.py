@@ -1,4 +1,4 @@
-"""No test of the tree is one that cannot fail, and the search for such tests finds them in samples."""
+"""No test of the tree is unable to fail, and the search for such tests finds them in samples."""
 import os
 import pathlib
 import textwrap
@@ -8,7 +8,7 @@ import cc_assertions
 import folders
 import python_assertions
 
-# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 TESTS = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 SUPPORT = """
@@ -26,7 +26,7 @@ SUPPORT = """
         def ask(self): return 1, 1
         def test_of_all(self): print(self)
 """
-# The body of a test method; the part above goes into a class `Case(support.Case)`.
+# Bodies of test methods, which the test puts into a class `Case(support.Case)`.
 GOOD = {
     "its own": "self.assertEqual(f(), 1)",
     "the statement": "assert f()",
@@ -91,7 +91,7 @@ class Python(folders.InAFolder):
     def found(self, body):
         self.write("package/support.py", SUPPORT)
         self.write("package/test_it.py", FILE % textwrap.indent(body, " " * 8))
-        self.write("other/support.py", "def need(value): pass\n")  # not in the same folder
+        self.write("other/support.py", "def need(value): pass\n")  # in another folder
         return [line for line in python_assertions.faults(self.folder) if "test_it.py" in line]
 
     def test_good(self):

@@ -1,5 +1,5 @@
-"""The rooms of the repository and the arrows between them: which room may include which. Public headers are at the top
-of core/ and typedcall/; the folders below are private to their room. And Bazel's targets, which follow the includes."""
+"""The rooms of the repository, the arrows between them (which room may include which), and Bazel's targets, which
+follow the includes. Headers in folders below core/ and typedcall/ are private to their room."""
 import ast
 import collections
 import glob
@@ -7,15 +7,16 @@ import os
 import re
 import unittest
 
-# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-# The base of the folders of the same room, with typedcall/base/. The other headers at the top are built on those folders.
+# The headers at the top on which (with typedcall/base/) the folders of the same room are built. All other headers at
+# the top are built on the folders.
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
              "separate"}
 TYPEDCALL_BASE = {"signature", "native_callable", "typed_method", "entry_view", "overload_choice", "sibling_symbol"}
-# The one table of allowed arrows. The README of each room repeats its line; the test compares them.
-# "core" and "typedcall" are the headers at the top, "base" those listed above.
+# The table of allowed arrows. The README of each room repeats the room's line, and the test compares the two. "core"
+# and "typedcall" are the headers at the top; "base" means the headers listed above.
 ARROWS = {
     "core base": [],
     "core/slots": ["core base"],
@@ -36,12 +37,12 @@ ARROWS = {
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
                   "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
-    # The Python package's own modules belong to the same room.
+    # The compiled modules of the Python package belong to this room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
                          "typedcall/callback", "typedcall/calling"],
 }
-# Top-level headers that docs/reference leaves out, because they serve other headers.
+# Top-level headers that docs/reference omits, because they only serve other headers.
 WITHOUT_REFERENCE = {
     "typedcall/calling.h": "the engine of the Python package's sinks",
     "core/customslots.h": "the names of custom_slots.h",
@@ -51,10 +52,10 @@ WITHOUT_REFERENCE = {
     "typedcall/meth_typed.h": "the names of typed_method.h",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTILINE)
-# Bazel's names for other libraries' headers.
+# Bazel's names for the headers of other libraries.
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
-# Tests of internals: the Python package's tags; register images on platforms without Python.
+# Tests that may include internals: register images on platforms without Python.
 INSIDERS = {"tests/invoker/registers_main.cc"}
 
 
@@ -71,7 +72,7 @@ def sources(*folders):
 
 
 def header_libraries(folder):
-    """Returns (label, headers, deps, hdrs) of each header_library in the folder's BUILD, see bazel/headers.bzl."""
+    """Returns (label, headers, deps, hdrs) of each header_library in the folder's BUILD; see bazel/headers.bzl."""
     with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
         calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
                  and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
@@ -90,7 +91,7 @@ def header_libraries(folder):
 
 
 def room_of(path):
-    """Returns the line of the table that a file belongs to."""
+    """Returns the room, in the table above, to which a file belongs."""
     folder, name = os.path.split(path)
     if folder.startswith("typedcall/python"):
         return "typedcall/python"

@@ -1,6 +1,6 @@
 """The rooms of the Python package and the arrows between them: which folder may import or include which. Imports in
-functions, for type checkers and of modules named in strings count, too, and so do C++ includes. And the backends, of
-which an interpreter has one, define the same names."""
+functions, for type checkers and of modules named in strings count, too, and so do C++ includes. Also tests that the
+backends, of which each interpreter has one, define the same names."""
 import ast
 import collections
 import os
@@ -8,9 +8,10 @@ import pathlib
 import re
 import unittest
 
-# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 PACKAGE = pathlib.Path(os.path.realpath(__file__)).parents[2] / "typedcall" / "python" / "typedcall"
-# Room: the rooms that it may use. Top-level files are `package`, except those of `python -m typedcall`.
+# The rooms that each room may use. Top-level files are `package`, except those of `python -m typedcall`, which are
+# `cli`.
 ARROWS = {
     "native": "",
     "record": "native",
@@ -28,10 +29,10 @@ ARROWS = {
     "tvm_ffi": "sinks",
     "cli": "native record tools sources pypy calling package",
 }
-# A sink uses no other sink, with one exception: a LowLevelCallable that is a callback.
+# Sinks do not use each other, with one exception: a LowLevelCallable is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
-# The project's headers that a sink's C++ may include: the engine, and the headers its module is written with. Two
-# need more: DuckDB has whole vectors for compiled loops; callbacks pass C values on, to a callee with a signature.
+# The project's headers that the C++ of a sink may include: the engine, and the headers for its module. Two sinks need
+# more: DuckDB passes whole vectors to compiled loops, and callbacks pass C values to a callee with a signature.
 ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
@@ -45,7 +46,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?!core/|typedcall/)[^"]+)"', re.MULT
 
 
 def module_of(path):
-    """Returns `numba.cache` for that file in the folder numba, "" for the package itself."""
+    """Returns the name of a file's module, such as `numba.cache`, or "" for the package itself."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
@@ -61,7 +62,7 @@ def room_of(module):
 
 
 def known(name):
-    """Returns the module that contains a dotted name; None for another package's."""
+    """Returns the module that contains a dotted name, or None if it belongs to another package."""
     top, _, rest = name.partition(".")
     while rest and rest not in MODULES:
         rest = rest.rpartition(".")[0]
@@ -69,8 +70,8 @@ def known(name):
 
 
 def imported(source, module, is_package=False):
-    """Returns the package's modules that a source text imports or names. `from typedcall import x` means the module x
-    if there is one."""
+    """Returns the package's modules that a source text imports or names. `from typedcall import x` imports the module x
+    if it exists."""
     here = ("typedcall." + module if module else "typedcall").split(".")
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -195,7 +196,7 @@ class Rooms(unittest.TestCase):
     def test_backends_have_the_same_names(self):
         names = offered_by("calling.cpython_backend")
         others = offered_by("pypy.backend")
-        # Compiled functions are imported, and have no visible parameters.
+        # Compiled functions are imported, and their parameters are not visible.
         self.assertEqual({name: others[name] if each is not None else None
                           for name, each in names.items()}, names)
         self.assertEqual(list(others), list(names))

@@ -1,5 +1,5 @@
-// Shared by the tests of loops: arrays with any stride at any address, and a loop that must be
-// constructed.
+// Shared by the tests of loops: arrays with any stride at any address, and functions that make and
+// run loops.
 #ifndef TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 #define TYPEDCALL_TESTS_LOOP_ARRAYS_H_
 
@@ -22,7 +22,7 @@ using typedcall::loop_kernel;
 using typedcall_test::Ref;
 using typedcall_test::TakeError;
 
-/// Tested<T> for the type of every code, and for a typed pointer.
+/// The types Tested<T> for the type T of every code, and for a typed pointer.
 template <template <class> class Tested>
 using AllTypes = testing::Types<
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
@@ -30,8 +30,8 @@ using AllTypes = testing::Types<
 #undef TYPEDCALL_ROW
         Tested<unsigned char *>>;
 
-/// `count` elements of T, `stride` bytes apart, the lowest `offset` bytes after an aligned address.
-/// All bytes between them are filled, to reveal a stray write.
+/// An array of `count` elements of T, `stride` bytes apart, whose lowest element is `offset` bytes
+/// after an aligned address. All bytes between elements are filled, which reveals a stray write.
 template <class T>
 class Array {
  public:
@@ -55,13 +55,13 @@ class Array {
     return value;
   }
   void set(std::intptr_t i, T value) { std::memcpy(first_ + i * stride_, &value, sizeof(value)); }
-  /// As the elements of a contiguous vector.
+  /// Returns the elements in a contiguous vector.
   std::vector<T> list(std::intptr_t count) const {
     std::vector<T> values;
     for (std::intptr_t i = 0; i < count; ++i) values.push_back(get(i));
     return values;
   }
-  /// The bytes before the first element, between elements, and after the end.
+  /// True if the bytes before the first element, between elements, and after the end are unchanged.
   bool GapsAreUntouched(std::intptr_t count) const {
     std::vector<bool> is_element(bytes_.size());
     for (std::intptr_t i = 0; i < count; ++i) {
@@ -84,13 +84,13 @@ class Array {
   unsigned char *first_;
 };
 
-/// The loop, which must exist.
+/// Makes a loop, which must not be refused.
 inline loop Make(const char *signature, std::uintptr_t flags, void *funcptr,
                  typedcall::loop_options options = {}) {
   auto made = loop::make(signature, flags, funcptr, {}, std::move(options));
   EXPECT_TRUE(made) << signature << ": " << TakeError();
   EXPECT_EQ(PyErr_Occurred(), nullptr);
-  // A fallback to go on with after a failure.
+  // After a failure, the test continues with a loop over this function.
   static long (*const constant)() = [] { return 0L; };
   return made ? *made : *loop::make("->l", 0, reinterpret_cast<void *>(constant));
 }
@@ -107,7 +107,8 @@ inline typedcall::loop_options By(loop_kernel asked) {
   return options;
 }
 
-/// Runs over the given arrays; the last is the output if there is one. Returns run()'s result.
+/// Runs the loop over the given arrays, of which the last is the output if there is one. Returns
+/// run()'s result.
 template <class... Arrays>
 int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &...arrays) {
   char *const args[] = {arrays.data()..., nullptr};
@@ -115,7 +116,7 @@ int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &
   return made.run(args, &count, steps, done);
 }
 
-/// Runs over all, which must succeed.
+/// Runs the loop over all elements, which must succeed.
 template <class... Arrays>
 void RunAll(const loop &made, std::intptr_t count, Arrays &...arrays) {
   std::intptr_t done = -7;

@@ -1,5 +1,5 @@
-// Loops over functions that may raise: they stop at the first error, report how far they came, and
-// never take a result for an error.
+// Loops over functions that may raise stop at the first error, report the number of elements that
+// were done, and never mistake a result for an error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr std::uintptr_t kStatus = PyNativeCallable_RETURNS_STATUS | PyNativeCal
 
 int calls = 0;
 
-/// Raises at 13, returns the error value as a result at 7, and otherwise 5 in T.
+/// Raises for 13, returns the error value as a result for 7, and otherwise returns 5.
 template <class T>
 T Picky(long x) {
   ++calls;
@@ -35,7 +35,8 @@ T Picky(long x) {
 template <class T>
 class Errors : public testing::Test {};
 
-/// All codes that have an error value; an object is refused as a result at 7: see objects_test.cc.
+/// All codes with an error value except objects, whose NULL is never a result (see
+/// objects_test.cc).
 template <class T>
 using Tested = std::conditional_t<!std::is_same_v<T, PyObject *> && typedcall::has_error_value<T>,
                                   T, double *>;
@@ -68,11 +69,11 @@ TYPED_TEST(Errors, StopTheLoop) {
       EXPECT_EQ(calls, 4);
       EXPECT_TRUE(IsErrorValue(result.get(1)));
       EXPECT_FALSE(IsErrorValue(result.get(2)));
-      // The failed element has no result, and later ones were not called.
+      // The failed element has no result, and the function was not called for later ones.
       for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
       EXPECT_TRUE(result.GapsAreUntouched(6));
 
-      // Without the failing element everything succeeds, error values included.
+      // Without the failing element all calls succeed, even those that return the error value.
       x.set(3, 7);
       RunAll(made, 6, x, result);
       EXPECT_TRUE(IsErrorValue(result.get(4)));
@@ -94,8 +95,8 @@ TEST(ErrorsTest, AtTheFirstElementAndAtTheLast) {
   EXPECT_EQ(result.get(1), 5.0);
 }
 
-// The error indicator is not checked after a function that is not marked as raising: setting an
-// exception is its fault, but the loop goes on as it would without us.
+// No exception is expected from a function that is not marked as raising. If it sets one
+// nevertheless, the loop continues.
 TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   for (const loop_kernel asked : {loop_kernel::compiled, loop_kernel::invoker}) {
     const loop made = Make(&Picky<double>, PyNativeCallable_NEEDS_THREAD, By(asked));
@@ -107,7 +108,7 @@ TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   }
 }
 
-// Like a Cython function with `except 5`.
+// Has its own error value, like a Cython function with `except 5`.
 double AtFive(long x) {
   if (x == 13) PyErr_SetString(PyExc_ValueError, "thirteen");
   return 5;
@@ -209,7 +210,7 @@ TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
   EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
 }
 
-// Not the leftover value.
+// The result is not the array's old value.
 TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   Array<long> x = {1, 2};
   Array<double> result = {5, 6};
@@ -217,7 +218,7 @@ TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   EXPECT_EQ(result.list(2), (std::vector<double>{0, 0}));
 }
 
-// Its status is its only result.
+// The status is the only result of this function.
 TEST(StatusTest, WithoutAPlaceThereIsNoResult) {
   const loop made = Make(&OnlySays, kStatus);
   EXPECT_EQ(made.output().code, PyNativeType_VOID);
@@ -238,7 +239,8 @@ auto WithSelfAndLongs(std::index_sequence<at...>) {
   return &TakesSelf<std::conditional_t<at == 0, long, long>...>;
 }
 
-// A place after 127 arguments and self would be one too many: AddressSanitizer detects it.
+// A place after 127 arguments and self would be one argument too many, which AddressSanitizer would
+// detect.
 TEST(StatusTest, WithoutAPlaceAllArgumentsMayBeThere) {
   constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
   const auto function = WithSelfAndLongs(std::make_index_sequence<kMost>());

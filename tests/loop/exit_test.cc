@@ -1,5 +1,5 @@
-// A thread that runs a loop when the interpreter ends: objects on its stack are not destroyed
-// without the GIL.
+// A thread runs a loop when the interpreter ends: objects on its stack are not destroyed without
+// the GIL.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -31,7 +31,7 @@ double RunPython(double x) {
   PyObject *const none = PyObject_CallObject(wait_function, nullptr);
   return none != nullptr ? x : -1;
 }
-// No compiled kernel handles this.
+// No compiled kernel supports this signature.
 long RunPythonWithMany(PyObject *object, long a, float, short, double) {
   return RunPython(1) > 0 ? a + (object == Py_True) : -1;
 }

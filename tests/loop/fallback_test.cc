@@ -1,6 +1,5 @@
-// Loops over functions that fall back: the Python callable's result takes the element's place and
-// the loop goes on, its exception ends it; with the GIL, without it, and in threads that are not
-// Python's.
+// Loops over functions that fall back store the Python callable's result and continue, or end with
+// its exception. Tested with and without the GIL, and in threads that Python did not create.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -39,7 +38,7 @@ int SumFive(short a, float b, bool c, unsigned char d, double e, double *result)
   return e < 0;
 }
 
-// A loop that falls back to a Python function.
+// Makes a loop that falls back to a Python function.
 template <class... A>
 loop Back(Scope *scope, const char *function, int (*native)(A...), std::uintptr_t flags = 0) {
   typedcall::loop_options options;
@@ -124,7 +123,7 @@ TEST(FallbackTest, TypesOfEveryKind) {
   EXPECT_EQ(wide_out.list(2), (std::vector<long double>{3, 0.25L}));
 }
 
-// The GIL is released for the native calls, and taken for the rare fallback.
+// The GIL is released for the native calls, and taken again for the rare calls that fall back.
 TEST(FallbackTest, ManyElementsRunWithoutTheGil) {
   Scope scope;
   const loop made = Back(&scope, "lambda x: x", &Root, kSafe);
@@ -176,7 +175,8 @@ TEST(FallbackTest, DetachedThreads) {
   EXPECT_TRUE(scope.Run("sys.unraisablehook = old\nassert seen == [ZeroDivisionError], seen"));
 }
 
-// Nothing is called with an exception pending: NumPy calls loops again before it checks for one.
+// A loop does not call the function while an exception is pending, because NumPy may run a loop
+// again before it checks for exceptions.
 TEST(FallbackTest, APendingExceptionStays) {
   Scope scope;
   ASSERT_TRUE(scope.Run("calls = []"));
@@ -196,7 +196,7 @@ std::optional<double> OfModule(double x) noexcept {
 }
 typedcall::method_table methods{typedcall::def<OfModule>("of_module")};
 
-// A resolution provides the callable, and the loop keeps it.
+// The loop gets the callable from a resolution and keeps it alive.
 TEST(FallbackTest, OfAResolution) {
   Ref module = typedcall_test::ModuleOf(methods);
   ASSERT_TRUE(module) << TakeError();

@@ -1,5 +1,5 @@
-// When loops release the GIL: only if the entry allows it, only for arrays that are long enough,
-// and never when told not to; and loops that run without Python.
+// Loops release the GIL only if the entry allows it, only for long arrays, and never if an option
+// forbids it. Also tests loops that run without Python.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -26,7 +26,8 @@ long LookWide(long a, long, long, long, long) {
   return a;
 }
 
-/// Whether all calls of a loop over `count` elements had the GIL ("held"), or none ("gone").
+/// Returns "held" if all calls of a loop over `count` elements had the GIL, or "gone" if none had
+/// it.
 template <class Runs>
 std::string GilDuring(std::intptr_t count, Runs &&runs) {
   with_gil = without_gil = 0;
@@ -81,8 +82,8 @@ TEST(GilTest, IsKeptWhenToldTo) {
   EXPECT_EQ(GilDuring(kMany, [&](auto... arrays) { return made.run_attached(arrays...); }), "held");
 }
 
-// A record that takes objects and is marked as needing no thread state may look at addresses; but
-// storing one is Python's business.
+// A function that takes objects without needing a thread state may only read addresses, but storing
+// an object needs Python.
 PyObject *Nobody() { return nullptr; }
 long AddressOf(PyObject *object) {
   return static_cast<long>(reinterpret_cast<std::intptr_t>(object));
@@ -99,7 +100,7 @@ TEST(GilTest, StoringObjectsNeedsIt) {
           .needs_thread());
 }
 
-// Proves that another thread can take it meanwhile: a call waits for a thread that needs it.
+// Proves that another thread can take the GIL during a call, which waits for such a thread.
 std::atomic<bool> other_had_it{false};
 double WaitForOther(double x) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

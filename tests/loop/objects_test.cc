@@ -1,5 +1,5 @@
-// Loops over objects: the array owns inputs, which last as long as the call, and results; nothing
-// leaks or is released twice; and self.
+// Loops over objects: the array owns inputs, which stay alive during the call, and results; nothing
+// leaks or is released twice. Also tests self.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uintptr_t kObjects = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// An object without other references, so that its reference count is exact.
+/// Returns an object without other references, whose reference count is therefore exact.
 Ref NewObject() { return Ref::Steal(PyList_New(0)); }
 
 PyObject *Same(PyObject *object) {
@@ -20,7 +20,7 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-/// Returns a second object if there is a third, otherwise nothing, with an exception.
+/// Returns `object`, or NULL with an exception if `which` is None.
 PyObject *Choose(PyObject *which, PyObject *object) {
   if (which == Py_None) {
     PyErr_SetString(PyExc_LookupError, "no choice");
@@ -31,7 +31,7 @@ PyObject *Choose(PyObject *which, PyObject *object) {
 
 PyObject *Nothing(PyObject *) { return nullptr; }
 PyObject **taken_from = nullptr;
-/// Takes its argument out of the array, and returns how many references are left.
+/// Removes its argument from the array, and returns the number of references that are left.
 long TakeOut(PyObject *object) {
   Py_CLEAR(*taken_from);
   ++taken_from;
@@ -62,7 +62,7 @@ TEST(ObjectsTest, ResultsReplaceWhatWasThere) {
     EXPECT_EQ(Py_REFCNT(old.get()), counts[2]);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     EXPECT_EQ(Py_REFCNT(b.get()), counts[1] + 1);
-    // Once more: each is replaced by itself.
+    // In a second run each result is replaced by itself.
     RunAll(Make(&Same, kObjects), 3, input, result);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     for (PyObject *object : result.list(3)) Py_DECREF(object);
@@ -111,7 +111,7 @@ TEST(ObjectsTest, AnErrorLeavesTheOldObjects) {
   for (PyObject *object : result.list(3)) Py_DECREF(object);
 }
 
-// A wrapper that returned it would raise SystemError, too, and callers want no NULLs in arrays.
+// A wrapper that returned NULL would raise SystemError, too, and callers expect no NULLs in arrays.
 TEST(ObjectsTest, NullIsNoResult) {
   const Ref old = NewObject();
   Array<PyObject *> input = {old.get()}, result = {old.get()};
@@ -140,7 +140,7 @@ TEST(ObjectsTest, ThroughAStatus) {
   Py_DECREF(result.get(1));
 }
 
-// The old object's destructor sees the new one in the array.
+// The destructor of the old object finds the new one in the array.
 PyObject **watched = nullptr;
 PyObject *seen_by_destructor = nullptr;
 PyObject *Look(PyObject *, PyObject *) {
@@ -178,7 +178,7 @@ TEST(ObjectsTest, InputsLastAsLongAsTheCall) {
   EXPECT_EQ(out[1], 1);
 }
 
-// Random walks over a few objects: the counts match the arrays' contents.
+// After random loops over a few objects, the reference counts match the contents of the arrays.
 TEST(ObjectsTest, ReferencesAreExact) {
   std::mt19937 engine(20261121);
   constexpr std::intptr_t kObjectsInPlay = 5, kCount = 12;
@@ -194,7 +194,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
   for (int round = 0; round < 500; ++round) {
     PyObject *which[kCount];
     for (PyObject *&object : which) object = round % 3 == 0 ? any() : objects[0].get();
-    // Inputs and outputs overlap in the pool, in any direction.
+    // Inputs and outputs may overlap in the pool, in any direction.
     const std::intptr_t in_step = static_cast<std::intptr_t>(engine() % 5) - 2;
     const std::intptr_t out_step = static_cast<std::intptr_t>(engine() % 5) - 2;
     PyObject **in = pool + (in_step < 0 ? 11 * -in_step : 0) + engine() % 16;
@@ -221,7 +221,7 @@ TEST(ObjectsTest, ReferencesAreExact) {
   EXPECT_GT(failures, 50);
   Py_ssize_t nones = 0;
   for (PyObject *object : pool) nones += object == Py_None;
-  const bool is_none_counted = PY_VERSION_HEX < 0x030c0000;  // immortal from then on
+  const bool is_none_counted = PY_VERSION_HEX < 0x030c0000;  // None is immortal from 3.12 on
   EXPECT_EQ(Py_REFCNT(Py_None), is_none_counted ? none + nones : none);
   for (PyObject *object : pool) Py_XDECREF(object);
 }

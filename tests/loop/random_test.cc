@@ -1,6 +1,6 @@
-// Hundreds of random signatures over one piece of random memory, in which inputs and outputs
-// overlap at random, against a model that reads, calls and stores one element after the other. The
-// callee is made by libffi, and neither it nor the model shares code with the loops.
+// Compares loops with hundreds of random signatures with a model that reads, calls and stores one
+// element after the other. Inputs and outputs overlap at random in random memory. libffi makes the
+// callee; neither the callee nor the model shares code with the loops.
 #include <ffi.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using bytes = std::vector<unsigned char>;
 
-/// A type of the grammar, restated for the model.
+/// The model's own description of a type of the grammar.
 struct Type {
   const char *letters;
   ffi_type *ffi;
@@ -53,7 +53,7 @@ const Type kTypes[] = {
     {"O", &ffi_type_pointer, sizeof(void *), 'o'},
 };
 const Type kVoid = {"v", &ffi_type_void, 0, 'v'};
-constexpr std::size_t kOrdinary = 4;  // those that loops have kernels for come first
+constexpr std::size_t kOrdinary = 4;  // types with compiled kernels come first
 
 /// Zeroes the padding bytes of a long double.
 void ClearPadding(const Type &type, unsigned char *element) {
@@ -63,7 +63,7 @@ void ClearPadding(const Type &type, unsigned char *element) {
   }
 }
 
-/// A function's result for these arguments: arbitrary, but the same each time.
+/// The result of a function for given arguments, which is arbitrary but always the same.
 class Outcome {
  public:
   Outcome(const Type &result, bool may_raise, const std::vector<bytes> &arguments) {
@@ -143,7 +143,7 @@ class Function {
     if (outcome.raises) PyErr_SetString(PyExc_ArithmeticError, "as it happens");
     const Type &type = self->result_;
     if (type.size == 0) return;
-    // The register around a narrow result holds rubbish, except for a bool's, whose byte is 0 or 1.
+    // The unused bits of a narrow result's register are garbage, but the byte of a bool is 0 or 1.
     const ffi_arg rubbish = 0x5a5a5a5a5a5a5a5au;
     if (type.size < sizeof(rubbish) && type.kind == 'i') {
       std::memcpy(result, &rubbish, sizeof(rubbish));
@@ -169,7 +169,7 @@ struct Place {
   std::intptr_t step;
 };
 
-/// Returns how many elements were done before one raised.
+/// Returns the number of elements before the first one that raised.
 std::intptr_t Model(const Function &function, bytes *memory, const std::vector<Place> &places,
                     std::intptr_t count) {
   const auto address = [&](std::size_t array, std::intptr_t i) {
@@ -209,7 +209,7 @@ class Random {
     return kTypes[Below(ordinary ? kOrdinary : std::size(kTypes))];
   }
 
-  /// Room for `count` elements of `size` bytes, any distance apart, at any place.
+  /// Draws a place in the memory for `count` elements of `size` bytes, any distance apart.
   Place AnyPlace(std::size_t size, std::intptr_t count, std::size_t memory) {
     const auto width = static_cast<std::intptr_t>(size);
     const std::intptr_t steps[] = {
@@ -224,7 +224,8 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Makes elements that do not overlap real objects, or NULL; all others are NULL.
+/// Sets each element to a real object or NULL if the elements do not overlap, otherwise all to
+/// NULL.
 void SetObjects(Random *random, unsigned char *first, std::intptr_t step, std::intptr_t count) {
   PyObject *const real[] = {nullptr, Py_None, Py_True, reinterpret_cast<PyObject *>(&PyType_Type)};
   const bool are_apart = step == 0 || std::abs(step) >= static_cast<std::intptr_t>(sizeof(real[0]));
@@ -252,7 +253,7 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
     for (std::size_t i = 0; i < arity; ++i) arguments.push_back(random.AnyType(ordinary));
     Type result = random.AnyType(ordinary);
     if (result.kind == 'o' || random.Below(20) == 0) result = kVoid;
-    // With an error value.
+    // Only results with an error value may raise.
     const bool may_raise = random.Below(2) == 0 && std::strchr("ifp", result.kind) != nullptr;
     Function function(arguments, result, may_raise);
     SCOPED_TRACE(function.signature() + (may_raise ? " may raise" : ""));
@@ -264,10 +265,11 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
       const auto count = static_cast<std::intptr_t>(random.Below(layout == 0 ? 2 : 33));
       bytes memory(kMemory);
       for (unsigned char &byte : memory) {
-        // Zeros are frequent: pointers and objects that are NULL.
+        // Zeros are frequent, because they make pointers and objects NULL.
         byte = number % 3 == 0 ? 0 : static_cast<unsigned char>(random.Below(256));
       }
-      // With the GIL objects are passed, from the end of the memory; without it, whatever is there.
+      // With the GIL, objects come from the end of the memory; without it, any bytes are passed as
+      // objects.
       std::vector<Place> places;
       arguments.push_back(result);
       for (const Type &type : arguments) {
@@ -300,7 +302,7 @@ TEST_P(RandomLoops, DoAsTheModelDoes) {
       failures += failed;
     }
   }
-  // Both kernels, and both ends.
+  // The signatures must have used both kernels and both outcomes.
   EXPECT_GT(compiled, kSignatures / 6);
   EXPECT_LT(compiled, 3 * kSignatures / 4);
   EXPECT_GT(failures, kSignatures / 4);

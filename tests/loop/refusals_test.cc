@@ -1,4 +1,4 @@
-// Unsupported loops are refused when they are made, in plain words.
+// Unsupported loops are refused when they are made, with messages in plain words.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -36,12 +36,12 @@ TEST(RefusalsTest, FlagsThatAreNotUnderstood) {
       "the result";
   for (const std::uintptr_t flags : {std::uintptr_t{0x0200}, std::uintptr_t{0x8000},
                                      std::uintptr_t{0x01000000}, std::uintptr_t{1} << 32,
-                                     // These contradict themselves: an exception needs a thread
-                                     // state.
+                                     // These flags are contradictory, because an exception needs a
+                                     // thread state.
                                      PyNativeCallable_MAY_RAISE, PyNativeCallable_RETURNS_STATUS}) {
     EXPECT_EQ(Refused("d->d", flags), message) << flags;
   }
-  // A function that may raise has an error value, and a status is an int.
+  // A function that may raise must have an error value, and a status must be an int.
   for (const char *signature : {"d->?", "d->Zd", "d->v"}) {
     EXPECT_EQ(Refused(signature, PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD)
                   .substr(0, 10),
@@ -104,7 +104,7 @@ TEST(RefusalsTest, HintsAndDifferencesAreNoObstacle) {
             "made");
 }
 
-// A function that the resolver returns for the flags that loops handle is never refused.
+// Loops never refuse a function that the resolver returns for the flags that loops handle.
 TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
   int made = 0;
   for (std::uintptr_t flags = 0; flags < 0x200; ++flags) {
@@ -112,7 +112,7 @@ TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
     const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d&d->i", flags,
                                          reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
-    typedcall::loop_options options;  // the flags of a resolution
+    typedcall::loop_options options;  // uses the flags of a resolution
     if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
       options.callable = typedcall::object_ref::borrow(Py_None);
     }

@@ -1,5 +1,5 @@
-// Objects that the function of a loop removes from the array while they are its arguments: they
-// last as long as the call.
+// Objects that a loop's function removes from the array while they are its arguments stay alive
+// during the call.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -16,12 +16,12 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-// The array of the running loop, and whether its elements' `__del__` has run.
+// The array of the running loop, and whether `__del__` of its elements has run.
 std::vector<PyObject *> elements;
 bool is_gone = false;
 PyObject *Go(PyObject *, PyObject *) {
   is_gone = true;
-  // It sees the array without itself.
+  // `__del__` finds the object no longer in the array.
   for (PyObject *element : elements) EXPECT_EQ(element, nullptr);
   Py_RETURN_NONE;
 }
@@ -39,8 +39,8 @@ void FillWithDying(std::size_t count) {
   for (PyObject *&element : elements) element = Same(made.get());
 }
 
-/// Removes every reference from the array, as Python code that the function runs may do. Its
-/// arguments must survive: they have the attribute of `object`.
+/// Removes every reference from the array, as Python code run by the function may do. The
+/// function's arguments must survive, and still have their attribute.
 long TakeAll(PyObject *object) {
   std::vector<PyObject *> taken(elements.size(), nullptr);
   taken.swap(elements);
@@ -76,7 +76,7 @@ double TakeAmongNumbers(double a, PyObject *object, long b) {
   return a + static_cast<double>(TakeAll(object) + b);
 }
 
-/// Runs over one element, at which the arrays of `objects` inputs and `output` point.
+/// Runs the loop over one element, with `objects` inputs that point to `elements`, and `output`.
 int RunOnElements(const loop &made, std::size_t objects, void *output) {
   std::vector<char *> args;
   for (std::size_t i = 0; i < objects; ++i) {

@@ -1,5 +1,5 @@
-// How loops walk: lengths, scalars, reductions, arrays that overlap, functions without arguments or
-// result, and the order of calls.
+// How loops step through arrays: lengths, scalars, reductions, overlapping arrays, functions
+// without arguments or result, and the order of calls.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ TEST_P(Strides, ZeroElementsCallNothing) {
   EXPECT_EQ(calls, 0);
 }
 
-// NumPy may give arrays of one element any stride.
+// In NumPy, an array of one element may have any stride.
 TEST_P(Strides, AStepIsNotTakenBehindASingleElement) {
   const loop made = Made(&Add);
   constexpr auto huge = std::numeric_limits<std::intptr_t>::max();
@@ -82,7 +82,7 @@ TEST_P(Strides, AScalarIsAnArrayThatStandsStill) {
   EXPECT_EQ(result.list(4), (std::vector<double>{20, 20, 20, 20}));
 }
 
-// NumPy reduces this way: input and output are one number.
+// NumPy's reductions use the same number as input and output.
 TEST_P(Strides, AnOutputThatStandsStillAccumulates) {
   Array<double> many = {1, 2, 3, 4};
   Array<double> sum(1, 0);
@@ -98,7 +98,7 @@ TEST_P(Strides, InPlace) {
   EXPECT_EQ(y.list(3), (std::vector<double>{10, 20, 30}));
 }
 
-// Each element sees the array after the previous one has been stored.
+// Each call reads the array after the previous result has been stored.
 TEST_P(Strides, AnOutputOneAheadOfAnInputSumsUp) {
   double values[6] = {1, 2, 3, 4, 5, 6};
   char *const at = reinterpret_cast<char *>(values);
@@ -116,7 +116,7 @@ TEST_P(Strides, BackwardsOverTheSameMemory) {
   EXPECT_EQ(std::vector<long>(values, values + 6), (std::vector<long>{7, 6, 5, 6, 7, 8}));
 }
 
-// Elements that begin inside the previous one.
+// Each element may begin inside the previous one.
 TEST_P(Strides, ElementsMayOverlapEachOther) {
   unsigned char bytes[12], expected[12];
   std::iota(bytes, bytes + 12, static_cast<unsigned char>(1));
@@ -163,7 +163,7 @@ TEST_P(Strides, ManyElements) {
   for (std::intptr_t i = 0; i < count; ++i) ASSERT_EQ(result.get(i), static_cast<double>(4 * i));
 }
 
-// A NumPy loop's data is the loop.
+// The data of a NumPy loop is the loop object.
 TEST_P(Strides, AsAUfuncLoop) {
   loop made = Made(&Add);
   void (*const generic)(char **, const std::intptr_t *, const std::intptr_t *, void *) =
@@ -175,7 +175,7 @@ TEST_P(Strides, AsAUfuncLoop) {
   EXPECT_EQ(result.list(2), (std::vector<double>{4, 6}));
 }
 
-// A function with more arguments than registers hold, all of one array.
+// This function has more arguments than registers can hold, and all come from one array.
 long SumOfTwelve(long a, long b, long c, long d, long e, long f, long g, long h, long i, long j,
                  long k, long l) {
   return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h + 9 * i + 10 * j + 11 * k +

@@ -1,5 +1,5 @@
-// Loops in a subinterpreter release the GIL. A process of its own: PyGILState_Check(), which other
-// tests call, is useless once a subinterpreter has existed.
+// Loops in a subinterpreter release the GIL. The test needs its own process, because
+// PyGILState_Check(), which other tests call, is unreliable after a subinterpreter has existed.
 #include <gtest/gtest.h>
 
 #include <atomic>

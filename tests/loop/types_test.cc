@@ -1,5 +1,5 @@
-// Loops over elements of every type code, by every kernel, with gaps, backwards and unaligned:
-// values are preserved bit by bit.
+// Loops over elements of every type code, with every kernel, with gaps, backwards and unaligned,
+// keep all bits of the values.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -22,13 +22,13 @@ T Second(T, T second) {
   return second;
 }
 
-/// A value of T whose bytes are all different, made from a small number.
+/// Makes a value of T, whose bytes all differ, from a small number.
 template <class T>
 T Value(unsigned number) {
   if constexpr (std::is_same_v<T, bool>) {
     return number % 2 != 0;
   } else if constexpr (std::is_integral_v<T>) {
-    // The sign changes, and the upper half is in use.
+    // The values have both signs and use the upper half of the type.
     return static_cast<T>((0x8796a5b4c3d2e1f0u >> (64 - 8 * sizeof(T))) + number);
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(number) / 3 - 1;
@@ -43,7 +43,7 @@ T Value(unsigned number) {
   }
 }
 
-/// Equal in all significant bytes: a long double has ten.
+/// True if all significant bytes are equal, of which a long double has ten.
 template <class T>
 bool SameBits(T a, T b) {
   if constexpr (std::is_same_v<T, PyNativeType_ComplexLongDouble>) {
@@ -58,7 +58,7 @@ bool SameBits(T a, T b) {
 template <class T>
 class Types : public testing::Test {};
 
-/// All codes; in place of `O`, whose loops own references (objects_test.cc), a typed pointer.
+/// All codes, with a typed pointer in place of `O`, whose loops own references (objects_test.cc).
 template <class T>
 using Tested = std::conditional_t<std::is_same_v<T, PyObject *>, double *, T>;
 TYPED_TEST_SUITE(Types, AllTypes<Tested>);
@@ -116,7 +116,7 @@ TEST(TypesTest, EveryByteIsATruthValue) {
   }
 }
 
-// The upper bits of a narrow result's register are the callee's business.
+// The callee may leave anything in the upper bits of a narrow result's register.
 long Rubbish(long value) { return value; }
 
 TEST(TypesTest, NarrowResultsAreNarrowed) {
@@ -127,7 +127,7 @@ TEST(TypesTest, NarrowResultsAreNarrowed) {
   EXPECT_EQ(narrow.list(3), (std::vector<signed char>{-128, -1, 127}));
 }
 
-// --- Which kernel is chosen ----------------------------------------------------------------------
+// --- The choice of a kernel ----------------------------------------------------------------------
 
 loop_kernel KernelOf(const char *signature, std::uintptr_t flags = 0) {
   return Make(signature, flags, reinterpret_cast<void *>(&Rubbish)).kernel();
@@ -144,7 +144,7 @@ TEST(KernelTest, CommonSignaturesAreCompiled) {
 }
 
 #if TYPEDCALL_REGISTER_IMAGE
-// They are loaded and passed as the ones above are.
+// These types are loaded and passed like the ones above.
 TEST(KernelTest, WhatLooksTheSameInRegistersIsCompiled) {
   for (const char *signature : {"LL->L", "qQ->n", "NN->N", "II->I", "P->P", "s->N", "&d&d->d",
                                 "Pd->d", "d->v", "->v", "dd->v", "I->d"}) {
@@ -160,7 +160,7 @@ TEST(KernelTest, TheRestGoesThroughTheInvoker) {
   }
 }
 
-// A pointer's error value is not that of the integers it travels with.
+// The error value of a pointer differs from that of the integers that share its kernel.
 TEST(KernelTest, ErrorsThatKernelsDoNotKnowGoThroughTheInvoker) {
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   EXPECT_EQ(KernelOf("d->d", raises), loop_kernel::compiled);

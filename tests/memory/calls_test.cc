@@ -1,5 +1,5 @@
-// Calls when memory runs out: invokers, loops, buffers, boxed calls. Look-ups are in
-// consumers_test.cc.
+// Calls when memory runs out: invokers, loops, buffers, boxed calls. consumers_test.cc tests
+// look-ups.
 
 #include "tests/support/embedded.h"
 // embedded.h comes first because it includes Python.h.
@@ -22,7 +22,7 @@ class Calls : public testing::Test {
 };
 
 TEST_F(Calls, Invokers) {
-  // A plan is kept for later requests, so each turn asks for another signature.
+  // Plans are cached, so each turn uses another signature.
   for (const char *signature : {"dd->d", "Zddl->Zd", "bhilqfdg->g"}) {
     Sweep({signature, [&] {
              try {

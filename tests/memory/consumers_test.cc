@@ -1,5 +1,5 @@
-// Look-ups when memory runs out: tagging, resolving, call sites, falling back, providers. Calls are
-// in calls_test.cc.
+// Look-ups when memory runs out: tagging, resolving, call sites, falling back, providers.
+// calls_test.cc tests calls.
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <complex>
@@ -18,8 +18,8 @@
 #include "typedcall/tag.h"
 #include "typedcall/tag_array.h"
 
-// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
-// added the item.
+// Without memory, dict.setdefault of free-threaded CPython reports success without having added the
+// item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -105,7 +105,7 @@ TEST_F(Consumers, Wrappers) {
                            "m.overloaded(12345678)", "m.overloaded(1.5)", "m.mixed(1, 2.5, 3j)"}) {
     sweep(text, std::string("return ") + text);
   }
-  // The fault is reported, or the lack of memory to report it.
+  // Either the fault is reported, or MemoryError.
   for (const char *text : {"m.twice('x')", "m.twice()", "m.power(3.0, z=5.0)", "m.length('\\0')",
                            "m.overloaded('x')", "m.mixed(1 << 70, 2.5, 3j)"}) {
     sweep(text, std::string("try: ") + text +
@@ -150,7 +150,7 @@ TEST_F(Consumers, Tags) {
 PyTypedMethod_DEFINE(def_metadata, "def", {"d->d", 0, reinterpret_cast<void *>(twice)});
 PyTypedMethod_DEFINE(other_metadata, "other", {"d->d", 0, reinterpret_cast<void *>(power)});
 
-// An array of one's own, tagged in place and then def by def.
+// A user's own array is tagged in place, and then def by def.
 TEST_F(Consumers, Arrays) {
   const PyTypedMethodMetadata *const typed[] = {&def_metadata, nullptr};
   const PyTypedMethodMetadata *const wrong[] = {&def_metadata, &other_metadata, nullptr};
@@ -161,7 +161,7 @@ TEST_F(Consumers, Arrays) {
   Sweep(
       {"TagInPlace", [&] { return PyTypedMethod_TagInPlace(&defs[0], &def_metadata) == 0; }, make});
   Sweep({"TagArray", [&] { return PyTypedMethod_TagArray(defs, typed) == 0; }, make});
-  // A refusal changes nothing, and is reported, or the lack of memory to report it.
+  // A refusal changes nothing, and either it or MemoryError is reported.
   const auto is_refused = [&](int result, PyObject *error) {
     EXPECT_EQ(result, -1);
     EXPECT_EQ(defs[0].ml_name, untouched[0].ml_name);
@@ -224,7 +224,8 @@ TEST_F(Consumers, TablesInInstances) {
 
 TEST_F(Consumers, InstancesOfASubclass) {
   Scope scope;
-  // Its `__call__` is compared, by name, with that of the class that brought the slot.
+  // The `__call__` of the class is compared, by name, with that of the class that introduced the
+  // slot.
   scope.Set("Callable", MakeCallableType().get());
   scope.Run("class Below(Callable): pass");
   Ref instance = scope.Eval("Below()");

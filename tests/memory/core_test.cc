@@ -1,10 +1,10 @@
-// The interface between modules and its rows when memory runs out: each allocation fails.
+// The interface between modules and its rows when memory runs out: each allocation fails in turn.
 #include <deque>
 
 #include "tests/memory/without_memory.h"
 
-// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
-// added the item.
+// Without memory, dict.setdefault of free-threaded CPython reports success without having added the
+// item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -28,7 +28,7 @@ TEST_F(Installing, WhereThereIsNone) {
          },
          [&](bool) {
            PyObject *capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
-           // Not this interpreter's: it must neither come back nor be kept.
+           // This interface is not the interpreter's own, so it must not be restored or kept.
            if (capsule != nullptr) PyTC_StateIn(capsule)->is_installed = 0;
            EXPECT_NE(PyTC_Meet(dict.get(), kept.get()), nullptr) << TakeError();
            capsule = PyDict_GetItemString(kept.get(), PyTypedcall_CAPSULE_NAME);
@@ -41,13 +41,13 @@ TEST_F(Installing, WhereThereIsNone) {
 
 TEST_F(Installing, Again) {
   Sweep({"import", [&] { return PyTypedcall_Import() == interface_; }});
-#if PY_VERSION_HEX < 0x030D0000  // 3.13's sys.modules is broken after it, see its dictresize()
+#if PY_VERSION_HEX < 0x030D0000  // failures break 3.13's sys.modules; see its dictresize()
   Sweep({"without the module", [&] { return PyTypedcall_Import() == interface_; },
          [] { PyDict_DelItemString(PyImport_GetModuleDict(), PyTypedcall_MODULE); },
          [&](bool) { EXPECT_EQ(PyTypedcall_Import(), interface_); }});
 #endif
   Sweep({"await", [&] { return PyTypedcall_Await() == interface_; }});
-  // No module has installed one: this interpreter is made to look like that.
+  // Makes this interpreter look as if no module had installed an interface.
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   Swept wait = {"waiting", [&] { return PyTC_Waiting() != nullptr; }, [] {},
                 [&](bool) {
@@ -56,7 +56,7 @@ TEST_F(Installing, Again) {
                     PyDict_DelItemString(kept, PyTypedcall_AWAITED_NAME);
                   }
                 }};
-  wait.cpython_leaks = true;  // anything that modules may hold stays until the process ends
+  wait.cpython_leaks = true;  // modules may hold the placeholder, so it is never freed
   Sweep(wait);
   Swept peek = {"peek", [&] { return PyTypedcall_Peek() == interface_; }};
   peek.is_silent = true;
@@ -129,8 +129,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
       [&](bool succeeded) {
         EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
         EXPECT_EQ(PyDict_Size(State()->owners), 0);
-        // A retracted row without an owner is kept until the interpreter ends: not a
-        // leak.
+        // A retracted row without an owner is kept until the interpreter ends, which is not a leak.
         PyTC_Row *row = PyTC_TableRows(&State()->tables[PyTypedcall_BY_OBJECT], number.get());
         if (row != nullptr) {
           PyTC_TakeOut(State(), row);
@@ -142,7 +141,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
 }
 
 TEST_F(RowsSwept, ManyRows) {
-  // From one generation to the next.
+  // The number of keys makes the table grow to its next generation.
   Ref owner;
   std::deque<int> keys(13);
   Sweep({"the thirteenth row",
@@ -180,7 +179,7 @@ TEST_F(RowsSwept, Holding) {
   hold.counted = {callable.get(), owner_.get(),
                   reinterpret_cast<PyObject *>(State()->reference_type)};
 #if PY_VERSION_HEX >= 0x030D0000 && defined(Py_GIL_DISABLED)
-  hold.counted.pop_back();  // counted in parts
+  hold.counted.pop_back();  // its references are counted per thread
 #endif
   Sweep(hold);
 }
@@ -208,7 +207,7 @@ TEST_F(RowsSwept, ReplacingAndExchanging) {
          make, done});
 }
 
-// These never fail.
+// These functions never fail.
 TEST_F(RowsSwept, Going) {
   const void *key = Address();
   Ref owner;

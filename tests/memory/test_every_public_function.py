@@ -1,11 +1,11 @@
-# A test in this folder calls each public function of the headers at the top of core/ and typedcall/, and of those that
-# come with them, with each allocation failing once; exceptions are listed below with the reason.
+# Checks that a test in this folder calls each public function of the headers at the top of core/ and typedcall/, and of
+# the headers that they include, with each allocation failing once. Exceptions are listed below with reasons.
 import glob
 import os
 import re
 import unittest
 
-# These do not include Python.h, so there is no allocator.
+# These headers do not include Python.h, and so they use no allocator.
 WITHOUT_ALLOCATOR = ("native_type.h", "overload_choice.h", "signature.h", "type_codes.h")
 HERE = os.path.dirname(os.path.abspath(__file__))
 ALLOCATES_NOTHING = "reads, compares or frees: takes no memory"
@@ -63,7 +63,7 @@ NOT_SWEPT = {
 
 
 def without_internal(text):
-    """Removes what is in a namespace `internal`."""
+    """Removes the contents of namespaces `internal`."""
     return re.sub(r"^namespace internal \{$.*?^\}  // namespace internal$", "", text,
                   flags=re.MULTILINE | re.DOTALL)
 
@@ -74,7 +74,7 @@ def public_functions(text):
     text = text.replace("decltype(auto)", "auto")
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
     found = set()
-    # Text that begins at the margin, up to its first parenthesis: a function's name is directly before it.
+    # A function's name is directly before the first parenthesis of text that begins at the margin.
     for start in re.finditer(r"^[A-Za-z_][^;{}=#()]*?\b([A-Za-z_]\w*)\s*\(", text, re.MULTILINE):
         words = start.group(0).split()
         name = start.group(1)
@@ -117,7 +117,7 @@ class EveryPublicFunction(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 swept.append(re.sub(r"//[^\n]*", "", file.read()))
         self.swept = set(re.findall(r"\b[A-Za-z_]\w*(?=\s*[<(])", "\n".join(swept)))
-        # Called through the interface.
+        # These functions are called through the interface.
         self.swept |= set(re.findall(r"interface_->(\w+)", "\n".join(swept)))
 
     def test_the_headers_are_read(self):

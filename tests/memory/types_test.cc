@@ -1,4 +1,4 @@
-// Slots of types when memory runs out: each allocation fails.
+// Slots of types when memory runs out: each allocation fails in turn.
 #include <deque>
 
 #include "core/foreign_slots.h"
@@ -6,8 +6,8 @@
 #include "tests/core/extensible.h"
 #include "tests/memory/without_memory.h"
 
-// dict.setdefault of free-threaded CPython does not survive it: it reports success without having
-// added the item.
+// Without memory, dict.setdefault of free-threaded CPython reports success without having added the
+// item.
 #ifndef Py_GIL_DISABLED
 
 namespace typedcall_test {
@@ -70,7 +70,7 @@ TEST_F(Types, ClassBodies) {
   }
 }
 
-// Bypasses the metaclass's __init__: the first look-up settles it.
+// The class bypasses the metaclass's __init__, so the first look-up resolves it.
 TEST_F(Types, TheFirstLook) {
   scope_.Set("Base", MakeType({Slot(Id(2), 22)}).get());
   scope_.Set("Other", MakeType({Slot(Id(3), 33)}).get());
@@ -111,7 +111,7 @@ TEST_F(Types, CombinedMetaclasses) {
                }});
 }
 
-// Its PyType_Ready asserts after it has failed half way for lack of memory.
+// In debug builds, PyType_Ready asserts after it has failed half-way without memory.
 #ifndef Py_DEBUG
 TEST_F(Types, Static) {
   static std::deque<PyHeapExtensibleTypeObject> types;

@@ -1,4 +1,4 @@
-"""bench/peers: without the peers the scripts run and report that, wrong results are not measured, and missed
+"""bench/peers: without the peers the scripts run and report their absence, wrong results are not measured, and missed
 targets are counted."""
 
 import contextlib
@@ -16,12 +16,12 @@ import peers
 import processes
 import run
 
-# On AArch64 the linker inserts up to a page of 64 KB before the data, elsewhere one of 4 KB.
+# The linker pads the beginning of the data by up to one page, which has 64 KB on AArch64 and 4 KB elsewhere.
 PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
 def script(name, *arguments):
-    # Without site-packages: no peer is installed. The compiler must not instrument.
+    # Without site-packages no peer is installed. The compiler must not instrument the modules.
     return processes.python("-S", os.path.join(peers.HERE, name), *arguments, check=False, together=True,
                             environment=processes.UNSANITIZED)[:2]
 
@@ -106,9 +106,9 @@ class Run(unittest.TestCase):
                 run.print_tables({("python", "l->l"): by_name}, "ns")
                 return run.print_targets({("python", "l->l"): by_name})
         self.assertEqual(missed(), 0)
-        self.assertEqual(missed(typedcall=1.02), 1)    # slower than Cython
-        self.assertEqual(missed(typedcall=1.04), 2)    # and than by hand
-        self.assertEqual(missed(typedcall=1.5), 3)     # and than cffi
+        self.assertEqual(missed(typedcall=1.02), 1)    # only Cython's target is missed
+        self.assertEqual(missed(typedcall=1.04), 2)    # the hand-written wrapper's target, too
+        self.assertEqual(missed(typedcall=1.5), 3)     # and also cffi's
         self.assertEqual(missed(cython=0.9), 1)
 
     def test_ratio_is_of_a_round(self):
@@ -133,7 +133,7 @@ class Workshop(unittest.TestCase):
                     return stream.read()
 
             self.assertEqual(make("a"), "a")
-            self.assertEqual(make("a"), "a")  # if it were made again, it would be "aa"
+            self.assertEqual(make("a"), "a")  # a second call of the function would return "aa"
             self.assertEqual(make("b"), "b")
             with self.assertRaises(peers.Unavailable):
                 shop.make(output, [sys.executable, "-S", "-c", "raise SystemExit(1)"], [text])
@@ -144,7 +144,7 @@ class ModuleCost(unittest.TestCase):
     def test_without_peers(self):
         with tempfile.TemporaryDirectory() as folder:
             found = os.path.join(folder, "found.json")
-            # Every signature once, and one of them twice.
+            # Every signature is used once, and one is used twice.
             status, said = script("module_cost.py", "--functions",
                                   str(len(module_text.SIGNATURES) + 1), "--rounds", "1",
                                   "--json", found)

@@ -1,5 +1,5 @@
 // The entries that def() makes for functions with defaults: one without the last parameter, one
-// without the last two, and so on, each called as consumers do.
+// without the last two, and so on. Each is called as a consumer would call it.
 
 #include <gtest/gtest.h>
 
@@ -56,8 +56,8 @@ TEST(Defaults, MakeAnEntryForEachOfTheLastParameters) {
   EXPECT_EQ(made.shape->flags, METH_FASTCALL);
 }
 
-// After keyword_only, too: the C function takes its parameters in order. No entry omits a parameter
-// without a default that precedes one with a default.
+// Keyword-only parameters count, too, because the C function takes its parameters in order. No
+// entry omits a parameter without a default that precedes one with a default.
 TEST(Defaults, BehindKeywordOnly) {
   const auto made = def<digits>("f", arg("a"), arg("b") = 8, keyword_only, arg("c") = 9);
   EXPECT_EQ(Signatures(made), "lll->l ll->l l->l");
@@ -68,7 +68,7 @@ TEST(Defaults, BehindKeywordOnly) {
             "lll->l ll->l");
 }
 
-// PyPy's own reader gets the whole function.
+// PyPy's own reader finds the function with all its parameters.
 TEST(Defaults, ChangeNothingForPyPy) {
   const auto made =
       def<distance>("distance", arg("a"), arg("b"), arg("c"), arg("d"), arg("radius") = 6371.5);
@@ -167,7 +167,8 @@ TEST(Defaults, KeepHowAFunctionReportsErrors) {
 
 int check(double *items, double factor) noexcept { return items == nullptr && factor > 0; }
 
-// "&d->i" of a function that returns a status would mean that its value goes there.
+// With a status, "&d->i" would mean that the function stores its value in the argument, so there is
+// no such entry.
 TEST(Defaults, MakeNoEntryThatSaysSomethingElse) {
   EXPECT_EQ(Signatures(def<check>("f", arg("items"), arg("factor") = 1, typedcall::returns_status)),
             "&dd->i");
@@ -183,7 +184,7 @@ TEST(Overloads, HaveDefaultsInCommon) {
   ASSERT_EQ(made.shape->count, 3u);
   std::vector<std::string> all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) all.push_back(made.entry(i).signature);
-  // Python's callers never get of_mixed(x, 2), nor of_doubles(3, 2).
+  // Calls from Python never reach of_mixed(x, 2) or of_doubles(3, 2).
   EXPECT_EQ(all, (std::vector<std::string>{"ll->l", "dd->d", "dl->d", "l->l", "d->d", "->l"}));
   EXPECT_EQ(pointer<long (*)(long)>(made.entry(3))(5), 7);
   EXPECT_EQ(pointer<double (*)(double)>(made.entry(4))(0.5), 2.5);

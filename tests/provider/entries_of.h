@@ -1,4 +1,4 @@
-// Helpers for tests of defs that read the entries they offer. Include gtest first.
+// Helpers for tests that read the entries of defs. Include gtest first.
 #ifndef TESTS_PROVIDER_ENTRIES_OF_H_
 #define TESTS_PROVIDER_ENTRIES_OF_H_
 
@@ -13,13 +13,13 @@ Pointer pointer(const PyNativeCallableEntry &entry) {
   return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
-/// The entry of a def that has only one.
+/// Returns the entry of a def that has only one.
 inline PyNativeCallableEntry only(const typedcall::method &made) {
   EXPECT_EQ(made.shape->count, 1u);
   return made.entry(0);
 }
 
-/// The signatures of a def, joined.
+/// Returns the signatures of a def, separated by spaces.
 inline std::string Signatures(const typedcall::method &made) {
   std::string all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) {

@@ -1,5 +1,5 @@
 // The entries that def() makes for consumers: signature, flags and address of each, PyPy's fields,
-// the calling convention; and calls of the entries as consumers make them.
+// the calling convention, and calls as consumers make them.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -87,7 +87,7 @@ double of_widest(long double, PyNativeType_ComplexLongDouble, const long double 
 float single(double) noexcept { return 0; }
 const long double *widest_memory() noexcept { return nullptr; }
 
-// Python gets a float for it.
+// Python gets a float for a long double.
 TEST(Flags, SayThatALongDoubleResultIsRoundedForPython) {
   using namespace typedcall;
   constexpr std::uintptr_t kDiffers = 0x0080, kStatus = 0x0010;
@@ -132,7 +132,8 @@ TEST(Convention, FollowsFromTheNumberOfArguments) {
   EXPECT_EQ((typedcall::def<nothing, inc>("f").shape->flags), METH_FASTCALL);
 }
 
-// PyPy reads each -1 and -0.0 of a function that may raise as an error, and knows three types.
+// PyPy treats every -1 and -0.0 of a function that may raise as an error, and supports only three
+// types.
 TEST(PyPyFields, SayWhatPyPyGetsRight) {
   const typedcall::method made = typedcall::def<inc>("f");
   EXPECT_EQ(made.shape->pypy_arg_types[0], 1);
@@ -196,7 +197,7 @@ T sets_and_returns(T value) {
   return value;
 }
 
-// Consumers check for the exception only when they see the error value.
+// Consumers check for an exception only if the result is the error value.
 TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   const auto f = only(typedcall::def<sets_and_returns<double>>("f"));
   EXPECT_EQ(pointer<double (*)(double)>(f)(2.5), -1.0);
@@ -206,7 +207,7 @@ TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
-// CPython ends threads like this while the C++ code below the trampoline takes the GIL.
+// CPython ends threads with pthread_exit() while C++ code called by the trampoline takes the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 
 TEST(Trampoline, LetsAThreadEnd) {
@@ -240,7 +241,7 @@ TEST(MethodTable, FillsRowsAndMetadata) {
       defs[0].ml_name - offsetof(PyPyTypedMethodMetadata, ml_name) -
       offsetof(PyTypedMethodMetadata, pypy));
   EXPECT_EQ(metadata->pypy.underlying_func, reinterpret_cast<void *>(&inc));
-  // The metadata is in front of the name whether the bits announce it or not.
+  // The metadata is in front of the name even if no bits announce it.
   PyMethodDef announced = defs[1];
   announced.ml_flags |= METH_TYPED | METH_TYPED_EXT;
   const PyNativeCallableTable *table = PyTypedMethod_Table(&announced);

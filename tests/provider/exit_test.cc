@@ -1,4 +1,4 @@
-// A thread that is in a function with releases_gil when the interpreter ends: objects on its stack,
+// A thread is inside a function with releases_gil when the interpreter ends: objects on its stack,
 // including the wrapper's own arguments, are not destroyed without the GIL.
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
 // The entries that def() makes for functions that fall back: signatures, flags, addresses, and
-// calls as consumers make them, without the GIL.
+// calls without the GIL, as consumers make them.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-# Runs code in new interpreters, if this Python can create them from Python. Shared by the tests of modules
-# that several interpreters load.
+# Runs code in new interpreters, if Python code can create them here. Shared by the tests of modules that several
+# interpreters load.
 from collected import only_if
 
 try:
@@ -14,12 +14,12 @@ needs_interpreters = only_if(interpreters)
 
 
 def check_in_others(test, code, still):
-    """Runs `code` in three new interpreters, one after the other; after each of them `still()` must find this
-    interpreter unharmed."""
+    """Runs `code` in three new interpreters, one after the other, and calls `still()` after each to check that this
+    interpreter is unharmed."""
     for _ in range(3):
         interpreter = interpreters.create()
         try:
-            # 3.13 returns the exception; earlier versions raised it.
+            # run_string() returns the exception from 3.13 on, and raises it before.
             test.assertIsNone(interpreters.run_string(interpreter, code))
         finally:
             interpreters.destroy(interpreter)

@@ -1,5 +1,5 @@
-// Functions of buffers: spans of every element, texts, pointers with counts, among other arguments,
-// and every way to report errors beside them. Compiled as C++17 and as C++20, which has std::span.
+// Functions of buffers: spans, texts, pointers with counts, buffers among other arguments, and
+// every way to report errors. Compiled as C++17 and as C++20, which has std::span.
 
 #include <algorithm>
 #include <complex>

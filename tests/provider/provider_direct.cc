@@ -1,5 +1,5 @@
-// Functions that PyObject_Vectorcall reaches directly, similar ones that it must not, and access to
-// the fields of function objects.
+// Functions that PyObject_Vectorcall reaches directly, similar functions that it must not reach
+// directly, and access to the fields of function objects.
 
 #include "typedcall/provider.h"
 
@@ -10,7 +10,7 @@ namespace {
 int calls = 0;
 long inc(long x) noexcept {
   ++calls;
-  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // also of the largest
+  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // also valid for the largest long
 }
 unsigned char narrow(unsigned char x) noexcept { return x; }
 double half(double x) noexcept { return x / 2; }
@@ -40,12 +40,12 @@ vectorcallfunc vectorcall_of(PyObject *function) {
 bool same_vectorcall(PyObject *a, PyObject *b) noexcept {
   return vectorcall_of(a) == vectorcall_of(b);
 }
-/// A function of the same def, as CPython makes it.
+/// Returns a function object that CPython makes from the same def.
 PyObject *twin(PyObject *function) noexcept {
   auto *builtin = reinterpret_cast<PyCFunctionObject *>(function);
   return PyCFunction_NewEx(builtin->m_ml, builtin->m_self, builtin->m_module);
 }
-/// `names`: a tuple, or None for NULL.
+/// Calls PyObject_Vectorcall. `names` is a tuple, or None for NULL.
 PyObject *vectorcall(PyObject *function, PyObject *args, PyObject *names) noexcept {
   PyObject *values[8] = {};
   const Py_ssize_t given = PyTuple_GET_SIZE(args);

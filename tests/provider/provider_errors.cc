@@ -1,5 +1,5 @@
-// Functions that raise: by the error value of their result, or by throwing C++ exceptions. Also
-// functions that take and return objects.
+// Functions that raise by returning the error value or by throwing C++ exceptions, and functions
+// that take and return objects.
 
 #include <ios>
 #include <stdexcept>
@@ -58,7 +58,7 @@ double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
 
-// Sets a Python exception for 42, throws nothing and returns its usual result anyway.
+// Sets a Python exception for 42, but does not throw, and returns its usual result.
 template <class T>
 T set_and_return(long x) {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");

@@ -1,4 +1,4 @@
-// A module as users write it, for Python's view of it apart from calls.
+// A module as users write it, for tests of everything that Python can see except calls.
 
 #include "typedcall/provider.h"
 
@@ -21,7 +21,7 @@ typedcall::method_table methods{
     typedcall::def<answer>("answer", "answer($module, /)\n--\n\n"),
     typedcall::def<throws>("throws", "Plain text."),
     typedcall::def<static_cast<double (*)(double, double)>(add)>("plus"),
-    // The longest name there can be.
+    // The longest name that is allowed.
     typedcall::def<inc>(
         "name_of_99_bytes_"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),

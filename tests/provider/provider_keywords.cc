@@ -1,5 +1,5 @@
-// Functions whose parameters have names and defaults, or are passed by name only, and their
-// generated documentation.
+// Functions whose parameters have names and defaults or are keyword-only, and their generated
+// documentation.
 
 #include <cmath>
 #include <complex>
@@ -13,8 +13,8 @@ using typedcall::arg;
 using typedcall::keyword_only;
 using typedcall::positional;
 
-// Decimal digits show which value went where. A function has one list of names, so there are many
-// functions.
+// Decimal digits show which parameter received which value. A function can have only one list of
+// names, so this is a template.
 template <int>
 long digits(long a, long b, long c) noexcept {
   return 100 * a + 10 * b + c;
@@ -23,7 +23,7 @@ long twice(long x) noexcept { return 2 * x; }
 constexpr auto twice_positional = +[](long x) noexcept { return 2 * x; };
 constexpr auto twice_default = +[](long x) noexcept { return 2 * x; };
 
-// Every type that a default can have, each with a distinct result.
+// Has every type that a default can have. The result is true if each parameter has its default.
 bool all_defaults(bool flag, signed char narrow, unsigned long wide, float single, double real,
                   long double extended, std::complex<double> z, PyNativeType_ComplexFloat w,
                   const char *text, PyObject *object, const double *items, void *memory) noexcept {
@@ -111,10 +111,11 @@ typedcall::method_table methods{
     typedcall::def<digits<10>>("behind", arg("a") = 7, keyword_only, arg("b"), arg("c") = 9),
     typedcall::def<digits<11>>("between", arg("a"), keyword_only, arg("b") = 8, arg("c")),
     typedcall::def<digits<12>>("required", arg("a"), keyword_only, arg("b"), arg("c")),
-    // The mark has its place among parameters; nothing else has one.
+    // Only the position of keyword_only among the parameters matters; other arguments of def<> may
+    // be anywhere.
     typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
     typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
-    // Another kind of parameter: not the same function with other names.
+    // A positional parameter makes this another function, so it may have other names.
     typedcall::def<one>("one_by_position", arg("number") = 3),
     typedcall::def<offset<0>>("offset", arg("x"), keyword_only, arg("by") = 0.5),
     typedcall::def<offset<1>>("unicode_offset", arg("x"), keyword_only, arg("\xc3\xa9") = 0.5),

@@ -46,7 +46,8 @@ double scaled(vector *self, double factor, bool negate) noexcept {
   return self->x * (negate ? -factor : factor);
 }
 
-// The state of the module that made the class; self may be an instance of a subclass.
+// The next functions use the state of the module that made the class. Self may be an instance of a
+// subclass.
 long counted(vector *self) { return ++typedcall::state_of<methods_state>(self).calls; }
 long counted_more(vector *self, long more) {
   return typedcall::state_of<methods_state>(self).calls += more;
@@ -125,7 +126,7 @@ long calls_of_maker(PyObject *, PyObject *object) {
 }
 PyObject *me(PyObject *module) noexcept { return itself(module); }
 
-// [(signature, flags, address)] of a callable, or of an object whose type has the defs.
+// Returns [(signature, flags)] of a callable's entries.
 PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   PyMethodDef *def = PyTypedMethod_DefOf(callable);
   if (Py_TYPE(callable) == &PyClassMethodDescr_Type) {
@@ -148,7 +149,7 @@ PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   return list;
 }
 
-// Calls vector.dot's entry like a consumer that has checked self's type.
+// Calls vector.dot's entry as a consumer would after checking the type of self.
 PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) noexcept {
   const typedcall::object_ref type =
       typedcall::object_ref::steal(PyObject_GetAttrString(module, "vector"));

@@ -1,4 +1,4 @@
-// Functions that return their argument, one for every number type, and functions of different
+// Functions that return their argument, one for every number type, and functions with different
 // numbers of arguments.
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Names with several functions, whose results tell which one was called.
+// Names with several functions, whose results show which function was called.
 
 #include "typedcall/provider.h"
 

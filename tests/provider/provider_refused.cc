@@ -1,5 +1,5 @@
-// Defs that compile but are invalid: importing the module reports it. One module for each value of
-// REFUSED; 0 is the one that imports.
+// Invalid defs that compile, and that are reported when the module is imported. Each value of
+// REFUSED makes one module; only the module for 0 can be imported.
 
 #include "typedcall/provider.h"
 

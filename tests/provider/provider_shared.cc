@@ -1,4 +1,4 @@
-// One of four modules in one shared object: its translator is set by a static initialiser.
+// One of several modules in one shared object; a static initialiser sets its translator.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// The exception that each of several modules in one shared object throws, and the functions that it
-// offers, in every form of a table.
+// The exception that each of several modules in one shared object throws, and the functions that
+// each offers, in every form of a table.
 #ifndef TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 #define TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 
@@ -8,12 +8,12 @@
 
 #include "typedcall/provider.h"
 
-// All modules throw this one, and each translates it to another Python exception.
+// All modules throw this exception, and each translates it to a different Python exception.
 struct own_error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A translator to `*type`.
+/// An exception translator that sets `*type`.
 template <PyObject **type>
 void to_python() {
   try {
@@ -23,7 +23,7 @@ void to_python() {
   }
 }
 
-// A different function in each file, and for each number in it.
+// These functions differ in each file, and for each number in a file.
 namespace {
 
 template <int number>

@@ -1,5 +1,5 @@
-// A module with a state of its own, which holds references and records when it is created and
-// destroyed; its execution fails on request.
+// A module with a state that holds a reference and counts its living instances. The execution of
+// the module fails on request.
 #include <stdexcept>
 
 #include "typedcall/provider.h"
@@ -7,7 +7,7 @@
 namespace {
 
 long living = 0;
-// 1: the constructor throws, 2: exec() throws, 3: exec() returns an error, 4: clear() throws
+// The failure: 1 constructor throws, 2 exec() throws, 3 exec() returns an error, 4 clear() throws.
 int failing = 0;
 
 struct counting_state : typedcall::module_state {
@@ -42,12 +42,12 @@ struct counting_state : typedcall::module_state {
 long count(PyObject *module) { return ++typedcall::state_of<counting_state>(module).calls; }
 PyObject *kept(PyObject *module) {
   PyObject *list = typedcall::state_of<counting_state>(module).kept.get();
-  if (list == nullptr) list = Py_None;  // the collector has cleared it
+  if (list == nullptr) list = Py_None;  // the collector has cleared the list
   Py_INCREF(list);
   return list;
 }
-// Does what the collector does to a module in a cycle, unless another part of the cycle comes
-// first.
+// Clears the module like the collector, which clears a module in a cycle unless another part of the
+// cycle comes first.
 void clear(PyObject *module) {
   Py_TYPE(module)->tp_clear(module);
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(module);

@@ -1,5 +1,5 @@
-// Functions that report errors by a status, functions for which the provider does so, and functions
-// around which the GIL is released.
+// Functions that return a status, functions for which the provider makes one, and functions around
+// which the GIL is released.
 
 #include <pthread.h>
 #include <time.h>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// --- By status: 42 fails with an exception, 43 without one ---
+// --- With a status: 42 fails with an exception, 43 without one ---
 
 int check(long x) noexcept {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");
@@ -54,7 +54,7 @@ int only_place(bool *result) noexcept {
 int last_is_memory(long x, void *) noexcept { return check(x); }
 int last_is_object(long x, PyObject *) noexcept { return check(x); }
 
-// --- May throw, and have no error value ---
+// --- Functions that may throw and have no error value ---
 
 bool is_even(long x) {
   if (x < 0) throw std::domain_error("negative");
@@ -70,10 +70,10 @@ std::complex<double> root(double x) {
   if (x < 0) throw std::domain_error("negative");
   return {x, -x};
 }
-// Sets an exception of its own and does not throw.
+// May set a Python exception, but does not throw.
 void append(PyObject *list, PyObject *item) { PyList_Append(list, item); }
 
-// --- Exceptions of its own ---
+// --- User-defined exceptions ---
 
 struct parse_error : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -93,7 +93,7 @@ const bool has_translator = [] {
     } catch (const parse_error &error) {
       PyErr_SetString(PyExc_SyntaxError, error.what());
     } catch (const nameless &) {
-      // No exception is set.
+      // The translator sets no exception.
     }
   });
   return true;
@@ -104,8 +104,8 @@ const bool has_translator = [] {
 bool holds_gil() noexcept { return PyGILState_Check() != 0; }
 bool holds_gil_with(const double *, const char *) noexcept { return holds_gil(); }
 std::atomic<int> waiting{0};
-// Returns when another thread, which takes the GIL to get here, is in here too, or returns 0 after
-// a timeout.
+// Returns 1 when a second thread, which needs the GIL to call this function, is inside as well, or
+// 0 after a timeout.
 long meet(long seconds) noexcept {
   const int mine = ++waiting;
   for (long i = 0; i < seconds * 1000 && waiting.load() < mine + 1 && mine % 2 == 1; ++i) {
@@ -116,7 +116,7 @@ long meet(long seconds) noexcept {
 }
 std::atomic<int> inside{0};
 std::atomic<bool> may_leave{false};
-// Holds the buffer until leave() is called, or for a minute.
+// Holds the buffer until leave() is called, but for a minute at most.
 void touch(double *items) noexcept {
   ++inside;
   for (int i = 0; i < 60000 && !may_leave; ++i) {

@@ -1,13 +1,13 @@
-// Three modules are made from this file, with functions of the same names and types that differ by
-// TWIN. They are compiled with visible symbols, like modules that set no option; the third with
-// TYPEDCALL_SEPARATE.
+// Three modules are made from this file. Their functions have the same names and types, but
+// different results, which depend on TWIN. All are compiled with visible symbols, the default of
+// compilers, and the third with TYPEDCALL_SEPARATE.
 
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
 #include <stdexcept>
 
-// With external linkage, so that `def<next>` is the same template in both modules.
+// These functions have external linkage, so `def<next>` is the same template in each module.
 long next(long x) noexcept { return x + TWIN; }
 double half(double x) {
   if (x < 0) throw std::domain_error("negative");

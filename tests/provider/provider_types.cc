@@ -1,4 +1,4 @@
-// Functions of types other than plain numbers: long double, complex, strings, pointers.
+// Functions of long double, complex numbers, strings and pointers.
 
 #include <cmath>
 #include <complex>

@@ -1,5 +1,5 @@
-# Functions of buffers called from Python: which objects they accept, what the function sees of them, that buffers
-# are released on every path, and the errors for all other objects.
+# Functions of buffers called from Python: the objects that they accept, the items that the C function sees, the release
+# of buffers on every path, and the errors for all other objects.
 import array
 import ctypes
 import gc
@@ -15,7 +15,7 @@ MODULES = (provider_buffers_17, provider_buffers_20)
 m = provider_buffers_17
 IS_PYPY = sys.implementation.name == "pypy"
 
-# Element: memoryview's name for it, two values, and what has another type.
+# By element type: memoryview's format for it, and two values.
 ELEMENTS = {
     "bool": ("?", (False, True)),
     "b": ("b", (-128, 127)),
@@ -87,7 +87,7 @@ class Elements(unittest.TestCase):
         whole = array.array("h", range(5))
         self.assertEqual(m.reverse_h(whole), 5)
         self.assertEqual(whole.tolist(), [4, 3, 2, 1, 0])
-        # "c" is a char, signed or not.
+        # The format "c" is a char, which may be signed or unsigned.
         self.assertEqual(m.last_B((ctypes.c_char * 2)(b"a", b"\xff")), 255)
         self.assertEqual(m.last_b((ctypes.c_char * 2)(b"a", b"\xff")), -1)
 
@@ -99,7 +99,7 @@ class Elements(unittest.TestCase):
 
     def test_no_elements(self):
         arrays = [array.array("d"), memoryview(array.array("d", [1]))[:0]]
-        if sys.version_info >= (3, 10):  # earlier, their items had no bytes
+        if sys.version_info >= (3, 10):  # before 3.10, the items of an empty array had size 0
             arrays.append((ctypes.c_double * 0)())
         for empty in arrays:
             self.assertEqual(m.last_d(empty), 0.0)
@@ -197,7 +197,7 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the buffer's items are not aligned to 8 bytes$"):
             m.norm(odd)
 
-    @only_if(not IS_PYPY)  # PyPy gives exceptions from C code a traceback
+    @only_if(not IS_PYPY)  # on PyPy exceptions from C code have a traceback
     def test_the_argument_is_named(self):
         with self.assertRaisesRegex(
             TypeError, r"^scale\(\) argument 'values': a buffer of 'd' items is needed, not 'int'$"
@@ -320,7 +320,7 @@ class GivenBack(unittest.TestCase):
                     pass
                 self.check()
 
-    @only_if(not IS_PYPY)  # PyPy's arrays may be resized
+    @only_if(not IS_PYPY)  # PyPy can resize an exported array
     def test_exported_during_the_call(self):
         with self.assertRaises(BufferError):
             view = memoryview(self.values)

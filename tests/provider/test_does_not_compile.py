@@ -1,5 +1,5 @@
-# Code that no Python caller could use, or that consumers could not call safely, does not compile, and the
-# compiler gives the reason in plain words. Each mistake is next to its correction, which compiles.
+# Code that Python could not use, or that consumers could not call safely, does not compile, and the compiler's message
+# states the reason in plain words. Each mistake is next to its correction, which compiles.
 import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
@@ -55,11 +55,11 @@ def def_of(function, arguments='"f"'):
         function, arguments)
 
 
-# Mistake, words of the message, correction.
+# By name: the mistake, words of the message, the correction.
 CASES = {
     "char argument": (def_of("long f(char) noexcept;"), CONVERSIONS,
                       def_of("long f(signed char) noexcept;")),
-    # Which parameter it is: the compiler shows it in the template instance.
+    # The template instance in the message shows which parameter is wrong.
     "second argument": (def_of("long f(long, wchar_t, double) noexcept;"),
                         "parameter_number<2, wchar_t>",
                         def_of("long f(long, int, double) noexcept;")),
@@ -132,7 +132,7 @@ CASES = {
                  def_of("long f(long long) noexcept;")),
     "complex of integers": (def_of("long f(std::complex<int>) noexcept;"), CONVERSIONS,
                             def_of("long f(std::complex<float>) noexcept;")),
-    # It looks the same, but its layout is not guaranteed.
+    # This class looks like std::complex, but its layout is not guaranteed.
     "complex of someone else's": (
         def_of("namespace own { namespace std { template <class T> struct complex {"
                " T a, b; T real() const; T imag() const; }; } }"
@@ -142,7 +142,7 @@ CASES = {
                            def_of("const char *f() noexcept;")),
     "function pointer": (def_of("long f(long (*)(long)) noexcept;"), CONVERSIONS,
                          def_of("long f(void *) noexcept;")),
-    # Two ABIs: a consumer must ask for C's.
+    # C and C++ pass complex numbers differently, and a consumer must request C's way.
     "std::complex in a signature": (
         "const char *use() { return typedcall::signature_of<std::complex<double>()>::text; }",
         NO_CODE,
@@ -296,7 +296,7 @@ CASES = {
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, std::string()); }",
         "typedcall: boxed calls know bool",
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, \"x\"); }"),
-    # It would have no owner.
+    # The text would have no owner.
     "boxed call for text": (
         "bool use(PyObject *f, const char **r) { return typedcall::boxed_call(f, r); }",
         "typedcall: boxed calls know bool",
@@ -310,7 +310,7 @@ CASES = {
         module_with("int traverse(visitproc, void *) const noexcept { return 0; }")),
 }
 
-# Class types as template arguments came with C++20; before, the compiler's own message appears.
+# C++20 introduced class types as template arguments; before, the compiler's own message appears.
 CASES_SINCE_20 = {
     "lambda in angle brackets": (
         "constexpr auto f = [](long x) noexcept { return x; };" + def_of(""), FUNCTION,
@@ -323,7 +323,7 @@ class DoesNotCompile(compilers.Compiling):
 
     def check(self, cases, standard):
         header = self.write("preamble.h", PREAMBLE)
-        # Precompiled once: most of the compile time goes into the headers.
+        # The headers are precompiled once, because they take most of the compile time.
         self.check_compiles(compilers.run(
             compilers.of_this_build(), *compilers.WARNINGS, "-x", "c++-header", "-std=" + standard, "-I.",
             *compilers.PYTHON_HEADERS, header, "-o", header + ".gch"))

@@ -1,5 +1,5 @@
-# Exceptions of functions that raise, and that an error value without an exception is a result; references to
-# objects that are passed and returned.
+# Exceptions of functions that raise, error values without an exception (which are results), and references to objects
+# that are passed and returned.
 import sys
 import unittest
 
@@ -123,7 +123,7 @@ class Objects(unittest.TestCase):
 
     def test_new_object(self):
         fresh = m.new_list()
-        # Whether the variable and getrefcount's argument count as references depends on the version.
+        # In some versions the variable and the argument of getrefcount count as references, in others not.
         plain = []
         self.assertEqual(sys.getrefcount(fresh), sys.getrefcount(plain))
         self.assertIsNot(fresh, m.new_list())
@@ -140,7 +140,7 @@ class Objects(unittest.TestCase):
                 self.fail("nothing was raised")
         self.assertEqual(sys.getrefcount(value), before)
 
-    @only_if(not hasattr(sys, "gettotalrefcount"))  # it aborts a debug build of CPython
+    @only_if(not hasattr(sys, "gettotalrefcount"))  # NULL without an exception aborts debug builds of CPython
     def test_null_without_exception(self):
         with self.assertRaises(SystemError):
             m.null_alone()

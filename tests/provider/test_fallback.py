@@ -1,5 +1,5 @@
-# Results of functions that fall back in Python: the value, what they throw, the result of otherwise<>, or a
-# ValueError. fallback_entries_test.cc covers consumers.
+# Python results of functions that fall back: the value, the thrown exception, the result of otherwise<>, or ValueError.
+# fallback_entries_test.cc covers consumers.
 import inspect
 import math
 import sys
@@ -47,7 +47,7 @@ class WithoutAResult(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 f(-1)
             self.assertEqual(str(caught.exception), "no result for these arguments")
-        # Falling back by throwing gives the same message as by returning.
+        # A function that falls back by throwing raises with the same message as one that returns.
         for f in (m.root_that_throws, m.c_root_that_throws):
             with self.assertRaisesRegex(ValueError, "^no result for these arguments$"):
                 f(-11.0)

@@ -1,5 +1,5 @@
-# The provider's functions as objects: names, documentation, pickling, several module objects, interpreters with
-# their own GIL, and that nothing leaks.
+# The provider's functions as objects: names, documentation, pickling, several module objects, interpreters with their
+# own GIL, and leaks.
 import gc
 import importlib.util
 import inspect
@@ -94,5 +94,5 @@ def use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
-        # If each module leaked one object or reference, it would be 1000.
+        # If each module leaked one object or reference, 1000 would leak.
         leaks.check(use_and_drop, 1000, warm_up=2000, blocks=300, references=300)

@@ -1,6 +1,5 @@
-# Names and defaults of parameters, including keyword-only ones: which argument goes where, CPython's own messages
-# for calls that do not fit, and what inspect and help show, compared with the same function in
-# Python.
+# Names and defaults of parameters, including keyword-only ones: the binding of arguments, the messages for calls that
+# do not fit, and the output of inspect and help, all compared with the same function in Python.
 import asyncio
 import inspect
 import itertools
@@ -79,7 +78,7 @@ def outcome(function, args, kwargs):
     try:
         return function(*args, **kwargs)
     except TypeError as error:
-        # 3.13 adds a suggestion.
+        # From 3.13 on, the message ends with a suggestion.
         return str(error).partition(". Did you mean")[0]
 
 
@@ -385,7 +384,7 @@ class Leaks(unittest.TestCase):
             loop = asyncio.new_event_loop()
             future = asyncio.Future(loop=loop)
             future.set_exception(TypeError(Odd()))
-            Raising.__index__ = future.result  # a C function: its exception has no traceback
+            Raising.__index__ = future.result  # this C function raises an exception without a traceback
             with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
                 m.optional(b=Raising())
             loop.close()

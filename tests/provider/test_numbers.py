@@ -1,5 +1,5 @@
-# Numbers passing through the generated wrappers: the limits of every integer type, what counts as an int or a
-# float, and how many arguments a function may have.
+# Numbers in the generated wrappers: the limits of every integer type, the objects that are accepted as int or float,
+# and the largest number of arguments.
 import ctypes
 import decimal
 import fractions
@@ -10,7 +10,7 @@ import unittest
 
 import provider_numbers as m
 
-# Name, bits, signed; widths as on 64-bit Linux.
+# (name, bits, signed), with the widths of 64-bit Linux.
 INTEGERS = [
     ("schar", 8, True), ("uchar", 8, False), ("short", 16, True), ("ushort", 16, False),
     ("int", 32, True), ("uint", 32, False), ("long", 64, True), ("ulong", 64, False),

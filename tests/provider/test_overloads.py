@@ -1,5 +1,5 @@
-# Which of several functions a call reaches: the exact type, then a base class, then conversions, in the table's
-# order; and what happens to numbers that fit none.
+# Which of several functions a call reaches: one for the exact type, then one for a base class, then one with
+# conversions, in the table's order. Also tests numbers that fit none.
 import array
 import decimal
 import sys
@@ -34,11 +34,11 @@ def raises(method, error):
 
 class Order(unittest.TestCase):
     def test_a_python_float_is_a_double(self):
-        """So Python gets the same digits as a consumer of `d->d`."""
+        """Python gets the same digits as a consumer of `d->d`."""
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
-        # An int is neither: it takes the first type that it can be converted to.
+        # An int matches neither type, so the first overload to which it can be converted is called.
         self.assertEqual(m.single_then_double(3), 1.5)
 
     def test_exact(self):
@@ -71,7 +71,7 @@ class Order(unittest.TestCase):
                          m.object_or_int):
             self.assertEqual(function(Index(1)), INT, function.__name__)
         with self.assertRaises(OverflowError):
-            m.float_then_int(Index(2 ** 70))  # not converted to float
+            m.float_then_int(Index(2 ** 70))  # an int is not converted to float
         for base, method in ((float, "__index__"), (str, "__index__"), (complex, "__float__")):
             value = type("Both", (base,), {method: lambda self: 1})()
             self.assertEqual(m.int_or_object(value), OBJECT, base)
@@ -87,10 +87,10 @@ class Order(unittest.TestCase):
         self.assertEqual((m.int_or_array(Array("l", [1])), m.int_or_array(3)), (INT, INT))
 
     def test_better_in_one_argument(self):
-        """The worst arguments are equally good, and the first overload is equally good in none."""
+        """For two ints, the worst argument is equally bad in all overloads, and the first is best in no argument."""
         for args, expected in (((1, 1), 1), ((True, 1), 1), ((1, True), 1), ((1, 1.0), 1), ((1.0, 1), 3), ((1.0, 1.0), 2)):
             self.assertEqual(m.floats_then_mixed(*args), expected, args)
-        # An int that is too large for the best overload must not be made floating by the others.
+        # If an int is too large for the best overload, the others must not convert it to float.
         with self.assertRaises(OverflowError):
             m.floats_then_mixed(2 ** 70, 1)
 
@@ -177,7 +177,7 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # The second argument becomes a float as always: it is not the one out of range.
+        # The second argument is not out of range, and so it may become a float.
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
         with self.assertRaises(OverflowError):
@@ -200,7 +200,7 @@ class Overflow(unittest.TestCase):
                 call(2 ** 70, 2)
 
     def test_every_argument_that_is_out_of_range(self):
-        # Neither is made floating, whichever is checked first; the last overload takes them.
+        # Neither int may become a float, regardless of which is checked first. The last overload accepts both.
         for args in ((300, 400), (3, 400), (Index(300), 400), (300, Index(400)), (3, Index(400))):
             self.assertEqual(m.narrow_pair(*args), INT)
         self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
@@ -226,7 +226,7 @@ class Overflow(unittest.TestCase):
         self.assertEqual(m.complex_or_object(Index(2 ** 1000)), COMPLEX)
 
     def test_nothing_pending_after_success(self):
-        # A pending exception would surface in the next call that checks for one.
+        # A pending exception would be raised by the next call that checks for one.
         self.assertEqual(m.widths(2 ** 40), WIDE)
         self.assertEqual([m.widths(x) for x in (2 ** 40, 1)], [WIDE, NARROW])
 
@@ -306,7 +306,7 @@ class Refusals(unittest.TestCase):
                 with self.assertRaises(error) as caught:
                     function(raises("__buffer__", mine))
                 self.assertIs(caught.exception, mine)
-        # An exporter without such memory raises this.
+        # An exporter raises BufferError if it cannot provide such memory.
         self.assertEqual(m.doubles_or_object(raises("__buffer__", BufferError("no"))), OBJECT)
 
     def test_exporters_that_refuse(self):
@@ -333,4 +333,4 @@ class Refusals(unittest.TestCase):
                         pass
 
         leaks.check(use, 100, warm_up=1, unchanged=values)
-        values[1].append(2.0)  # raises BufferError if one is still exported
+        values[1].append(2.0)  # raises BufferError if the array is still exported

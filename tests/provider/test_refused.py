@@ -1,4 +1,4 @@
-# Modules whose defs cannot be created do not import, and give the reason.
+# Importing a module with invalid defs fails, and the exception states the reason.
 import importlib
 import sys
 import unittest

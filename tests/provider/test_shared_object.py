@@ -1,4 +1,4 @@
-# Several modules in one shared object, and a module in several files: each has its own exception translator, in
+# Several modules in one shared object, and a module in several files: each module has its own exception translator in
 # every import order.
 import importlib.machinery
 import importlib.util

@@ -1,4 +1,4 @@
-"""TYPEDCALL_MODULE_STATE: each module object has its own state, which dies with it."""
+"""TYPEDCALL_MODULE_STATE: each module object has its own state, which dies with the module."""
 import gc
 import importlib.util
 import sys
@@ -82,7 +82,7 @@ class State(unittest.TestCase):
                 self.assertEqual(self.states(), 0)
 
     def test_clear_may_throw(self):
-        # CPython's collector is C: an exception that clear() throws goes to sys.unraisablehook.
+        # CPython's collector cannot raise, so an exception that clear() throws goes to sys.unraisablehook.
         seen = []
         before, sys.unraisablehook = sys.unraisablehook, lambda it: seen.append(it.exc_value)
         try:
@@ -101,7 +101,7 @@ class State(unittest.TestCase):
         del module
         self.assertEqual(self.states(), 0)
 
-    @only_if(sys.version_info >= (3, 15))  # new in 3.15
+    @only_if(sys.version_info >= (3, 15))  # PyModule_GetState_DuringGC is new in 3.15
     def test_the_collector_is_shown_it_by_what_m_traverse_may_call(self):
         with open(provider_state.__file__, "rb") as file:
             self.assertIn(b"PyModule_GetState_DuringGC\0", file.read())

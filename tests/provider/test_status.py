@@ -1,5 +1,5 @@
-# Errors by status, declared by the provider or made from C++ exceptions; exceptions defined by a module; and calls
-# during which other threads run.
+# Statuses, returned by the function or made from C++ exceptions; exceptions defined by a module; and calls during which
+# other threads run.
 import array
 import threading
 import unittest
@@ -62,7 +62,7 @@ class Status(unittest.TestCase):
 
     def test_overloads(self):
         self.assertEqual(m.first_of_two(1), 1.0)
-        # As Python passes and receives them.
+        # The message shows the types as Python passes and receives them.
         with self.assertRaisesRegex(TypeError, "it offers 'l->d', 'l->Zd'"):
             m.first_of_two("x")
 

@@ -1,5 +1,5 @@
-# Long double and complex numbers, strings, and arguments for pointers: buffers with the right items and capsules
-# with the right name, and nothing else.
+# Long double and complex numbers, strings, and arguments for pointers, which must be buffers with the right items or
+# capsules with the right name.
 import array
 import ctypes
 import gc
@@ -28,7 +28,7 @@ class LongDoubles(unittest.TestCase):
         self.assertEqual((m.longdouble(3), m.longdouble(True)), (3.0, 1.0))
 
     def test_arguments_are_doubles(self):
-        self.assertTrue(m.is_third(1 / 3))  # with 64 bits of mantissa it is not
+        self.assertTrue(m.is_third(1 / 3))  # with 64 bits of mantissa, is_third() would be false
         self.assertEqual(m.nearly_one(), 1.0)
 
     def test_refused(self):
@@ -140,7 +140,7 @@ class Buffers(unittest.TestCase):
         self.assertEqual(m.sum(memoryview(items)[1:], 2), 50)
         self.assertEqual(m.slow_sum(items, 3), 60)
         self.assertEqual(m.sum((ctypes.c_double * 2)(1, 2), 2), 3)
-        items.append(4)  # raises BufferError if one is still exported
+        items.append(4)  # raises BufferError if the array is still exported
 
     def test_address(self):
         items = array.array("d", [1, 2, 3])
@@ -246,7 +246,7 @@ class Buffers(unittest.TestCase):
 def complex_items(value):
     class Complex(ctypes.Structure):
         _fields_ = [("real", ctypes.c_double), ("imag", ctypes.c_double)]
-    # A capsule: no exporter in the standard library has items of "Zd".
+    # This is a capsule because no exporter in the standard library has items of "Zd".
     return capsule(b"&Zd", Complex(value.real, value.imag))
 
 
@@ -254,7 +254,7 @@ KEPT = []
 
 
 def capsule(name, pointed_to):
-    """Returns a capsule with this name; the name and the memory live on."""
+    """Returns a capsule with this name. The name and the memory are kept alive."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     KEPT.append((name, pointed_to))
@@ -327,7 +327,7 @@ class Capsules(unittest.TestCase):
             self.assertEqual(m.address_const_void(text), ctypes.cast(text, ctypes.c_void_p).value)
             with self.assertRaisesRegex(TypeError, "points to a constant"):
                 m.address_void(text)
-        # These are memory: arrays of pointers, and a memoryview of a pointer.
+        # An array of pointers and a memoryview of a pointer are memory, not pointers.
         pointer = ctypes.c_void_p(at)
         self.assertEqual(m.address_void(memoryview(pointer)), ctypes.addressof(pointer))
         for array_of in (numbers, (ctypes.c_void_p * 2)()):

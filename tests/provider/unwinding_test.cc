@@ -1,5 +1,5 @@
-// Threads that run Python code inside generated wrappers, conversions, boxed calls and destructors
-// when the interpreter ends: CPython before 3.14 unwinds their stacks, which must not end the
+// Threads run Python code inside generated wrappers, conversions, boxed calls and destructors when
+// the interpreter ends. CPython before 3.14 unwinds their stacks, which must not terminate the
 // process.
 #include "typedcall/boxed_call.h"
 #include "typedcall/provider.h"
@@ -38,7 +38,7 @@ int by_status(PyObject *callable, double *result) {
   return object_ref::steal(Call(callable)) ? 0 : -1;
 }
 PyObject *of_self(PyObject *, PyObject *callable) { return Call(callable); }
-// A way to be noexcept nevertheless.
+// run_python() lets a function that runs Python code be noexcept.
 PyObject *in_run_python(PyObject *callable) noexcept {
   return typedcall::run_python([callable] { return Call(callable); });
 }
@@ -55,7 +55,8 @@ PyObject *resolved(PyObject *callable) noexcept {
   return typedcall::resolve<double(double)>(PyTypedcall_Import(), callable) ? PyLong_FromLong(1)
                                                                             : nullptr;
 }
-// The callable's result dies here. (One that another thread made would die there, without a GIL.)
+// Destroys the callable's result here. (A result of another thread would die in that thread,
+// without the GIL.)
 PyObject *let_go(PyObject *callable) noexcept {
   object_ref last = object_ref::steal(Call(callable));
   last = object_ref();
@@ -69,7 +70,7 @@ void Translate() {
     object_ref::steal(Call(callable.get()));
   }
 }
-// A handler is active further out when the thread ends.
+// When the thread ends, it is inside an exception handler.
 PyObject *in_handler(PyObject *callable) {
   try {
     throw std::runtime_error("handled");
@@ -118,7 +119,7 @@ struct unwinding_state : typedcall::module_state {
 };
 TYPEDCALL_MODULE_STATE(unwinding, "Functions that run Python code.", methods, unwinding_state);
 
-/// A new reference to a module made here.
+/// Makes the module, and returns a new reference to it.
 PyObject *Module() {
   PyObject *const definition = PyInit_unwinding();
   PyObject *const spec = PyObject_CallMethod(PyImport_ImportModule("types"), "SimpleNamespace", "");
@@ -131,7 +132,7 @@ PyObject *Module() {
   return made;
 }
 
-/// Ends the interpreter while the call is in Python code; `arguments` is a tuple.
+/// Ends the interpreter while the call runs Python code. `arguments` is the source of a tuple.
 [[noreturn]] void During(const char *function, const char *arguments) {
   PyObject *const called = PyObject_GetAttrString(Module(), function);
   PyObject *const given = Waiting(arguments);
@@ -170,13 +171,13 @@ TEST(UnwindingTest, Conversions) {
   EXPECT_END(kPassed, "truth", "(Waiting(),)");
   EXPECT_END(kPassed, "named", "(Waiting(),)");
   EXPECT_END(kPassed, "overloaded", "(Waiting(),)");
-  // The buffer is not released.
+  // In this case the buffer is not released.
   EXPECT_END(kPassed, "with_buffer", "(bytearray(8), Waiting())");
 }
 
 TEST(UnwindingTest, WhileAnExceptionIsHandled) {
   const auto handled = [](const char *inner, const char *arguments) {
-    // lambda: inner(*arguments), called in a handler.
+    // Calls `lambda: inner(*arguments)` inside an exception handler.
     PyObject *const module = Module();
     PyObject *const partial =
         PyObject_CallFunction(PyObject_GetAttrString(PyImport_ImportModule("functools"), "partial"),
@@ -190,8 +191,8 @@ TEST(UnwindingTest, WhileAnExceptionIsHandled) {
   EXPECT_EXIT(handled("let_go", "Dying"), testing::ExitedWithCode(kStopped), "");
 }
 
-// Until 3.12 the collector runs Python code wherever an object is made: even for the exception of a
-// call that does not fit, which is made while another one is being handled.
+// Before 3.12 the collector may run Python code whenever an object is made, even the exception for
+// a call that does not fit, which is made while another exception is being handled.
 #if PY_VERSION_HEX < 0x030C0000
 TEST(UnwindingTest, Messages) {
   const auto wrong = [](const char *function, const char *arguments) {

@@ -1,4 +1,4 @@
-"""The demo itself: it succeeds, and prints a row for every tagged function and a line for every integral."""
+"""The demo succeeds, and prints a row for every tagged function and a line for every integral."""
 
 import re
 import sys

@@ -16,8 +16,8 @@ MODULES = (
     "quickstart_measure",
 )
 CYCLES = 1000
-# A leak shows as CYCLES or more. References are exact except for those that the interpreter itself keeps; the
-# number of memory blocks varies by hundreds with its free lists.
+# A leak increases the counts by CYCLES or more. References are exact except for those that the interpreter itself
+# keeps; the number of memory blocks varies by hundreds with the interpreter's free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 

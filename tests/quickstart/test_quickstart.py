@@ -1,5 +1,5 @@
-"""The quickstart example: its modules behave as Python functions, its tags are found, its consumer calls unboxed
-where it can, and its instruments notice differences."""
+"""The quickstart example: its functions behave like Python functions, its tags are found, its consumer makes unboxed
+calls if possible, and its instruments notice differences."""
 
 import inspect
 import math

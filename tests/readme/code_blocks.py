@@ -9,10 +9,10 @@ above it mean:
         <!-- test: needs NAME ... -->  the block is skipped without these modules or programs
         <!-- test: not run: REASON --> not run; the tests count these
 
-and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these (but `cpython` and `pypy`
-are interpreters, and under others the page has no test). Without a comment, a `c` or `cpp` block is compiled, a
-`python` block is run (`>>>`: as a doctest), and so is each line of an `sh` block. A comment after `print(...)` or a
-command, three spaces away, is its expected output."""
+and, anywhere in a page, `<!-- page: needs NAME ... -->`: the page is skipped without these (`cpython` and `pypy` are
+interpreters; under others the page has no test). Without a comment, a `c` or `cpp` block is compiled, a `python` block
+is run (`>>>`: as a doctest), and so is each line of an `sh` block. A comment after `print(...)` or a command, three
+spaces away, is its expected output."""
 import contextlib
 import doctest
 import importlib.util
@@ -26,16 +26,16 @@ import sys
 import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "support"))  # for the package's tests, which run pages directly
+sys.path.append(str(ROOT / "tests" / "support"))  # the package's tests, which run pages directly, need this
 import processes  # noqa: E402
 
 FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
 COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
-#: Blocks in these languages are tested as they are; others are files, output or not run.
+#: Blocks in these languages are tested without a comment; others are files, output, or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
 IMPLEMENTATIONS = ("cpython", "pypy")
-#: From the environment of the interpreter that runs this.
+#: Programs come from the environment of the running interpreter.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
 
@@ -69,7 +69,7 @@ class Block:
 
 
 def pages():
-    """Returns the pages whose blocks are tested, relative to the root; tests/abi covers what ABI.md says."""
+    """Returns the pages whose blocks are tested, relative to the root. tests/abi covers ABI.md."""
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [path for path in found if path.exists()]
 
@@ -101,7 +101,7 @@ def is_for_this_python(path):
 
 
 def missing(path):
-    """Returns what the page needs and is missing here, or an empty string."""
+    """Returns the names of missing modules or programs that the page needs, or an empty string."""
     return missing_of(_needs(path))
 
 
@@ -134,7 +134,7 @@ def library_flags():
 
 
 class Folder:
-    """Where the blocks of one page run: a folder and an environment. `flags` are for the compiler, `include_root`
+    """The folder and environment in which the blocks of one page run. `flags` are compiler options, and `include_root`
     replaces the folder in `-I.`."""
 
     def __init__(self, folder, flags=(), include_root=ROOT):
@@ -145,7 +145,7 @@ class Folder:
         self.scope = {"__name__": "__main__"}
         programs = self.folder / "bin"
         programs.mkdir()
-        # The pages use the interpreter's usual name; here that is the one under test.
+        # The pages use the interpreter's usual name, which here means the interpreter under test.
         includes = " ".join("-I" + shlex.quote(path) for path in sorted(
             {sysconfig.get_path("include"), sysconfig.get_path("platinclude")}))
         for name, script in [("python", 'exec %s "$@"' % shlex.quote(sys.executable)),
@@ -155,11 +155,11 @@ class Folder:
             (programs / name).write_text("#!/bin/sh\n%s\n" % script)
             (programs / name).chmod(0o755)
         path = [str(programs), PROGRAMS, os.environ.get("PATH", "")]
-        # A preloaded sanitizer is for this process only.
+        # A preloaded sanitizer must not affect child processes.
         self.environment = dict(processes.UNSANITIZED, PATH=os.pathsep.join(path), PYTHONPATH=str(self.folder))
 
     def run(self, block):
-        """Raises AssertionError if the block does not do what it promises."""
+        """Raises AssertionError if the block does not work as described."""
         if block.reason is not None or missing_of(block.needs):
             return
         if block.is_output:

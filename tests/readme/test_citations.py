@@ -1,4 +1,4 @@
-"""Everything that comments and documents cite exists: files and folders of the repository, sections of docs/ABI.md, and
+"""All citations in comments and documents exist: files and folders of the repository, sections of docs/ABI.md, and
 functions that docs/ABI.md names."""
 import ast
 import io
@@ -7,11 +7,11 @@ import re
 import tokenize
 import unittest
 
-# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 ROOMS = ("core", "typedcall", "tests", "tools", "examples", "bench", "docs", "bazel")
 KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
-# Other projects' files, and generated files.
+# Files of other projects, and generated files.
 ELSEWHERE = {
     "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "duckdb_extension.h", "hello.cc", "loop.py", "natives.h", "typedcall_provider.h",
     "typedcall_python_config.h", "version.bzl", "typedcall/include",
@@ -45,7 +45,7 @@ def python_words(text):
 
 
 def words(path, text):
-    """Returns the parts of a file that are written for people."""
+    """Returns the parts of a file that people read."""
     if path.endswith(".md"):
         return [re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)]
     if path.endswith(".py"):
@@ -84,7 +84,7 @@ class Repository(unittest.TestCase):
 
     def missing(self, path, text):
         """Returns (citation, citing file) for everything that does not exist."""
-        # Files that a page tells its reader to write: tests/readme/code_blocks.py.
+        # A page may cite files that its reader writes (tests/readme/code_blocks.py).
         written = set(re.findall(r"<!-- test: file (\S+) -->", text))
         for part in words(path, text):
             for cited in CITED.findall(part):

@@ -8,7 +8,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "how-to", "troubleshooting.md")
 HEADING = re.compile(r"(?m)^### (.*)$\n(?:<!-- message of: (.*?) -->\n)?")
-# A C string with adjacent ones; for the preprocessor, the whole line.
+# Matches adjacent C strings, or the whole line of a preprocessor message.
 C_TEXT = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*\\?\s*"(?:[^"\\\n]|\\.)*")*')
 C_ERROR = re.compile(r"(?m)^\s*#\s*(?:error|warning)\s+((?:.*\\\n)*.*)$")
 TABLE = re.compile(r"(?m)^\| it says \|.*\n\|---.*\n((?:\|.*\n)+)")
@@ -16,7 +16,7 @@ HOLE = "\0"
 
 
 def texts_of_python(text):
-    """Returns the strings in a Python file; f-strings have gaps."""
+    """Returns the strings in a Python file. The values in f-strings become gaps."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(each.value if isinstance(each, ast.Constant) else HOLE for each in node.values)
@@ -47,7 +47,7 @@ def texts_of_sources():
 
 
 def messages(page):
-    """Returns (message, its origin if not ours) for each heading, and each row of a table of messages."""
+    """Returns (message, its origin if it is not ours) for each heading and each row of a table of messages."""
     for heading, owner in HEADING.findall(page):
         for message in re.findall(r'"([^"]*)"', heading) or [""]:
             yield message, owner
@@ -57,13 +57,15 @@ def messages(page):
 
 
 def pieces(message):
-    """Returns the parts of a message that are in one string of a source: between varying names, in whole words."""
+    """Returns the parts of a message that must be in one string of a source, in whole words and without varying
+    names."""
     found = [re.sub(r"^\W+|\W+$", "", each) for each in message.split("...")]
     return [each for each in found if len(each) > 3]
 
 
 def missing_of(message, texts):
-    """Returns the pieces of a message that no source has. At least one piece must be long enough to be specific."""
+    """Returns the pieces of a message that no source contains. At least one piece must be long enough to be
+    specific."""
     found = pieces(message)
     if not any(len(each) > 9 and " " in each for each in found):
         return [message + " (too short to be found by)"]

@@ -1,9 +1,9 @@
-"""The registry, docs/reference/slot-ids.md, lists exactly the registrars and IDs of core/slot_id.h."""
+"""The registry in docs/reference/slot-ids.md lists exactly the registrars and IDs of core/slot_id.h."""
 import os
 import re
 import unittest
 
-# Bazel's links to the sources lead back to the repository, which the test reads as a whole.
+# Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 

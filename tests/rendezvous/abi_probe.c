@@ -2,7 +2,7 @@
 #include "core/rendezvous.h"
 #include "tests/support/c_module.h"
 
-/* abi(): (major, minor, size, address) of PyTypedcall_Import's result. */
+/* abi(): Returns (major, minor, size, address) of PyTypedcall_Import's result. */
 static PyObject *Abi(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -10,14 +10,14 @@ static PyObject *Abi(PyObject *module, PyObject *unused) {
                        (unsigned)interface->size, PyLong_FromVoidPtr((void *)(uintptr_t)interface));
 }
 
-/* peek(): its address, or None if no usable one is installed. */
+/* peek() returns the interface's address, or None if no usable one is installed. */
 static PyObject *Peek(PyObject *module, PyObject *unused) {
   const PyTypedcall_Interface *interface = PyTypedcall_Peek();
   if (interface == NULL) Py_RETURN_NONE;
   return PyLong_FromVoidPtr((void *)(uintptr_t)interface);
 }
 
-/* find(object, idea): the flags of a slot, or None. Imports nothing first. */
+/* find(object, idea) returns the flags of a slot, or None, without importing anything first. */
 static PyObject *Find(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long idea;

@@ -1,6 +1,6 @@
-// Call sites whose search changes under way: an interface arrives between their stamp and the entry
-// they remember, or Python code runs in the middle of their search. A key in the interpreter's own
-// dictionary, whose comparison calls the test, triggers it.
+// Call sites whose search is disturbed: an interface arrives between their stamp and the cached
+// entry, or Python code runs during the search. A key in the interpreter's own dictionary, whose
+// comparison calls the test, triggers this.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -23,8 +23,8 @@
 #endif
 
 #ifndef __SANITIZE_ADDRESS__
-// Freed memory is filled with a pattern that a call site would follow to an unmapped address. With
-// the sanitizer that is not needed.
+// Freed memory is filled with a pattern, which would lead a call site to an unmapped address. The
+// sanitizer makes this unnecessary.
 void *operator new[](std::size_t size) {
   void *memory = std::malloc(size);
   if (memory == nullptr) std::abort();
@@ -56,7 +56,7 @@ namespace {
 double Twice(double x) { return 2 * x; }
 const PyNativeCallableTable kTwice = {1, {{"d->d", 0, reinterpret_cast<void *>(Twice)}}};
 
-// Runs once, in the next search that checks whether an interface has come.
+// Runs once, in the next search that checks whether an interface has been installed.
 std::function<void()> during_search;
 
 PyObject *Compare(PyObject *, PyObject *) {
@@ -96,7 +96,7 @@ class Arriving : public testing::Test {
 
   static PyObject *Kept() { return PyInterpreterState_GetDict(PyInterpreterState_Get()); }
 
-  // The dictionary changes, so the next search that needs the interface looks for it once more.
+  // Changes the dictionary, so the next search that needs the interface looks for it again.
   static void LookAgain() {
     static int times;
     Ref key = Ref::Steal(PyLong_FromLong(++times));
@@ -108,8 +108,8 @@ class Arriving : public testing::Test {
   std::optional<Scope> scope_;
 };
 
-// Another thread installs an interface meanwhile, and is half way: its steps are done here by hand,
-// between the check whether one has come and the stamp.
+// Simulates another thread that is half-way through installing an interface. Its steps run between
+// the check for an interface and the stamp.
 void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
                             PyTypedcall_Awaited *awaited, PyObject *callable) {
   Ref capsule = NewInterface();
@@ -119,7 +119,7 @@ void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
   auto *own = const_cast<PyTypedcall_Counters *>(awaited->interface.live_counters);
   bool has_come = false;
   during_search = [&] {
-    // PyTC_Arrive, up to its middle.
+    // These are the first steps of PyTC_Arrive.
     awaited->installed = installed;
     own->rows_added += 1;
     has_come = true;
@@ -127,7 +127,7 @@ void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
   EXPECT_FALSE(site.find(callable));
   ASSERT_TRUE(has_come);
   awaited->interface.live_counters = installed->live_counters;
-  // As many rows as the half-way stamp says.
+  // The number of rows now equals that in the half-way stamp.
   ASSERT_EQ(TagWith(installed, callable, &kTwice), 1) << TakeError();
   EXPECT_EQ(installed->live_counters->rows_added, 1u);
   EXPECT_TRUE(site.find(callable)) << "it remembers what was there before the interface";
@@ -143,7 +143,7 @@ TEST_F(Arriving, BetweenTheStampAndTheMemory) {
   SeesATagAfterAnArrival(site, awaited_, scope_->Eval("math.sin").get());
 }
 
-// The parts of a search, in the order in which a site calls them.
+// Runs the parts of a search in the order in which a call site calls them.
 TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   Ref sin = scope_->Eval("math.sin");
   typedcall::internal::inline_cache memory;
@@ -153,7 +153,7 @@ TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   EXPECT_FALSE(before.may_remember(memory));
 }
 
-// A function on the heap, whose metadata is read again each time; the site remembers that.
+// A function on the heap, whose metadata call sites read again each time.
 class OnTheHeap {
  public:
   OnTheHeap() {
@@ -171,7 +171,7 @@ class OnTheHeap {
                      nullptr};
 };
 
-// In the middle of a search the site is used for so many others that it enlarges its memory.
+// During a search the call site is used for so many other functions that it enlarges its cache.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *callable,
                        void (*look_again)()) {
   std::vector<std::unique_ptr<OnTheHeap>> others;
@@ -190,7 +190,7 @@ void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *cal
   }
 }
 
-// The remembered entry is invalid: the function has lost its metadata since.
+// The cached entry is invalid, because the function has lost its metadata.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, void (*look_again)()) {
   auto function = std::make_unique<OnTheHeap>();
   EXPECT_TRUE(site.find(function->object.get()));

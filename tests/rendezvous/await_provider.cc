@@ -1,4 +1,5 @@
-// The provider's code, in a translation unit of its own; the test's other one has none of it.
+// The provider's code, in a separate translation unit because the other one must contain none of
+// it.
 #include "tests/rendezvous/await_provider.h"
 
 #include "core/rendezvous.h"

@@ -1,4 +1,4 @@
-// The provider's half of await_test.cc and await_call_site_test.cc.
+// The provider's part of await_test.cc and await_call_site_test.cc.
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_AWAIT_PROVIDER_H_
 
@@ -8,13 +8,13 @@
 
 namespace typedcall_test {
 
-/// PyTypedcall_Import, in code that installs.
+/// Calls PyTypedcall_Import in code that can install the interface.
 const PyTypedcall_Interface *Install();
 
-/// The capsule of an interface that is not published.
+/// Returns the capsule of an interface that is not published.
 Ref NewInterface();
 
-/// Tags a def or an object. Returns 1, 0, or -1 with an exception.
+/// Tags a def or an object. Returns 1 or 0, or -1 with an exception.
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
             const PyNativeCallableTable *table);
 int Untag(const PyTypedcall_Interface *interface, PyObject *callable);

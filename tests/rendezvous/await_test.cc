@@ -1,5 +1,5 @@
-// A consumer that was there before any provider: it installs nothing, finds entries that need no
-// interface, and all others as soon as one is installed. Each test has an interpreter.
+// A consumer loaded before any provider installs nothing, finds entries that need no interface, and
+// all others as soon as one is installed. Each test has its own interpreter.
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
@@ -227,7 +227,7 @@ TEST_F(Await, SiblingSymbolsAreReadOnce) {
       for (const PyMethodDef &def : defs) EXPECT_EQ(ask(interface, def), def.ml_doc);
     }
     EXPECT_EQ(times_read, 2);
-    // Another function at the same address.
+    // This is another function at the same address.
     const PyMethodDef old = defs[0];
     defs[0].ml_name = "c";
     defs[0].ml_doc = "what c offers";
@@ -255,7 +255,7 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   EXPECT_EQ(
       TakeError(),
       "ImportError: _extensibletype.typedcall_v2 is a 'int' instead of typedcall's interface");
-  // That is passed on unchanged.
+  // resolve() passes the exception on unchanged.
   Ref sin = scope_->Eval("math.sin");
   EXPECT_FALSE(typedcall::resolve<double(double)>(PyTypedcall_Await(), sin.get()));
   EXPECT_EQ(TakeError().rfind("ImportError", 0), 0u);
@@ -268,7 +268,7 @@ TEST_F(Await, OtherThingsUnderTheNamesAreRefused) {
   EXPECT_EQ(PyTypedcall_Await(), nullptr);
   EXPECT_EQ(TakeError(),
             "ImportError: _extensibletype.typedcall_awaited_v2 is not typedcall's capsule");
-  // The waiting consumer cannot be notified; its next search finds out.
+  // The waiting consumer cannot be notified, but its next search finds the interface.
   ASSERT_EQ(TagWith(Install(), sin.get(), &kTwice), 1);
   EXPECT_TRUE(Finds(sin.get()));
 }
@@ -286,7 +286,8 @@ TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
   EXPECT_TRUE(site.find(sin.get()));
 }
 
-// Two modules make one at once: here the second one while the first looks for a place.
+// Two modules make a placeholder at the same time: the second one makes it while the first looks
+// for one.
 int awaits_before_other;
 PyObject *Compare(PyObject *, PyObject *) {
   if (--awaits_before_other == 0) {
@@ -309,7 +310,7 @@ TEST_F(Await, OneThatComesTooLateIsLetGo) {
   for (const bool at_once : {false, true}) {
     PyDict_Clear(kept);
     ASSERT_EQ(PyDict_SetItem(kept, key.get(), Py_None), 0);
-    awaits_before_other = at_once ? 2 : 0;  // when it is put in
+    awaits_before_other = at_once ? 2 : 0;  // the second comparison stores the placeholder
     Memory memory;
     const PyTypedcall_Interface *interface = PyTypedcall_Await();
     blocks[at_once] = memory.Blocks(Memory::kRaw);

@@ -1,9 +1,9 @@
-/* A provider that was compiled against a future version of the ABI, as far as a test can have one:
- * before it is executed, it installs an interface of FAKED_MAJOR.FAKED_MINOR with functions that
- * this tree does not know, unless there is one already. The memory of the struct ends where its
- * size says, so that AddressSanitizer detects reads beyond it. provider.h does the rest.
+/* A provider that seems to be compiled against a future version of the ABI. Before the module is
+ * executed, it installs an interface of version FAKED_MAJOR.FAKED_MINOR with unknown functions,
+ * unless an interface exists. The memory of the struct has exactly the size in the struct, which
+ * lets AddressSanitizer detect reads beyond it. provider.h does the rest.
  *
- * Its functions are those of the real interface of the interpreter, which stays behind it.
+ * The known functions are those of the interpreter's real interface, which is kept alive.
  */
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_FAKED_ABI_H_
@@ -17,7 +17,7 @@ static void FakedCapsuleDied(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-/* Removes the real capsule, which the one that replaces it keeps alive.
+/* Replaces the real capsule with a faked one, which keeps the real one alive.
  */
 static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);
@@ -30,7 +30,7 @@ static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   header.abi_minor = FAKED_MINOR;
   header.size = (uint32_t)FAKED_SIZE;
   memcpy(bytes, &header, sizeof(header));
-  memset(bytes + sizeof(header), 0xaa, FAKED_SIZE - sizeof(header)); /* functions to come */
+  memset(bytes + sizeof(header), 0xaa, FAKED_SIZE - sizeof(header)); /* future functions */
   PyObject *capsule = PyCapsule_New(bytes, PyTypedcall_CAPSULE_NAME, FakedCapsuleDied);
   if (capsule == NULL) return NULL;
   Py_INCREF(real);

@@ -1,7 +1,7 @@
-# Runs Python code in a separate process, where none of our modules has been imported yet.
+# Runs Python code in a separate process, in which none of our modules has been imported yet.
 import processes
 
 
 def run(code):
-    """Returns the process's output; fails if it did not succeed."""
+    """Returns the output of the process, or raises if it did not succeed."""
     return processes.python("-X", "faulthandler", code=code, together=True, timeout=120).out

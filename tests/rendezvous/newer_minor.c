@@ -1,18 +1,18 @@
-/* A provider of a newer minor version: its interface has functions that this tree lacks, its
- * type a slot and its tag a letter and flags that this tree does not know. It remains usable,
- * whichever of the two comes first. */
+/* A provider of a newer minor version: its interface has functions, its type a slot, and its tag a
+ * letter and flags that this tree does not know. It is usable whether it or a provider of this tree
+ * is imported first. */
 #define FAKED_MAJOR PyTypedcall_ABI_MAJOR
 #define FAKED_MINOR (PyTypedcall_ABI_MINOR + 1)
 #define PROVIDER_NAME "newer_minor"
 #define PROVIDER_IDEA 3
-/* A future registrar's. */
+/* The ID of a future registrar. */
 #define PROVIDER_UNKNOWN_SLOT 0x7e000101
 #define PROVIDER_EXEC AddTwice
 
 #include "tests/rendezvous/faked_abi.h"
 #include "typedcall/native_callable.h"
 static int AddTwice(PyObject *module);
-/* After the names that it needs. */
+/* This header uses the names above. */
 #include "tests/core/provider.h"
 
 static double WrongWay(double x) { return -x; }
@@ -30,10 +30,10 @@ static const struct {
   Py_ssize_t count;
   PyNativeCallableEntry entries[5];
 } table = {5,
-           {ENTRY("+d->d", 0, WrongWay),        /* a letter */
-            ENTRY("d->d", 0x8000, WrongWay),    /* a flag that must be understood */
-            ENTRY("d->d", 0x1000000, WrongWay), /* another record altogether */
-            ENTRY("d->d", 0x80000, TwiceOf),    /* a hint */
+           {ENTRY("+d->d", 0, WrongWay),        /* an unknown letter */
+            ENTRY("d->d", 0x8000, WrongWay),    /* an unknown flag */
+            ENTRY("d->d", 0x1000000, WrongWay), /* an unknown ABI of the record */
+            ENTRY("d->d", 0x80000, TwiceOf),    /* an unknown hint */
             ENTRY("d->d", 0, WrongWay)}};
 static PyMethodDef twice = {"twice", Twice, METH_O, NULL};
 

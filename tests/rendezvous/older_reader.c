@@ -1,6 +1,6 @@
-/* A reader from the time when the interface was smaller: it knows the first three functions, and
- * accepts any interface that has them. It is compiled without our headers, because the old ones
- * are not here. */
+/* A reader from the time when the interface was smaller: it uses the first three functions, and
+ * accepts any interface that has them. It is compiled without our headers, because the old headers
+ * no longer exist. */
 #include <Python.h>
 #include <stdint.h>
 
@@ -23,7 +23,7 @@ static const Older *Import(void) {
   return NULL;
 }
 
-/* metaclass() */
+/* metaclass() returns the interpreter's metaclass. */
 static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   const Older *interface = Import();
   if (interface == NULL) return NULL;
@@ -32,7 +32,7 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   return metaclass;
 }
 
-/* row(address): the int that is published for a def (space 1), or None. */
+/* row(address) returns the int that is published for a def (space 1), or None. */
 static PyObject *Row(PyObject *module, PyObject *address) {
   const Older *interface = Import();
   if (interface == NULL) return NULL;
@@ -49,7 +49,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* True if an interface was there when this was imported. */
+/* Sets `at_import`, which is true if an interface existed when this module was imported. */
 static int Exec(PyObject *module) {
   const int is_there = Import() != NULL;
   PyErr_Clear();

@@ -1,5 +1,5 @@
-/* The interface that a library of the next major version would install. The module uses nothing
- * of it: this tree's headers, with which it is compiled, must refuse it. */
+/* Installs the interface that a library of the next major version would install. The module does
+ * not use it, because this tree's headers must refuse it. */
 #define FAKED_MAJOR (PyTypedcall_ABI_MAJOR + 1)
 #define FAKED_MINOR 5
 

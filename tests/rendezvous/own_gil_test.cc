@@ -1,5 +1,5 @@
-// Interpreters with a GIL each import the two providers at the same time, again and again, while
-// the process's first interpreter uses its own.
+// Interpreters with their own GIL repeatedly import the two providers at the same time, while the
+// main interpreter uses its own providers.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -27,7 +27,7 @@ const char kWork[] =
     "    found = [module.find(c(), i) for c in (Both, late) for i in (1, 2)]\n"
     "    assert found == [11, 22, 11, 22], found\n";
 
-// One interpreter's life in the calling thread, which has no thread state.
+// Creates, uses and ends an interpreter in the calling thread, which has no thread state.
 void LiveOnce(int order, std::atomic<int> *done) {
   const OwnGilInterpreter interpreter;
   ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();

@@ -1,6 +1,5 @@
-# Many threads import both providers at once, in new processes: whichever wins, there is one metaclass. To make the
-# threads really meet inside the import, every garbage collection releases the GIL, and every allocation
-# collects.
+# Many threads import both providers at the same time, in new processes. Whichever wins, there is one metaclass. Every
+# garbage collection releases the GIL and every allocation collects, to make the threads meet inside the import.
 import os
 import sys
 import unittest
@@ -71,6 +70,6 @@ print(len(pauses))
 class ConcurrentImports(unittest.TestCase):
     def test_threads(self):
         pauses = sum(int(run(CODE % seed)) for seed in range(TIMES))
-        # Since 3.12, collections wait until a C function has returned, so nothing can intervene.
+        # Since 3.12, collections wait until a C function has returned, so threads cannot meet.
         if sys.version_info < (3, 12):
             self.assertGreater(pauses, 0, "the threads never met")

@@ -1,5 +1,5 @@
-# Dictionaries whose keys run code when they are compared, while a module imports the interface from them: no object
-# may be used that this code has freed. Each case used to crash.
+# The interface is imported from dictionaries whose keys run code when they are compared. No object that this code has
+# freed may be used. Each case used to crash.
 import unittest
 
 from fresh_process import run

@@ -1,5 +1,5 @@
-# Subinterpreters that import both providers: each has its own metaclass, interface and rows, and does not affect
-# the others, even if several live at once and end in any order. On 3.12 and 3.13 each of these interpreters has
+# Subinterpreters that import both providers. Each has its own metaclass, interface and rows, and does not affect the
+# others, even if several exist at the same time and end in any order. On 3.12 and 3.13 each of these interpreters has
 # its own GIL.
 import gc
 import sys
@@ -36,7 +36,7 @@ sys.kept_to_the_end = Both(), late
 
 def run(interpreter, code):
     failure = interpreters.run_string(interpreter, code)
-    if failure is not None:  # 3.13 returns it
+    if failure is not None:  # 3.13 returns the exception
         raise AssertionError(failure)
 
 

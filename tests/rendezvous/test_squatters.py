@@ -1,12 +1,12 @@
-# Another object has one of our names before the first provider is imported: the import raises a clear
-# ImportError, changes nothing, and works once the other object is gone.
+# If another object has one of our names before the first provider is imported, the import raises a clear ImportError,
+# changes nothing, and works after the other object is removed.
 import os
 import tempfile
 import unittest
 
 from fresh_process import run
 
-# `squat` and `leave` are code; `words` must be in the message.
+# The test replaces `squat` and `leave` with code, and `words` with a part of the message.
 CODE = """
 import sys, types
 %(squat)s
@@ -75,7 +75,7 @@ assert provider_b.metaclass() is meta
 """)
 
     def test_our_capsule_under_another_interpreter_s_roof_is_ours(self):
-        """The module object belongs to another module, and contains what we need."""
+        """The module object belongs to another module, but contains our capsule."""
         run("""
 import sys, types, provider_a
 old = sys.modules['_extensibletype']
@@ -91,7 +91,7 @@ assert vars(m)['typedcall_v2'] is old.typedcall_v2
 
 class HarmlessNeighbours(unittest.TestCase):
     def test_a_file_of_that_name(self):
-        """The first version of SEP 200 itself would be such a module."""
+        """A module of this name, as in the first version of SEP 200, does no harm."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "_extensibletype.py"), "w") as file:
                 file.write("extensibletype_v1 = 'theirs'\n")

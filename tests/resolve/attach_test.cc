@@ -1,5 +1,5 @@
-// Functions that fall back in threads without the GIL, while their interpreter ends, after that,
-// and beside another one: the states that CPython 3.15 shows typedcall/base/attach.h (PEP 788).
+// Functions that fall back in threads without the GIL, while or after their interpreter ends, or
+// while another one exists (PEP 788, typedcall/base/attach.h on CPython 3.15).
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
-// The release that added views of interpreters.
+// CPython 3.15 added views of interpreters.
 #if PY_VERSION_HEX >= 0x030F0000
 
 namespace {
@@ -25,14 +25,14 @@ using typedcall::fallback_function;
 using typedcall_test::Subinterpreter;
 
 std::atomic<bool> is_inside{false}, may_call{false}, is_ending{false};
-std::atomic<int> outcome{0};  // of the thread's call: 1 a failure, 2 a result
+std::atomic<int> outcome{0};  // the thread's call: 1 failed, 2 returned a result
 
 std::optional<double> nothing(double) noexcept { return std::nullopt; }
 double wait_without_gil(double x) {
   Py_BEGIN_ALLOW_THREADS;
   is_inside = true;
   while (!is_ending) std::this_thread::yield();
-  typedcall_test::WaitUntilAsleep(getpid());  // the main thread, which waits for this call
+  typedcall_test::WaitUntilAsleep(getpid());  // waits until the main thread waits for this call
   Py_END_ALLOW_THREADS;
   return x;
 }
@@ -52,7 +52,8 @@ typedcall::method_table methods{
 
 using function = fallback_function<double(double)>;
 
-// Never freed: some outlive their interpreter, and cannot be released then.
+// The functions are never freed, because some outlive their interpreter and cannot be released
+// then.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
   const auto *made = new function(
@@ -63,7 +64,7 @@ const function &Resolved(const char *name) {
 
 void Call(const function *f) { outcome = typedcall::is_error_value((*f)(3.0)) ? 1 : 2; }
 
-// The thread is not Python's; it runs Python code when the interpreter begins to end.
+// A thread that Python did not create runs Python code when the interpreter begins to end.
 void EndDuringTheCall() {
   const function &f = Resolved("wait");
   std::thread(Call, &f).detach();
@@ -72,12 +73,12 @@ void EndDuringTheCall() {
   Py_END_ALLOW_THREADS;
   is_ending = true;
   Py_FinalizeEx();
-  // It waits for the call, which has yet to report.
+  // Py_FinalizeEx() has waited for the call, whose outcome may not have been stored yet.
   for (int i = 0; outcome == 0 && i < 60000; ++i) usleep(1000);
   _exit(outcome);
 }
 
-// This one calls while the interpreter is ending and holds the GIL.
+// This thread calls while the ending interpreter holds the GIL.
 void CallDuringTheEnd() {
   const function &f = Resolved("wait");
   std::thread([&f] {
@@ -116,12 +117,13 @@ TEST(AttachTest, AnInterpreterThatHasEnded) {
   std::thread(Call, f).join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(outcome, 1);
-  // A thread of another interpreter gets no exception from it either.
+  // A thread of another interpreter does not get the exception either.
   EXPECT_TRUE(typedcall::is_error_value((*f)(3.0)));
   EXPECT_EQ(TakeError(), "");
 }
 
-// The callable runs in the interpreter that owns the function, wherever it is called.
+// The callable runs in the interpreter that owns the function, regardless of the calling thread's
+// interpreter.
 TEST(AttachTest, OfAnotherInterpreter) {
   const function &outer_id = Resolved("interpreter_id");
   Subinterpreter inner;
@@ -142,7 +144,7 @@ TEST(AttachTest, OfAnotherInterpreter) {
   Py_END_ALLOW_THREADS;
 }
 
-// A thread of that interpreter that has released the GIL.
+// The calling thread belongs to the function's interpreter and has released the GIL.
 TEST(AttachTest, AnExceptionWaitsInAnyInterpreter) {
   const Subinterpreter inner;
   ASSERT_TRUE(inner.Entered());

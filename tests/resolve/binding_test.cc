@@ -1,5 +1,5 @@
-// Methods: bound to instances and classes, static, with a defining class, unbound; and functions of
-// a module that take it. What self is, that it is checked, and which ones are refused.
+// Methods (bound to instances and classes, static, with a defining class, unbound) and functions
+// that take their module: the value of self, its check, and methods that are refused.
 
 #include "tests/resolve/callables.h"
 
@@ -14,7 +14,8 @@ struct Scale {
   double factor;
 };
 
-// The native functions. A wrong self would show in its factor, or in its name.
+// The native functions. Their results depend on the factor or the name of self, which reveals a
+// wrong self.
 double scaled(PyObject *self, double x) noexcept {
   return reinterpret_cast<Scale *>(self)->factor * x;
 }
@@ -81,7 +82,7 @@ class Methods : public testing::Test {
         << TakeError();
   }
 
-  // "TypeError: ..." of Python's own call.
+  // Returns "TypeError: ..." as raised by Python's own call, or "".
   std::string PythonSays(const std::string &call) {
     scope.Run("try:\n    " + call +
               "\nexcept Exception as error:\n    said = type(error).__name__ + ': ' + str(error)\n"
@@ -114,7 +115,7 @@ TEST_F(Methods, BoundToAnInstance) {
   }
 }
 
-// A function that takes self is never converted to one without it, nor the reverse.
+// A function that takes self is never converted to one without self, or the reverse.
 TEST_F(Methods, SelfIsNotForgotten) {
   const Ref method = scope.Eval("scale.scaled");
   for (const typedcall::capabilities can : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
@@ -155,7 +156,8 @@ TEST_F(Methods, Static) {
     const auto found = typedcall::find(Interface(), method.get(), "d->d", kSelf);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->self, nullptr);
-    // CPython gives static methods no self, whatever they are looked up on.
+    // CPython passes no self to static methods, whether they are looked up on a class or an
+    // instance.
     EXPECT_FALSE(typedcall::find(Interface(), method.get(), "l->l", kSelf));
     EXPECT_FALSE(typedcall::resolve<long(long)>(Interface(), method.get(), typedcall::bound()));
     EXPECT_NE(TakeError().find("'l->l' (takes self, which this function has none of)"),
@@ -178,7 +180,7 @@ TEST_F(Methods, WithADefiningClass) {
   EXPECT_EQ(typedcall::resolve<long()>(Interface(), of_class.get(), typedcall::bound())(), 3);
 }
 
-// Behind ml_name it is found as in any function.
+// Flag bits work with a defining class as in any other function.
 TEST(DefiningClass, WithBits) {
   const Table table{{"l->l", 0, Address(1)}, {"d->d", kSelf, Address(2)}};
   const Builtin function(kBoth, table.get());
@@ -198,7 +200,8 @@ TEST_F(Methods, UnboundAreNotFoundByThoseWhoDoNotCheck) {
   for (const char *expression : {"Scale.scaled", "Sub.scaled", "Scale.with_class"}) {
     const Ref method = scope.Eval(expression);
     ASSERT_EQ(Py_TYPE(method.get()), &PyMethodDescr_Type);
-    // Not even the entry that takes no self: Python's call takes one and checks it.
+    // Not even the entry that takes no self is found, because Python's call takes self and checks
+    // it.
     for (const char *signature : {"d->d", "f->f"}) {
       EXPECT_FALSE(typedcall::find(Interface(), method.get(), signature, ~std::uintptr_t{0}));
     }
@@ -286,7 +289,7 @@ TEST_F(Methods, UnboundIsAskedOfUnboundOnly) {
   EXPECT_EQ(TakeError(), "ImportError: another version");
 }
 
-// A consumer of the run-time API states it in its request.
+// A consumer of the run-time API states in its request that it passes an unbound method's self.
 TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
@@ -337,7 +340,7 @@ TEST(Functions, WithoutSelf) {
             "has none of)");
 }
 
-// Every result keeps the callable once, and self with it.
+// Every result holds one reference to the callable, which keeps self alive.
 TEST_F(Methods, References) {
   const Ref method = scope.Eval("sub.scaled"), unbound = scope.Eval("Scale.scaled");
   const Ref self = scope.Eval("sub");
@@ -365,7 +368,7 @@ TEST_F(Methods, References) {
   EXPECT_EQ(Py_REFCNT(self.get()), before[2]);
 }
 
-// The type owns the defs: every result keeps it alive.
+// The type owns the defs, and so every result keeps the type alive.
 TEST(Types, AreKeptAlive) {
   static PyMethodDef own_defs[] = {{"scaled", Boxed, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};

@@ -1,5 +1,5 @@
-// Tables of several entries, read and written by all code that does so. Compile with options under
-// which the array of one that PyNativeCallableTable declares has one element; see test_bounds.py.
+// Uses all code that reads or writes tables of several entries. Compile with options that take
+// PyNativeCallableTable's declared array of one entry literally; see test_bounds.py.
 #include <string>
 
 #include "tests/support/c_module.h"
@@ -48,7 +48,7 @@ PyObject *run(PyObject *, PyObject *callable) {
   EXPECT(tables.table->count == 3);
   EXPECT(PyNativeCallable_CheckTable(tables.table, "f") == 0);
   EXPECT(PyNativeCallable_TablesAreEqual(tables.table, tables.table));
-#ifdef INDEXED  // for the options to detect
+#ifdef INDEXED  // a fault that the options must detect
   const volatile Py_ssize_t third = 2;
   EXPECT(tables.table->entries[third].funcptr != nullptr);
 #endif

@@ -1,5 +1,5 @@
-// Buffers in C++: typed functions of spans, found by every request, called with a pointer and a
-// count; and the arguments of a Python callable that is called in their place.
+// Buffers in C++: typed functions of spans, found by every kind of request and called with a
+// pointer and a count, and the arguments of Python callables that are called boxed.
 
 #include <complex>
 #include <cstdint>
@@ -210,7 +210,7 @@ TEST(Narrowing, OtherArgumentsOfABuffersFunction) {
   EXPECT_EQ(TakeError(), "OverflowError: Python int does not fit a signed integer of 4 bytes");
 }
 
-// --- Boxed ---
+// --- Boxed calls ---
 
 struct Python {
   typedcall_test::Scope scope;
@@ -253,7 +253,7 @@ TEST(Boxed, ATextThatIsNone) {
   EXPECT_NE(TakeError().find("UnicodeDecodeError"), std::string::npos);
 }
 
-// Its size in bytes would overflow size_t: 8.
+// The size in bytes would overflow size_t and become 8.
 TEST(Boxed, ALengthThatCannotBe) {
   Python p("def f(x): return 1");
   double number = 1;
@@ -293,12 +293,12 @@ TYPED_TEST(EveryElement, IsWrittenAndRead) {
   EXPECT_EQ(p.template Call<long>(span<TypeParam>(all)), 2);
   EXPECT_TRUE(std::memcmp(&all[0], &all[1], 1) != 0 || all[0] == TypeParam(1));
   EXPECT_TRUE(all[0] == TypeParam(1) && all[1] == TypeParam(0));
-  if (letters == "B") return;  // const ones are bytes
+  if (letters == "B") return;  // Python gets const "B" items as bytes
   EXPECT_EQ(p.template Call<long>(span<const TypeParam>(all)), 3);
   EXPECT_TRUE(all[0] == TypeParam(1));
 }
 
-// A view that is kept shows a copy, never freed memory.
+// A view that is kept after the call shows a copy, and never freed memory.
 TEST(Boxed, KeptBeyondTheCall) {
   Python p("def f(x):\n  kept.append(x)\n  kept.append(memoryview(x))\n  return len(x)");
   {
@@ -317,7 +317,7 @@ TEST(Boxed, KeptBeyondTheCall) {
       "gc.collect()"));
 }
 
-// Whichever comes first, and also if it is read-only.
+// Two views of the same memory see each other's changes in either order, even if one is read-only.
 TEST(Boxed, TheSameMemoryTwice) {
   double numbers[] = {1, 2};
   const span<double> whole = numbers;

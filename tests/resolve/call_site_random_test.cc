@@ -1,5 +1,5 @@
-// Call sites agree with find() on every callable: with more functions than they can remember, and
-// while functions come and go, are tagged and untagged at random.
+// Call sites agree with find() on every callable, both with more functions than they can cache and
+// while functions are created, freed, tagged and untagged at random.
 #include <random>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 using namespace resolve_test;
 
-// More functions than it can remember.
+// This test uses more functions than a call site can cache.
 TEST_F(CallSite, ForgetsRatherThanErrs) {
   constexpr std::size_t kCount = 20000;
   std::vector<Ref> functions;
@@ -28,8 +28,8 @@ TEST_F(CallSite, ForgetsRatherThanErrs) {
   }
 }
 
-// Functions come and go, are tagged and untagged, at random; after every step the call sites agree
-// with find() on every callable.
+// Creates, frees, tags and untags functions at random. After every step the call site agrees with
+// find() on every callable.
 class Random : public testing::TestWithParam<unsigned> {};
 
 TEST_P(Random, AgreesWithFind) {
@@ -40,8 +40,8 @@ TEST_P(Random, AgreesWithFind) {
   struct Subject {
     std::unique_ptr<Block> block;
     Ref object;
-    // Rows go with the object, and the object before the def; a Python function lives longer, in a
-    // cycle with its module.
+    // True for a builtin function, which dies before its def, and with it the rows. A Python
+    // function lives longer, because it is in a cycle with its module.
     bool owns_def = true;
   };
   std::vector<Subject> subjects;
@@ -75,7 +75,7 @@ TEST_P(Random, AgreesWithFind) {
       case 3:
       case 4:
         if (subjects.size() <= 10) break;
-        // Not by erase(), which would free a def before the function that still points to it.
+        // erase() would free a def before the function that still points to it.
         std::swap(subjects[below(10)], subjects.back());
         subjects.pop_back();
         break;
@@ -99,7 +99,7 @@ TEST_P(Random, AgreesWithFind) {
         }
       }
     }
-    PyErr_Clear();  // conflicting tags are refused
+    PyErr_Clear();  // conflicting tags raise an exception
     for (const Subject &subject : subjects) {
       PyObject *callable = subject.object.get();
       ASSERT_EQ(site.find(callable).get(),

@@ -1,5 +1,5 @@
-// Call sites never return the entry of a freed callable, although addresses are reused: of
-// functions, of their defs, and of both.
+// Call sites never return the entry of a freed callable, although the addresses of functions, of
+// their defs, or of both are reused.
 #include <new>
 #include <utility>
 
@@ -9,10 +9,10 @@ namespace {
 
 using namespace resolve_test;
 
-// One block of memory, used for one function after the other, like pybind11's defs.
+// Uses the same block of memory for one function after the other, as pybind11 does for its defs.
 class Reuse : public CallSite {
  protected:
-  // A new function of `entry`, made at the same place; its row is its own.
+  // Makes a new function of `entry` at the same place. The function owns its row.
   Ref Make(int bits, const PyNativeCallableEntry &entry, bool is_tagged) {
     block = new (&memory) Block(bits, entry);
     Ref function = NewFunction(&block->def);
@@ -20,8 +20,8 @@ class Reuse : public CallSite {
     return function;
   }
 
-  // The call site's answer for a second function at the first one's place. Repeated until the
-  // function object has the address of the first one, too.
+  // Returns the entry that the call site finds for a second function, whose def replaces the first
+  // one's. Repeats this until the function object also has the address of the first one.
   template <class First, class Second>
   long (*After(const First &first, const Second &second))(long) {
     for (int turn = 0; turn < 100; ++turn) {
@@ -38,7 +38,7 @@ class Reuse : public CallSite {
     return nullptr;
   }
   ~Reuse() override {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(Py_GIL_DISABLED)  // freed memory waits there
+#if !defined(__SANITIZE_ADDRESS__) && !defined(Py_GIL_DISABLED)  // both delay reuse of memory
     EXPECT_GT(reused, 0);
 #endif
   }
@@ -85,7 +85,7 @@ TEST_F(Reuse, BitsWhereARowWas) {
             &two);
 }
 
-// Nothing that a call site could notice has changed in between, only the def.
+// Only the def changes between the calls, and nothing else that a call site could notice.
 TEST(OtherDef, AtTheSameAddress) {
   call_site<long(long)> site(Interface());
   Builtin first(0), second(0), untagged(0);
@@ -116,7 +116,7 @@ TEST(OtherDef, AtTheSameAddress) {
 #endif
 }
 
-// A function, an unbound method and anything else at the same address are not confused.
+// A function, an unbound method and any other object at the same address are not confused.
 TEST(Identity, TellsKindsApart) {
   typedcall_test::Scope scope;
   const Ref bound = scope.Eval("[].append"), unbound = scope.Eval("list.append"),
@@ -129,7 +129,8 @@ TEST(Identity, TellsKindsApart) {
       EXPECT_EQ(is.is_of(const_cast<PyObject *>(b)), a == b);
     }
   }
-  // Objects of one type differ by the def, and those of different types not at all.
+  // Functions are distinguished by their defs; other objects of different types are not
+  // distinguished.
   const Ref clear = scope.Eval("[].clear"), again = scope.Eval("[1].append"),
             type = scope.Eval("dict");
   EXPECT_FALSE(identity::of(bound.get()).is_of(clear.get()));

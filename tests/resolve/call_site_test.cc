@@ -1,5 +1,5 @@
-// Call sites: what they remember, and what makes them forget. call_site_reuse_test.cc tests that
-// they never return entries of freed callables.
+// Call sites: the results that they cache, and the changes that make them look again.
+// call_site_reuse_test.cc tests that they never return entries of freed callables.
 #include "tests/resolve/call_sites.h"
 
 namespace {
@@ -28,7 +28,7 @@ TEST_F(CallSite, RemembersRows) {
       EXPECT_EQ(stats::count(event::found_side_table_def), kCount);
       EXPECT_EQ(Count(), (Counted{0, kCount, 0}));
     } else {
-      // More functions may map to one slot than it has neighbours for.
+      // A few functions may not fit, because too many map to the same slot and its neighbours.
       EXPECT_GE(Count().hits, kCount - kCount / 100);
     }
   }
@@ -57,13 +57,13 @@ TEST_F(CallSite, RemembersThatNothingIsOffered) {
   EXPECT_EQ(TakeError(), std::string("TypeError: f offers no native signature; 'l->l' was asked "
                                      "for") +
                              kUntagged);
-  // A tag takes effect at once, and so does its removal.
+  // Adding and removing a tag take effect at once.
   Tag(&function.def, function.get(), table.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(site.find(function.get()).get(), &one);
   ASSERT_EQ(PyTypedMethod_UntagDef(Interface(), &function.def), 1);
   EXPECT_FALSE(site.find(function.get()));
-  // Flag bits are not a row, but take effect as well.
+  // Flag bits take effect, too, although they are not a row.
   EXPECT_FALSE(site.find(function.get()));
   function.metadata.table = table.get();
   function.def.ml_flags |= kBoth;
@@ -78,7 +78,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   PyTypedMethod_UntagDef(Interface(), &function.def);
   Tag(&function.def, function.get(), second.get());
   EXPECT_EQ(site.find(function.get()).get(), &two);
-  // An entry that takes precedence over a remembered place takes effect, too.
+  // A tag on an object also takes effect, and the result is cached.
   const Ref python = PythonFunction();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), python.get(), first.get(), nullptr), 1);
   EXPECT_EQ(site.find(python.get()).get(), &one);
@@ -87,7 +87,7 @@ TEST_F(CallSite, SeesAnotherTag) {
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
 }
 
-// The metadata of modules is static: it stays, so it can be remembered without an epoch.
+// The metadata of modules is static and never freed, so its entries can be cached without an epoch.
 TEST_F(CallSite, RemembersStaticMetadata) {
   static Block block(kBoth, {"l->l", 0, AddressOf(one)});
   static const Table other{kTwo};
@@ -98,7 +98,7 @@ TEST_F(CallSite, RemembersStaticMetadata) {
   Tag(&unrelated.def, unrelated.get(), other.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(Count(), (Counted{1, 0, 0}));
-  // The name can be replaced in place, and then the new one's metadata counts.
+  // If the def's name is replaced, the metadata of the new name counts.
   static Block instead(kBoth, {"l->l", 0, AddressOf(two)});
   const char *const name = block.def.ml_name;
   block.def.ml_name = instead.def.ml_name;

@@ -1,5 +1,5 @@
-// Shared by the tests of call sites: functions whose def, metadata and table are where a test wants
-// them, and the counts.
+// Shared by the tests of call sites: functions whose def, metadata and table are in memory chosen
+// by the test, and the counters.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALL_SITES_H_
 
@@ -26,7 +26,7 @@ void *AddressOf(Function *function) {
   return reinterpret_cast<void *>(function);
 }
 
-// The counts since the last look.
+// The counts since the last Count().
 struct Counted {
   std::uint64_t hits, misses, bypassed;
   bool operator==(const Counted &other) const {
@@ -44,7 +44,7 @@ inline Counted Count() {
   return counted;
 }
 
-// Def, metadata and table of one function, in memory of the test's choice.
+// The def, metadata and table of one function, in memory chosen by the test.
 struct Block {
   Block(int bits, const PyNativeCallableEntry &entry)
       : table{1, {entry}}, def{metadata.pypy.ml_name, Boxed, METH_O | bits, nullptr} {

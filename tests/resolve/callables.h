@@ -1,5 +1,5 @@
 // Callables for the resolver's tests: tables, builtin functions whose metadata a test can corrupt,
-// and a short text that describes the result.
+// and short texts for results.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 
@@ -22,10 +22,10 @@ using typedcall_test::TakeError;
 
 constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
 
-// An address that is never called; a number tells entries apart.
+// Returns an address that is never called. The number distinguishes entries.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
-// The function `name` of a provider's method table, in a module that is made for it.
+// Makes a module from a provider's method table, and returns its function `name`.
 template <class Methods>
 Ref FunctionOf(Methods &methods, const char *name) {
   return Ref::Steal(PyObject_GetAttrString(typedcall_test::ModuleOf(methods).get(), name));
@@ -52,8 +52,8 @@ class Table {
 
 inline PyObject *Boxed(PyObject *, PyObject *) { Py_RETURN_NONE; }
 
-// A builtin function with a def of its own, whose name follows our header and PyPy's struct; `bits`
-// says which of them are announced.
+// A builtin function with its own def. The name follows our header and PyPy's struct, and `bits`
+// announces these.
 class Builtin {
  public:
   explicit Builtin(int bits, const PyNativeCallableTable *table = nullptr, PyObject *self = nullptr)
@@ -69,7 +69,7 @@ class Builtin {
     metadata.pypy.arg_types = arg_types;
     metadata.pypy.ret_type = ret_type;
     metadata.pypy.underlying_func = function;
-    // Without our header in front the padding counts, which is 0 in static data only.
+    // Without our header, readers check the padding, which is certain to be 0 in static data only.
     std::memset(reinterpret_cast<char *>(&metadata.pypy.ret_type) + sizeof(int), 0, sizeof(int));
   }
 
@@ -79,7 +79,7 @@ class Builtin {
   Ref object;
 };
 
-// A function written in Python, without a table.
+// Returns a function written in Python, without a table.
 inline Ref PythonFunction() {
   typedcall_test::Scope scope;
   scope.Run("def python_function(x): return x");
@@ -92,13 +92,13 @@ inline const PyTypedcall_Interface *Interface() {
   return interface;
 }
 
-// resolve()'s messages for callables that can have no table; see typedcall/resolve/diagnostics.h.
+// resolve()'s messages for callables without a table; see typedcall/resolve/diagnostics.h.
 constexpr char kPythonFunction[] =
     ": it is a Python function, which has no C function behind it; call it boxed";
 constexpr char kUntagged[] =
     ": nobody has tagged it: typedcall.tag() does in Python, typedcall/tag.h in C";
 
-// "signature number place" of find()'s result, or "nothing". An exception is a failure.
+// Returns "signature number place" for find()'s result, or "nothing". An exception is a failure.
 inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callable,
                         const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::find(interface, callable, signature, can);
@@ -110,7 +110,7 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
          typedcall::describe(found->where);
 }
 
-// The exception of resolve(), which is expected to find nothing.
+// Returns the text of resolve()'s exception. The test expects that nothing is found.
 inline std::string Refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                            const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::resolve(interface, callable, signature, can);

@@ -1,5 +1,5 @@
-// typedcall::callback: the C arguments that a library passes become a typed function's arguments,
-// and an exception waits until the library has returned.
+// typedcall::callback: converts the C arguments that a library passes to a typed function's
+// arguments, and keeps an exception until the library has returned.
 
 #include <cmath>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// As in a library of vectors.
+// A type as a library of vectors would define it.
 struct vector_of_library {
   long count;
   double *values;

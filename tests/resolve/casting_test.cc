@@ -1,5 +1,5 @@
-// Safe casting: which conversions lose nothing, which entry is chosen, and the conversions
-// themselves; and that comparing widths without parsing gives the same answer as parsing.
+// Safe casting: lossless conversions, the choice of an entry, and converted calls. Also tests that
+// comparing widths without parsing agrees with the parser.
 
 #include "typedcall/invoker.h"
 
@@ -59,7 +59,8 @@ TEST(Cost, OfWhatMightLose) {
   EXPECT_EQ(Cost("&l", "&n"), 0);
 }
 
-// A step of class costs more than any widening, and of two widenings the smaller is cheaper.
+// Changing the class of a number costs more than any widening, and a smaller widening is cheaper
+// than a larger one.
 TEST(Cost, Order) {
   EXPECT_LT(Cost("b", "h"), Cost("b", "i"));
   EXPECT_LT(Cost("b", "i"), Cost("b", "l"));
@@ -70,7 +71,7 @@ TEST(Cost, Order) {
   EXPECT_LT(Cost("B", "L"), Cost("B", "h"));
 }
 
-// All safe casts: the smallest and the largest value of `from` and their neighbours come back.
+// Every safe cast keeps the extreme values of `from` exact.
 TEST(Conversion, IsExact) {
   for (const std::string from : kNumbers) {
     for (const std::string to : kNumbers) {
@@ -85,7 +86,8 @@ TEST(Conversion, IsExact) {
       std::vector<std::uint64_t> numbers = {0, 1, most, most / 2, most - most / 3};
       if (is_signed) numbers.insert(numbers.end(), {~std::uint64_t{0}, ~most, ~(most / 2)});
       for (const std::uint64_t number : numbers) {
-        // Signed numbers are passed as such; those of floating types are as precise as possible.
+        // Signed types also get negative numbers, and floating types get numbers of their full
+        // precision.
         typedcall::internal::wide_number given;
         given.integer = number;
         given.real = is_signed ? static_cast<long double>(static_cast<std::int64_t>(number))
@@ -102,7 +104,7 @@ TEST(Conversion, IsExact) {
         const auto read = typedcall::internal::read_number(wide, stands);
         EXPECT_EQ(read.real, given.real) << from << to << number;
         EXPECT_EQ(read.imaginary, 0) << from << to;
-        // As a result, with the same conversion.
+        // The same conversion works for results.
         const auto back = safe_cast::make(("->" + to).c_str(), ("->" + from).c_str());
         ASSERT_TRUE(back);
         wide_value wide_result = scratch, answer = {};
@@ -141,7 +143,7 @@ TEST(Conversion, RefusesWhatMightLose) {
   EXPECT_TRUE(safe_cast::make("P&lsO->v", "P&qsO->v"));
 }
 
-// Requested, found, converted and called by an invoker, as consumers do.
+// A function is requested, found, converted and called through an invoker, as consumers do it.
 TEST(Conversion, OfACall) {
   const auto ratio =
       +[](double a, long b) noexcept { return static_cast<float>(a / static_cast<double>(b)); };
@@ -166,7 +168,7 @@ TEST(Conversion, OfACall) {
   EXPECT_EQ(cast->result((*call)(given), nullptr, &answer).get<double>(), 3.5);
 }
 
-// Which of several is chosen. The number of the entry, or 0.
+// Returns the number of the entry that is chosen from `table`, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, casting allowed = casting::safe) {
   const Builtin function(kBoth, table.get());
   typedcall::request asked;
@@ -189,7 +191,7 @@ TEST(Choice, ExactThenEquivalentThenCheapest) {
   EXPECT_EQ(Chosen(all, "l->l", casting::exact), 3u);
   EXPECT_EQ(Chosen(all, "h->i"), 4u);
   EXPECT_EQ(Chosen(all, "h->i", casting::equivalent), 0u);
-  EXPECT_EQ(Chosen(all, "h->l"), 2u);  // q->q converts one value by two steps, i->i two by one
+  EXPECT_EQ(Chosen(all, "h->l"), 2u);  // q->q widens one value by two steps, i->i two values by one
   EXPECT_EQ(Chosen(all, "f->d"), 1u);
   EXPECT_EQ(Chosen(all, "L->L"), 0u);
   EXPECT_EQ(Chosen(all, "f->f"), 0u);
@@ -227,7 +229,7 @@ TEST(Choice, OnlyWhatCanBeHandled) {
   EXPECT_EQ(Chosen(table, "x", casting::safe), 0u);
 }
 
-// PyPy's struct has no table that lasts: its signature is copied in time.
+// The table made from PyPy's struct is temporary, but the result has a copy of the signature.
 TEST(Choice, FromPyPysLayout) {
   int codes[] = {1, -1};
   Builtin function(kTyped);
@@ -241,7 +243,7 @@ TEST(Choice, FromPyPysLayout) {
   EXPECT_EQ(found->signature, "l->l");
 }
 
-// An entry may promise more than was requested, and is not a cast then.
+// An entry may promise more than was requested, which is not a cast.
 TEST(Choice, ConstWhereItWasNotAskedFor) {
   const Table table{{"*d->d", 0, Address(1)}, {"*kd->d", 0, Address(2)}};
   EXPECT_EQ(Chosen(table, "*d->d"), 1u);
@@ -276,7 +278,7 @@ TEST(Cast, AroundBuffers) {
   EXPECT_FALSE(typedcall::safe_cast::make("*kd->d", "*d->d"));
 }
 
-// has_widths_of() against the parser, on signatures and on texts that are almost signatures.
+// Compares has_widths_of() with the parser, on signatures and on texts that are almost signatures.
 TEST(Widths, AgreeWithTheParser) {
   const auto seed = typedcall_test::Seed(7);
   SCOPED_TRACE(typedcall_test::SeedText(seed));

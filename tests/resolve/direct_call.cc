@@ -1,5 +1,5 @@
-// Pairs of functions: NAME_pointer calls through a plain function pointer in memory, NAME_function
-// through a typedcall::function. direct_call_test.sh compares their machine code.
+// Pairs of functions: NAME_pointer calls a plain function pointer in memory, NAME_function a
+// typedcall::function. direct_call_test.sh compares their machine code.
 
 #include "typedcall/call_site.h"
 #include "typedcall/resolve.h"
@@ -63,7 +63,7 @@ int bhf_i_function(const function<int(signed char, unsigned short, float)> *f, s
   return (*f)(a, b, c);
 }
 
-// More arguments than registers, and one type that goes over the stack.
+// These have more arguments than registers, and a type that is passed on the stack.
 double stack_pointer(double (*const *f)(long, long, long, long, long, long, long, long,
                                         long double),
                      long x, long double y) {
@@ -86,7 +86,7 @@ double loop_function(const function<double(double, double)> *f, const double *x,
   return sum;
 }
 
-// Checking for an exception after a result that is not the error value costs a comparison, no call.
+// Checking for an exception costs only a comparison if the result is not the error value.
 double checked_pointer(double (*const *f)(double), double x, int *failed) {
   const double result = (*f)(x);
   *failed = 0;

@@ -1,11 +1,10 @@
-#!/bin/sh
-# Compares, in the object files given, the machine code of every NAME_function with that of
-# NAME_pointer, instruction by instruction. A test of the test: checked_function must differ.
+# !/bin/sh Compares the instructions of every NAME_function in the given object files with those of
+# NAME_pointer. Only checked_function must differ, which tests the comparison itself.
 set -eu
 
 objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
-  # "<dd_d_function>:" starts a function; "nop" and its like fill up to the next one.
-  # Of an archive with and without position-independent code the last one counts.
+  # "<dd_d_function>:" starts a function; "nop" and similar instructions pad it. In an archive with
+  # and without position-independent code, the last copy of a function counts.
   /^<.*>:$/ {
     name = substr($1, 2, length($1) - 3)
     if (!(name in code)) order[++names] = name
@@ -16,7 +15,7 @@ objdump -d --no-show-raw-insn --no-addresses "$@" | awk '
   name != "" && NF > 0 {
     sub(/[ \t]*#.*/, "")
     if ($0 ~ /^[ \t]*(data16|cs |nop|xchg +%ax,%ax)/) next
-    # Jumps inside a function name it: "jne 3f <loop_function+0x2f>".
+    # Jumps inside a function contain its name: "jne 3f <loop_function+0x2f>".
     gsub(name, "SELF")
     # Without addresses objdump still prints the target of a jump as a number.
     if ($0 ~ /<SELF/) sub(/[0-9a-f]+ <SELF/, "<SELF")

@@ -1,5 +1,5 @@
-// typedcall::fallback_function: values without the GIL, and the Python callable's result if the
-// native function has none: with the GIL, without it, and in threads that are not Python's.
+// typedcall::fallback_function returns the native result, or the Python callable's result if there
+// is none: with and without the GIL, and in threads that Python did not create.
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ using typedcall::find;
 using typedcall::resolve;
 using typedcall::with_fallback;
 
-// Each shows where it has no result, and what Python returns there.
+// Each function is followed by the one that Python calls when there is no result.
 std::optional<double> root(double x) noexcept {
   if (x < 0) return std::nullopt;
   return std::sqrt(x);
@@ -47,7 +47,7 @@ std::optional<long> square(long x) noexcept {
 }
 PyObject *big_square(long x) {
   if (x == std::numeric_limits<long>::min()) return PyErr_NoMemory();
-  if (x == std::numeric_limits<long>::max()) return PyLong_FromLong(-5);  // one that fits
+  if (x == std::numeric_limits<long>::max()) return PyLong_FromLong(-5);  // fits a long
   const Ref integer = Ref::Steal(PyLong_FromLong(x));
   return PyNumber_Multiply(integer.get(), integer.get());
 }
@@ -95,7 +95,7 @@ TEST(Fallback, TheNativeValue) {
   EXPECT_EQ(Resolved<long(long)>("square")(1000), 1000000);
 }
 
-// The function object is gone by then, except for what the entry keeps.
+// At the time of the call, only the entry keeps the function object alive.
 TEST(Fallback, ThePythonCallablesResult) {
   const auto f = Resolved<double(double)>("root");
   EXPECT_EQ(f(-3.0), -3.0);
@@ -153,7 +153,8 @@ TEST(Fallback, ResultsWithoutAnErrorValue) {
   EXPECT_EQ(TakeError(), "IndexError: negative");
 }
 
-// A Python thread that has released the GIL: the exception waits for it.
+// In a Python thread that has released the GIL, the exception stays pending until the thread takes
+// it again.
 TEST(Fallback, WithoutTheGil) {
   const auto f = Resolved<double(double)>("root");
   PyThreadState *const state = PyEval_SaveThread();
@@ -165,7 +166,8 @@ TEST(Fallback, WithoutTheGil) {
   EXPECT_EQ(TakeError(), "ValueError: far below");
 }
 
-// A thread that never was Python's: values come back, an exception goes to sys.unraisablehook.
+// In a thread that Python did not create, calls return values, but an exception goes to
+// sys.unraisablehook.
 TEST(Fallback, InAForeignThread) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(
@@ -220,13 +222,13 @@ TEST(Find, Refusals) {
   EXPECT_EQ(TakeError(),
             "TypeError: reciprocal does not offer 'd->d'; it offers 'd->d' (needs the GIL, may "
             "raise)");
-  // Without the flag it is a function of two arguments, and not a fallback.
+  // Without the flag, `status` is a function of two arguments that does not fall back.
   EXPECT_FALSE(resolve<double(double)>(Interface(), Function("status").get(), with_fallback()));
   EXPECT_EQ(TakeError(), "TypeError: status does not offer 'd->d'; it offers 'd&d->i'");
   EXPECT_FALSE(fallback_function<double(double)>());
 }
 
-// As in resolve(): success keeps a pending exception, a refusal replaces it.
+// Success keeps a pending exception; only resolve() replaces it when it finds nothing.
 TEST(Find, APendingException) {
   const Ref root = Function("root");
   const PyTypedcall_Interface *interface = Interface();
@@ -242,11 +244,12 @@ TEST(Find, APendingException) {
   EXPECT_EQ(TakeError(), "TypeError: square does not offer 'd->d'; it offers 'l&l->i'");
 }
 
-// From 3.15 on a call that needs Python is refused when that has ended; before, the thread stops.
+// From 3.15 on, a call that needs Python fails after Python has ended. In earlier versions, the
+// thread stops.
 constexpr bool kIsRefused = PY_VERSION_HEX >= 0x030F0000;
 
-// The process ends with 0 if the thread stops, with 3 if its call returns a value other than a
-// failure's, and with 5 if it returns the error value.
+// The process exits with 0 if the thread stops, with 5 if its call returns the error value, and
+// with 3 if it returns another value.
 void FallBackAfterTheEnd() {
   static const fallback_function<double(double)> &f =
       *new fallback_function<double(double)>(Resolved<double(double)>("root"));
@@ -262,7 +265,7 @@ void FallBackAfterTheEnd() {
   Py_FinalizeEx();
   has_ended = true;
   while (!has_called) std::this_thread::yield();
-  if (kIsRefused) std::this_thread::sleep_for(std::chrono::minutes(1));  // it ends the process
+  if (kIsRefused) std::this_thread::sleep_for(std::chrono::minutes(1));  // the other thread exits
   typedcall_test::WaitUntilAsleep(thread);
   _exit(0);
 }
@@ -271,7 +274,7 @@ TEST(Fallback, AThreadThatFallsBackAfterTheEndFailsOrStops) {
   EXPECT_EXIT(FallBackAfterTheEnd(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// The process ends with 0 if the call returns Python's result.
+// The process exits with 0 if the call returns Python's result, and with 5 if it fails.
 void FallBackInTheThreadThatEnds() {
   using function = fallback_function<double(double)>;
   auto *const made = new function(Resolved<double(double)>("root"));
@@ -285,7 +288,7 @@ void FallBackInTheThreadThatEnds() {
   });
   PyObject_SetAttrString(PyImport_AddModule("__main__"), "at_the_end", capsule);
   Py_DECREF(capsule);
-  alarm(60);  // a thread that has stopped would hang
+  alarm(60);  // ends the process if the thread stops
   Py_FinalizeEx();
   _exit(2);
 }
@@ -294,7 +297,7 @@ TEST(Fallback, TheThreadThatEndsTheInterpreterFallsBackToTheLast) {
   EXPECT_EXIT(FallBackInTheThreadThatEnds(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// Nor the reverse: a caller that does not know the flag is not offered the entry.
+// Conversely, a caller that does not handle the flag does not get the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");
   using raw = int(double, double *);

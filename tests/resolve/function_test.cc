@@ -1,4 +1,5 @@
-// typedcall::function: calls, what it keeps alive, and whether a result means an exception.
+// typedcall::function: calls, the objects that it keeps alive, and whether a result reports an
+// exception.
 
 #include <cmath>
 #include <limits>
@@ -57,7 +58,7 @@ TEST(Function, IsResolved) {
   EXPECT_EQ(found.get(), &checked);
   EXPECT_EQ(found.flags(), kRaises);
   EXPECT_EQ(found(1), 1);
-  // -1 is a result unless CPython has an exception set.
+  // -1 is a result unless an exception is set.
   EXPECT_EQ(found(-1), -1);
   EXPECT_FALSE(found.raised(-1L));
   const long result = found(42);
@@ -74,7 +75,7 @@ TEST(KeepAlive, OneReferenceAsLongAsItLives) {
   {
     auto found = typedcall::resolve<long(long)>(Interface(), callable.get());
     EXPECT_EQ(Py_REFCNT(callable.get()), before + 1);
-    // The object that keeps the callable, or is it.
+    // This object is the callable, or keeps it alive.
     PyObject *const kept = found.keep_alive();
     const Py_ssize_t once = Py_REFCNT(kept);
     const auto copy = found;
@@ -118,8 +119,7 @@ TEST(KeepAlive, OutlivesTheModule) {
   EXPECT_EQ(scope.Eval("watch() is None").get(), Py_True);
 }
 
-// With an exception set, exactly the error value of the class reports it; without one, no value
-// does.
+// If an exception is set, only the error value of the type reports it; otherwise no value does.
 template <class T>
 void ExpectRaised(T error, std::initializer_list<T> others, std::uintptr_t flags = kRaises) {
   const function<T()> raises(nullptr, flags, object_ref());
@@ -172,7 +172,7 @@ TEST(Raised, Pointers) {
   ExpectRaised<PyObject *>(nullptr, {Py_None});
 }
 
-// Classes without an error value: only CPython knows.
+// For types without an error value, only CPython's exception state counts.
 TEST(Raised, BoolAndVoid) {
   const function<bool()> truth(nullptr, kRaises, object_ref());
   const function<void()> nothing(nullptr, kRaises, object_ref());
@@ -185,7 +185,7 @@ TEST(Raised, BoolAndVoid) {
   EXPECT_EQ(TakeError(), "ValueError: set");
 }
 
-// The status reports it, whatever its value.
+// Any nonzero status reports an exception.
 TEST(Raised, Status) {
   const std::uintptr_t flags = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD;
   const function<int(double, double *)> status(nullptr, flags, object_ref());

@@ -1,6 +1,5 @@
-// A resolution keeps the tag that it came from, although another object owns that: one PyMethodDef
-// with several functions. The tag's memory goes with the tag, so that ASan detects a use after
-// that.
+// A resolution keeps its tag alive, even if another function with the same PyMethodDef owns the
+// tag. A tag frees its memory when it dies, which lets ASan detect a use after that.
 #include <cstdlib>
 #include <utility>
 
@@ -11,7 +10,7 @@ namespace {
 
 int freed;
 
-/// A table on the heap, with the text of its one signature.
+/// Makes a table on the heap, followed by the text of its only signature.
 const PyNativeCallableTable *NewTable(const char *signature, std::uintptr_t flags, void *function) {
   auto *memory =
       static_cast<char *>(std::malloc(sizeof(PyNativeCallableTable) + std::strlen(signature) + 1));
@@ -33,7 +32,7 @@ class Held : public testing::Test {
  protected:
   Held() { freed = 0; }
 
-  /// A function of the shared def, which owns the tag, and a second one that does not.
+  /// Makes two functions from the shared def. Only the first one owns the tag.
   void Tag(const PyNativeCallableTable *table) {
     first_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
     second_ = Ref::Steal(PyCFunction_New(&def_, self_.get()));
@@ -107,7 +106,7 @@ TEST_F(Held, SafeCasting) {
   ExpectGone();
 }
 
-// Python code that runs between two entries frees the owner.
+// Python code that runs between two entries may free the owner.
 TEST_F(Held, EachEntry) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   int seen = 0;
@@ -133,7 +132,7 @@ TEST_F(Held, EachEntry) {
   ExpectGone();
 }
 
-// The message of a conflict names the existing tag, which may be about to go.
+// A second owner of an equal tag keeps it alive after the first owner has died.
 TEST_F(Held, TheSameTagOfTwoOwners) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   const auto *equal = NewTable("d->d", 0, reinterpret_cast<void *>(Twice));
@@ -147,8 +146,8 @@ TEST_F(Held, TheSameTagOfTwoOwners) {
   EXPECT_EQ(freed, 1);
 }
 
-// A callback that runs before the tag's own, when its owner is dead: another tag is not a conflict,
-// and need not wait for the old one to go.
+// A callback runs before the tag's own, when the owner is already dead. Another tag can then be
+// published without a conflict, although the old one has not been removed.
 TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   static PyMethodDef act = {
@@ -169,7 +168,8 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   EXPECT_EQ(freed, 1) << "nobody had a reference";
 }
 
-// There was no memory to hold the tag of the first place, and another place has one that answers.
+// If no memory is left to hold the tag in the first place, a matching tag in another place is
+// found.
 TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   static int fails;
   static const PyTypedcall_Interface *real;
@@ -197,7 +197,7 @@ TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   EXPECT_EQ(TakeError().find("MemoryError"), 0u);
 }
 
-// A class is not kept alive by an instance whose class has changed.
+// An instance whose class has changed no longer keeps its old class alive.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(

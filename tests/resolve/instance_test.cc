@@ -1,5 +1,5 @@
-// The native-callable slot: each instance of an extensible type has its table, which can be
-// replaced; instances of Python subclasses have one, too.
+// The native-callable slot: each instance of an extensible type has its own table, which can be
+// replaced. Instances of Python subclasses have one, too.
 
 #include "core/extensible_type.h"
 #include "tests/resolve/callables.h"
@@ -134,8 +134,8 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
 }
 
-// The first look at a class may run Python code, which may give the instance another class; the
-// result is invalid for that.
+// The first look-up on a class may run Python code, which may assign another class to the instance.
+// The result is invalid for the new class.
 TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSearch) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run(
@@ -163,7 +163,7 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   EXPECT_EQ(find(instance.get()), Address(1));
 }
 
-// An instance's own offer comes first, even if it comes later than its tag.
+// An instance's own table takes precedence, even if it is set after the tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run("class Sub(Callable): pass");
@@ -177,7 +177,7 @@ TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   EXPECT_EQ(reinterpret_cast<void *>(site.find(instance.get()).get()), Address(1));
 }
 
-// The instance itself is self.
+// The instance itself is passed as self.
 TEST_F(NativeCallable, SelfIsTheInstance) {
   const auto doubled = +[](PyObject *self, long x) noexcept { return Py_TYPE(self) ? 2 * x : 0; };
   const Table table{{"l->l", PyNativeCallable_TAKES_SELF, reinterpret_cast<void *>(doubled)}};

@@ -1,6 +1,6 @@
-// Tagged functions resolved and called in interpreters that each have their own GIL, at the same
-// time: one set of defs and C statics in the shared object, a side table of its own per
-// interpreter.
+// Tagged functions are resolved and called at the same time in interpreters with their own GILs.
+// All share the defs and C statics of one shared object, but each interpreter has its own side
+// table.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,10 +20,10 @@ using typedcall_test::Ref;
 using typedcall_test::Scope;
 using typedcall_test::TakeError;
 
-// Modules that put their tags behind `ml_name`, and into the interpreter's side table.
+// Modules that use flag bits, the interpreter's side table, or this Python's default.
 const char *const kModules[] = {"resolve_with_bits", "resolve_without_bits", "resolve_default"};
 
-// The answer of one interpreter's side table; the caller is attached to that interpreter.
+// Resolves and calls every function in the interpreter to which the caller is attached.
 void ResolveEverything(Scope &scope, int turns, std::atomic<long> *calls) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   ASSERT_NE(interface, nullptr) << TakeError();
@@ -64,7 +64,7 @@ TEST(Interpreters, TheFirstOneAlone) {
 
 constexpr int kThreads = 3, kLives = 4, kTurns = 40;
 
-// One interpreter's life in the calling thread, which has no thread state.
+// Creates, uses and ends an interpreter in the calling thread, which has no thread state.
 void LiveOnce(std::atomic<long> *calls) {
   const typedcall_test::OwnGilInterpreter interpreter;
   ASSERT_TRUE(interpreter.Entered()) << interpreter.Error();
@@ -89,7 +89,7 @@ TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
     });
   }
   do {
-    ResolveEverything(scope, 1, &own);  // rows of this interpreter, while the others come and go
+    ResolveEverything(scope, 1, &own);  // uses this interpreter's rows while others come and go
   } while (running > 0 && !HasFailure());
   Py_BEGIN_ALLOW_THREADS;
   for (std::thread &thread : threads) thread.join();
@@ -99,7 +99,7 @@ TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
   EXPECT_TRUE(typedcall::resolve<long(long)>(interface, outer.get())) << TakeError();
 }
 
-// The same def, so the same key, in two interpreters: the row of one is not the other's.
+// Two interpreters have the same def, and thus the same key, but each has its own row.
 TEST(Interpreters, EndOfOneLeavesTheOthersRows) {
   Scope scope;
   ASSERT_TRUE(ImportInto(scope, "resolve_without_bits"));

@@ -1,5 +1,5 @@
-// The messages of resolve() when it finds nothing, find()'s silence, and the fate of a pending
-// exception.
+// The messages of resolve() when it finds nothing, the absence of messages from find(), and the
+// fate of a pending exception.
 
 #include "tests/resolve/callables.h"
 #include "typedcall/call_site.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace resolve_test;
 
-// A self whose type is not part of the function's name: a module.
+// Returns a module to use as self, because the name of its type is not part of the function's name.
 Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
 
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
@@ -25,7 +25,7 @@ TEST(FaultyRequest, IsAValueErrorWithThePosition) {
   for (const auto &fault : faults) {
     EXPECT_EQ(Refusal(Interface(), function.get(), fault.signature), fault.message);
   }
-  // The object does not matter.
+  // The callable does not matter, because the request is checked first.
   EXPECT_EQ(Refusal(nullptr, Py_None, "x").substr(0, 10), "ValueError");
   EXPECT_EQ(Refusal(nullptr, Py_None, std::string(100000, 'd').c_str()).substr(0, 10),
             "ValueError");
@@ -127,7 +127,8 @@ TEST(Offered, FromEveryPlace) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // Not earlier: with the header there, a row that disagrees with it is a conflict.
+  // The header is added last, because a different row would be a conflict if the header were
+  // present.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
@@ -136,7 +137,7 @@ TEST(Offered, FromEveryPlace) {
             "TypeError: f does not offer 'g->g'; it offers 'l->l'");
 }
 
-// The consumer's requirements that an entry does not promise.
+// The message names the consumer's requirements that an entry does not satisfy.
 TEST(Offered, WhatIsMissingIsSaid) {
   const Table table{{"l->l", PyNativeCallable_PURE, Address(1)}};
   const Builtin function(kBoth, table.get(), Self().get());
@@ -161,7 +162,7 @@ TEST(Offered, WhatIsMissingIsSaid) {
   EXPECT_TRUE(typedcall::resolve(nullptr, function.get(), asked)) << TakeError();
 }
 
-// Callables that can have no table: what they are, and what to do instead.
+// For callables that cannot have a table, the message names their kind and an alternative.
 TEST(OtherKinds, AreNamed) {
   typedcall_test::Scope scope;
   scope.Run(
@@ -207,7 +208,7 @@ TEST(OtherKinds, AreNamed) {
   }
   for (const char *name : {"static", "of_class"}) {
     const std::string kind = std::string(name) == "static" ? "staticmethod" : "classmethod";
-    // Before 3.10 they do not have the names of their functions.
+    // Before 3.10, static and class methods did not have the names of their functions.
     const std::string shown = PY_VERSION_HEX >= 0x030A0000 ? "len" : "'" + kind + "' object";
     const std::string expression = "S.__dict__['" + std::string(name) + "']";
     EXPECT_EQ(Refusal(Interface(), scope.Eval(expression.c_str()).get(), "l->l"),
@@ -237,7 +238,7 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
   }
 }
 
-// Ctrl-C and sys.exit() are not caught while the name is made: they propagate. So does MemoryError.
+// The exceptions of Ctrl-C and sys.exit(), and MemoryError, propagate while the name is looked up.
 TEST(Name, WhatEndsTheProgramComesOut) {
   for (const char *raised : {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "MemoryError"}) {
     typedcall_test::Scope scope;
@@ -295,7 +296,7 @@ TEST(Pending, ExceptionIsReplacedByARefusal) {
                 kPythonFunction);
 }
 
-// resolve(PyTypedcall_Import(), ...) needs no check in between.
+// The result of PyTypedcall_Import() can be passed to resolve() without a check.
 TEST(Pending, ExceptionOfAFailedImportIsKept) {
   const Ref function = PythonFunction();
   PyErr_SetString(PyExc_ImportError, "another version");

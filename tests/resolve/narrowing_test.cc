@@ -1,5 +1,5 @@
-// Calls of a typedcall::fallback_function with wider arguments than the native function's, in range
-// and out of it, with the GIL and without; and which arguments it does not compile with.
+// Calls of a typedcall::fallback_function with arguments that are wider than the native function's,
+// in and out of range, with and without the GIL; and arguments for which a call must not compile.
 
 #include <cmath>
 #include <cstdint>
@@ -86,7 +86,7 @@ fallback_function<Signature> Narrowing(const char *name) {
   return found;
 }
 
-// The Python callable's exception for `value`.
+// Returns the text of the Python callable's exception for `value`.
 template <class Wide>
 std::string RaisedBy(const char *name, Wide value) {
   const Ref function = Function(name), given = Ref::Steal(typedcall::to_python(value));
@@ -95,7 +95,8 @@ std::string RaisedBy(const char *name, Wide value) {
   return TakeError();
 }
 
-// For `value` of a wider type: the value, or the Python callable's OverflowError.
+// Checks that a call with a wider `value` returns the value, or raises the Python callable's
+// OverflowError.
 template <class Own, class Wide>
 void ExpectAsBoxed(const char *name, Wide value) {
   const auto f = Narrowing<Own(Own)>(name);
@@ -175,15 +176,15 @@ TEST(Narrowing, DoublesAreRounded) {
   EXPECT_EQ(f(std::numeric_limits<double>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(f(std::numeric_limits<double>::quiet_NaN())));
   EXPECT_EQ(f(16777217), 16777216.0f);
-  // Through a double, as in Python: rounded to even there, and here.
+  // Python converts the int to a double first, so it is rounded twice, here and in C.
   const long twice_rounded = (1L << 62) + (1L << 38) + 1;
   EXPECT_EQ(f(twice_rounded), static_cast<float>(static_cast<double>(twice_rounded)));
   EXPECT_NE(f(twice_rounded), static_cast<float>(twice_rounded));
 }
 
-// The wrapper makes a double of every number.
+// The wrapper converts every number to a double.
 TEST(Narrowing, IntsBecomeLongDoublesByWayOfDoubles) {
-  const Ref same_g = Function("same_g");  // differs if no double is equal
+  const Ref same_g = Function("same_g");  // its result may differ from the boxed one
   const auto f = resolve<long double(long double)>(Interface(), same_g.get(), with_fallback(),
                                                    typedcall::accepts_differences);
   ASSERT_TRUE(f) << TakeError();
@@ -232,7 +233,7 @@ TEST(Narrowing, WhatFallsBack) {
 TEST(Narrowing, TheCallableMayKnowMore) {
   EXPECT_EQ(Narrowing<signed char(signed char)>("both")(127L), 127);
   const auto f = Narrowing<signed char(signed char)>("both");
-  EXPECT_EQ(f(300L), -1);  // its result does not fit either
+  EXPECT_EQ(f(300L), -1);  // the Python callable's result does not fit either
   EXPECT_NE(TakeError().find("integer of 1 bytes"), std::string::npos);
 }
 

@@ -1,5 +1,5 @@
-// Where the resolver looks: behind ml_name with our header, PyPy's struct or the post's alone, in
-// the side table by def and by object; in which order; and headers that are not ours.
+// The places where the resolver looks (in front of the name for our header, PyPy's struct or the
+// post's, and in the side table by def and by object), their order, and headers that are not ours.
 
 #include "tests/resolve/callables.h"
 
@@ -46,7 +46,8 @@ TEST(Header, WithTableHidesPyPysFields) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// Broken headers, with PyPy's fields in order: neither is used, only the side table still is.
+// If the header is broken, neither the header nor PyPy's valid fields are used, but the side table
+// still is.
 class BrokenHeader : public testing::Test {
  protected:
   BrokenHeader() { function.SetPyPy(pypy_l, 1, Address(3)); }
@@ -89,7 +90,7 @@ TEST_F(BrokenHeader, NewerMinorAndLargerAreFine) {
 
 TEST(PyPyLayout, Alone) {
   Builtin function(kTyped);
-  // Nothing in front of PyPy's struct may be read.
+  // The resolver must not read anything in front of PyPy's struct.
   function.metadata.magic = 0;
   function.metadata.table = reinterpret_cast<const PyNativeCallableTable *>(Address(8));
   function.SetPyPy(pypy_l, 1, Address(3));
@@ -97,7 +98,7 @@ TEST(PyPyLayout, Alone) {
             "l->l 3 METH_TYPED, PyPy's layout");
   EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
             "l->l 3 METH_TYPED, PyPy's layout");
-  // PyPy's functions may rely on the GIL.
+  // Functions with PyPy's struct may rely on the GIL.
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
 }
 
@@ -126,8 +127,8 @@ TEST(PyPyLayout, UnknownCodes) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// A builtin function whose name is in the struct of Bernstein's post, in a block of exactly its
-// size: the memory in front is the allocator's.
+// A builtin function whose name is in the struct of Bernstein's post. The block has exactly the
+// struct's size, so the memory in front of it belongs to the allocator.
 class OfThePost {
  public:
   OfThePost(int convention, int arg_type, int ret_type)
@@ -182,7 +183,7 @@ TEST(SideTable, ByDef) {
             1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
   EXPECT_EQ(Find(nullptr, function.get(), "l->l"), "nothing");
-  // A second function object with the same def is the same function.
+  // A second function object with the same def offers the same entries.
   const Ref again = Ref::Steal(PyCFunction_New(const_cast<PyMethodDef *>(&function.def), nullptr));
   EXPECT_EQ(Find(Interface(), again.get(), "l->l"), "l->l 1 side table, by PyMethodDef");
 }
@@ -213,11 +214,12 @@ TEST(Order, HeaderThenDefThenObject) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // Not earlier: with the header there, a row that disagrees with it is a conflict.
+  // The header is added last, because a different row would be a conflict if the header were
+  // present.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");
-  // A place that does not have the signature does not end the search.
+  // A place without the signature does not end the search.
   EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 side table, by PyMethodDef");
   EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 side table, by object");
   EXPECT_EQ(Find(Interface(), function.get(), "g->g"), "nothing");

@@ -1,4 +1,4 @@
-// A consumer for Python tests: shows the resolver's result, and calls it.
+// A consumer for Python tests: returns the resolver's result, or calls the function that was found.
 
 #include "typedcall/call_site.h"
 // call_site.h comes first because it includes Python.h.
@@ -25,7 +25,8 @@ PyObject *resolve_alone(PyObject *callable, PyObject *signature) noexcept {
   return found(nullptr, callable, signature);
 }
 
-/// Calls a function by a call site, `turns` times: (the last result, hits, misses, bypassed).
+/// Calls a function through a call site `turns` times. Returns (last result, hits, misses,
+/// bypassed).
 PyObject *by_site(PyObject *callable, long turns) noexcept {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == nullptr) return nullptr;
@@ -48,8 +49,8 @@ PyObject *by_site(PyObject *callable, long turns) noexcept {
 
 long plus_one(long x) noexcept { return x + 1; }
 
-/// The results of a call site that is used twice before a function is tagged, twice while it is,
-/// and twice after the tag has been removed: (the results for 41, hits).
+/// Uses a call site twice before a function is tagged, twice while it is tagged, and twice after
+/// the tag has been removed. Returns (the results for 41, hits).
 PyObject *across_a_tag(PyObject *callable) noexcept {
   static const PyNativeCallableTable table = {1, {{"l->l", 0, reinterpret_cast<void *>(plus_one)}}};
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

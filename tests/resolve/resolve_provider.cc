@@ -1,4 +1,5 @@
-// A provider that is compiled several times, as MODULE, with different flag bits in its defs.
+// A provider that is compiled several times, under different names (MODULE) and with different flag
+// bits in its defs.
 
 #include "typedcall/provider.h"
 
@@ -23,6 +24,6 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// One more macro, so that MODULE is replaced by its value first.
+// The extra macro makes the preprocessor replace MODULE by its value first.
 #define DEFINE_MODULE(name) TYPEDCALL_MODULE(name, nullptr, methods)
 DEFINE_MODULE(MODULE);

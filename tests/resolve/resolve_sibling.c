@@ -1,4 +1,5 @@
-/* A provider whose defs are found by sibling symbols alone: no flag bits, no code is executed. */
+/* A provider whose defs are found by sibling symbols alone, without flag bits, and without
+ * executing any code. */
 #include "tests/support/c_module.h"
 #include "typedcall/typed_method.h"
 

@@ -1,5 +1,5 @@
-// Which entry of a table is chosen: an identical text first, then equal widths; and only entries
-// that the consumer can handle.
+// The choice of an entry from a table: only entries that the consumer can handle, an identical
+// signature first, then equal widths.
 
 #include "tests/resolve/callables.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 using namespace resolve_test;
 
-// The number of the entry that is chosen from `table`, or 0.
+// Returns the number of the entry that is chosen from `table`, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::capabilities can = 0) {
   const Builtin function(kBoth, table.get(), Py_None);
   const auto found = typedcall::find(nullptr, function.get(), signature, can);
@@ -100,13 +100,13 @@ TEST(Signature, IsTheProviders) {
   EXPECT_EQ(found->flags, PyNativeCallable_PURE);
 }
 
-// Every bit that must be understood.
+// Tests every bit that a consumer must understand.
 class MandatoryBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
-  // Combined with the thread, with an int for a status, and with a type that has an error value,
-  // without which some are malformed.
+  // Each bit is combined with NEEDS_THREAD and with a suitable result (an int for a status, or a
+  // type with an error value), because some entries would be malformed otherwise.
   const bool is_error_value = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
   const std::uintptr_t flags =
       bit | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
@@ -122,7 +122,7 @@ TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
 
 INSTANTIATE_TEST_SUITE_P(All, MandatoryBit, testing::Range(0u, 16u));
 
-// Hints, reserved ones included, the ABI byte, and bits that only 64-bit words have.
+// Tests hints (reserved ones, too), the ABI byte, and bits that only 64-bit words have.
 class OtherBit : public testing::TestWithParam<unsigned> {};
 
 TEST_P(OtherBit, HintsAreIgnoredTheRestIsNeverOffered) {
@@ -141,7 +141,7 @@ TEST(Flags, RaisingWithoutAThreadIsMalformed) {
   }
 }
 
-// The flags and the result of an entry contradict each other: the next one is tried.
+// If the flags and the result of an entry contradict each other, the next entry is tried.
 TEST(Flags, ThatDoNotGoWithTheResult) {
   const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD, all = ~std::uintptr_t{0};
   const std::uintptr_t raises = thread | PyNativeCallable_MAY_RAISE;
@@ -189,7 +189,7 @@ TEST(Flags, ThatDoNotGoWithTheResult) {
   }
 }
 
-// An entry that promises not to write through the last pointer returns no value there.
+// An entry that promises not to write through its last pointer does not return a value there.
 TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
   const std::uintptr_t status = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_RETURNS_STATUS;
   for (const std::uintptr_t flags : {PyNativeCallable_FALLS_BACK, status}) {
@@ -208,7 +208,7 @@ TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
       EXPECT_TRUE(chosen("&kd&kdP->i", "&d&kdP->i")) << "neither has a place";
     }
   }
-  // It is an ordinary argument if there is no status.
+  // Without a status, the last pointer is an ordinary argument.
   EXPECT_EQ(Chosen(Table{{"d&kd->i", 0, Address(1)}}, "d&d->i"), 1u);
 }
 

@@ -1,5 +1,5 @@
-// Counters: that they are off by default and cost nothing then, and what is counted when they are
-// on. Compiled twice.
+// Counters: they are disabled by default and then cost nothing; if enabled, they count the right
+// events. Compiled twice.
 
 #include "typedcall/resolve.h"
 
@@ -60,7 +60,7 @@ TEST(Stats, CountTheWaysOfCalling) {
               {typedcall::way::ffi, event::ffi}};
   for (const auto &one : ways) {
     const auto call = typedcall::invoker::make("l->l", 0, reinterpret_cast<void *>(next), one.how);
-    if (!call) continue;  // no register images on this platform
+    if (!call) continue;  // this platform has no register images
     const auto argument = typedcall::native_value::of(41L);
     EXPECT_EQ((*call)(&argument).get<long>(), 42);
     EXPECT_EQ(stats::count(one.counted), on);
@@ -73,7 +73,7 @@ TEST(Stats, CountTheWaysOfCalling) {
   EXPECT_EQ(stats::count(event::direct), 0u);
 }
 
-// Each place has the event of its name.
+// The event of each place has the same name as the place.
 TEST(Stats, EventsAreInTheOrderOfPlaces) {
   using typedcall::place;
   using typedcall::internal::found_in;

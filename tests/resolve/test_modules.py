@@ -1,5 +1,5 @@
-# A consumer finds and calls functions of separately compiled providers, with flag bits in their rows, without them,
-# and with this Python's default.
+# A consumer finds and calls functions of separately compiled providers, with flag bits in their defs, without them, and
+# with this Python's default.
 import gc
 import importlib.util
 import sys
@@ -42,7 +42,7 @@ class Places(unittest.TestCase):
                 self.assertEqual(resolve(m.inc, "q->n"), ("l->l", "sibling symbol"))
                 with self.assertRaisesRegex(TypeError, "inc does not offer 'd->d'; it offers 'l->l'"):
                     resolve(m.inc, "d->d")
-                # The same name or the same module, but not the function that the symbol describes.
+                # These functions have the same name or module, but the symbol does not describe them.
                 for function in (m.other(), m.untagged, m.other):
                     with self.assertRaisesRegex(TypeError, "offers no native signature"):
                         resolve(function, "l->l")

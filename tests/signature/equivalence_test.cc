@@ -1,5 +1,5 @@
-// Which types and signatures are the same to a caller, and which only look alike. The table is
-// written out by hand; it must hold on LP64, LLP64 and 32 bits.
+// Types and signatures that are the same for a caller, and others that only look alike. The table
+// is written by hand, and must be right on LP64, LLP64 and 32 bits.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,8 @@ bool equivalent(const std::string &a, const std::string &b) {
   return PyNativeSignature_Equivalent(a.c_str(), b.c_str()) != 0;
 }
 
-// The width of an integer code in bytes; negative for signed ones; 0 for everything else.
+// Returns the width of an integer code in bytes, which is negative for signed codes, or 0 for any
+// other code.
 int width(const std::string &code) {
   const std::string both = "bBhHiIlLqQnN";
   const int sizes[] = {1,
@@ -65,11 +66,11 @@ TEST(Equivalent, Buffers) {
       EXPECT_FALSE(equivalent("*" + a + "->v", b + "->v"));
     }
   }
-  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // a str is not bytes
+  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // text is not bytes
   EXPECT_FALSE(equivalent("*kb->v", "*kB->v"));
 }
 
-// An entry may promise more about its arguments, and never less about its result.
+// An entry may promise more about its arguments, but never less about its result.
 TEST(Answers, Const) {
   for (const std::string mark : {"&", "*"}) {
     const std::string plain = mark + "d->v", promised = mark + "kd->v";
@@ -113,12 +114,12 @@ TEST(Equivalent, Lp64) {
 #endif
 
 TEST(Equivalent, LooksAlikeButIsNot) {
-  EXPECT_FALSE(equivalent("d->d", "g->g"));   // one width with MSVC
-  EXPECT_FALSE(equivalent("?->d", "B->d"));   // one width, but 2 is not a bool
-  EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P says nothing about its target
+  EXPECT_FALSE(equivalent("d->d", "g->g"));   // with MSVC both have the same width
+  EXPECT_FALSE(equivalent("?->d", "B->d"));   // the same width, but 2 is not a bool
+  EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P does not specify its target
   EXPECT_FALSE(equivalent("s->d", "&b->d"));
   EXPECT_FALSE(equivalent("O->d", "P->d"));
-  EXPECT_FALSE(equivalent("P->d", "N->d"));  // NumPy's P is an integer
+  EXPECT_FALSE(equivalent("P->d", "N->d"));  // a pointer is not an integer, unlike NumPy's P
   EXPECT_FALSE(equivalent("Zd->d", "dd->d"));
   EXPECT_FALSE(equivalent("d->v", "d->d"));
   EXPECT_FALSE(equivalent("d->d", "dd->d"));

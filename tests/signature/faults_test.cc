@@ -1,5 +1,5 @@
-// Signature strings that do not parse: where and why, and the state of the result. Valid ones are
-// in signature_test.cc.
+// Signature strings that do not parse: the position and reason of the fault, and the state of the
+// result. signature_test.cc tests valid strings.
 
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ TEST(Parse, EveryFaultWithItsPosition) {
       {"\xff->d", 0, unknown},
       {"\x80", 0, unknown},
       {"D->d", 0, unknown},
-      {"+d->i", 0, unknown},  // reserved: docs/ABI.md, section 3
+      {"+d->i", 0, unknown},  // reserved by docs/ABI.md, section 3
       {"d+6d->i", 1, unknown},
       {"Zi->d", 1, complex},
       {"ZZd->d", 1, complex},

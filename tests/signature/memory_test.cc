@@ -1,5 +1,5 @@
-// The parser, printer and comparison read and write nothing outside their arguments. Heap blocks of
-// the exact size let AddressSanitizer detect it; a guard page needs no sanitizer.
+// The parser, printer and comparison access nothing outside their arguments. AddressSanitizer
+// detects accesses beyond heap blocks of the exact size; a guard page needs no sanitizer.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace {
 
-// Every way a text can end: complete, and in the middle of each token.
+// Texts with every possible end: complete, or in the middle of any token.
 const char *const texts[] = {
     "",           "d",   "&",     "Z",     "&Z",   "dd-",    "dd->",   "->&",    "->Z", "->&Z",
     "->v",        "->d", "->&Zd", "dd->d", "->dd", "dd->d ", "&Zd&Zd", "x",      "v",   "&v",
@@ -35,7 +35,7 @@ class GuardedPage {
   GuardedPage(const GuardedPage &) = delete;
   GuardedPage &operator=(const GuardedPage &) = delete;
 
-  // `size` bytes that end where the guard begins.
+  // Returns `size` bytes that end where the unreadable page begins.
   char *last(size_t size) { return start_ ? start_ + page_ - size : nullptr; }
 
  private:

@@ -1,5 +1,5 @@
-// Shared by the tests of signature strings: parsed and printed ones, and every type code, written
-// by hand because the list is under test.
+// Shared by the tests of signature strings: functions that parse and print them, and every type
+// code, written by hand because the list is under test.
 
 #ifndef TESTS_SIGNATURE_PARSED_H_
 #define TESTS_SIGNATURE_PARSED_H_

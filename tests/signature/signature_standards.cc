@@ -6,7 +6,7 @@
 
 namespace {
 
-// A consumer's own column.
+// A consumer's own column of the table.
 #define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
 constexpr size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW

@@ -1,5 +1,5 @@
 // Signature strings: parsing, printing, limits. faults_test.cc covers texts that do not parse,
-// equivalence_test.cc the comparison, and memory_test.cc reads beyond the end.
+// equivalence_test.cc covers comparison, and memory_test.cc covers reads beyond the end.
 
 #include <gtest/gtest.h>
 
@@ -105,7 +105,7 @@ TEST(Parse, EveryBuffer) {
       const bool is_element = code.kind != PyNativeKind_POINTER && code.kind != PyNativeKind_OBJECT;
       ASSERT_EQ(parsed.ok, is_element && !(is_text && is_const));
       if (!parsed.ok) continue;
-      // One for Python, two in C.
+      // A buffer is one argument in Python and two in C.
       ASSERT_EQ(parsed.signature.nargs, 2);
       EXPECT_EQ(PyNativeSignature_ArgumentsInC(&parsed.signature), 3);
       const PyNativeType got = parsed.signature.args[1];
@@ -151,7 +151,8 @@ TEST(Parse, ManyArguments) {
   EXPECT_FALSE(parse(longest + "d").ok);
 }
 
-// Every signature of at most `longest` bytes that these types make, built up instead of parsed.
+// Returns every signature of at most `longest` bytes made from a few types, by construction instead
+// of parsing.
 std::set<std::string> all_signatures(size_t longest) {
   std::vector<std::string> results, types;
   for (const std::string code : {"?", "d", "O", "Zd"}) {
@@ -175,7 +176,7 @@ std::set<std::string> all_signatures(size_t longest) {
   return all;
 }
 
-// The position is where a text stops being the beginning of a signature.
+// True if `text` is the beginning of a signature.
 bool can_go_on(const std::string &text) {
   for (const char *more : {"", "d", ">d", "->d", "d->d"}) {
     if (parse(text + more).ok) return true;
@@ -205,7 +206,7 @@ TEST(Parse, EveryShortText) {
     }
   }
   EXPECT_EQ(accepted, signatures.size());
-  // By the length of the arguments: 0, 1 and 2, with results of up to 3, 2 and 1 bytes.
+  // The terms are for arguments of 0, 1 and 2 bytes, with results of up to 3, 2 and 1 bytes.
   EXPECT_EQ(accepted, 12u + 3 * 8 + 15 * 4);
 }
 

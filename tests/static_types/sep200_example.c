@@ -1,6 +1,6 @@
-// SEP 200's provider example, with its positional initialisers: a statically allocated type that
-// Python code can subclass, a static subclass of it, and a consumer. Headers are included as in the
-// SEP, from a folder of their own.
+// SEP 200's provider example with its positional initialisers: a static type that Python code can
+// subclass, a static subclass, and a consumer. Headers are included as in the SEP, from their own
+// folder.
 #include "customslots.h"
 #include "extensibletype.h"
 #include "tests/support/c_module.h"
@@ -36,7 +36,7 @@ static PyCustomSlot my_custom_slots[] = {
     {OTHER_FUNCTIONALITY_ID, {NULL}},
 };
 
-// A static subclass leaves room after its own slots for those it inherits.
+// A static subclass needs room after its own slots for the inherited ones.
 static PyCustomSlot sub_custom_slots[4] = {
     {SOME_FUNCTIONALITY_ID, {(void *)ThriceTheValue}},
 };
@@ -123,7 +123,8 @@ static PyHeapExtensibleTypeObject MySubtype_Type = {
 
 #pragma GCC diagnostic pop
 
-// call(object) -> the result of the function in the slot; None for objects without it.
+// call(object) returns the result of the function in the slot, or None for objects without the
+// slot.
 static PyObject *Call(PyObject *self, PyObject *object) {
   (void)self;
   const PyCustomSlot *slot = PyCustomSlots_Find(object, SOME_FUNCTIONALITY_ID, 0);

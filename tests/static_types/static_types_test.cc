@@ -1,5 +1,5 @@
-// PyExtensibleType_Ready: what it refuses, what static types inherit and pass on, and that they
-// outlive their interpreter.
+// PyExtensibleType_Ready: refusals, the slots that static types inherit and pass on, and static
+// types that outlive their interpreter.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -19,7 +19,7 @@ using Pairs = std::vector<std::pair<uintptr_t, uintptr_t>>;
 constexpr PyCustomSlot kEmpty = {PyCustomSlot_ID_EMPTY, {nullptr}};
 constexpr PyCustomSlot kSkip = {PyCustomSlot_ID_SKIP, {nullptr}};
 
-/// A static type and its table, on the heap so that ASan detects a read or write beside them. They
+/// A static type and its table. They are on the heap, where ASan detects accesses beside them, and
 /// live as long as the process, as static types do.
 struct Static {
   explicit Static(const char *name, const Slots &slots, size_t room, PyTypeObject *base = nullptr)
@@ -39,7 +39,7 @@ struct Static {
   PyObject *object() const { return reinterpret_cast<PyObject *>(type()); }
   int Ready() const { return PyExtensibleType_Ready(made, room); }
 
-  /// The raw table, with its empty positions.
+  /// Returns the raw table with its empty positions.
   Pairs Table() const {
     Pairs pairs;
     for (Py_ssize_t i = 0; i < room; ++i) {
@@ -53,7 +53,7 @@ struct Static {
   Py_ssize_t room;
 };
 
-/// The slots of an instance of a type, in the table's order.
+/// Returns the slots of an instance of a type in the table's order.
 Pairs Offered(PyObject *type) {
   Pairs pairs;
   Ref object = Ref::Steal(PyObject_CallObject(type, nullptr));
@@ -68,7 +68,8 @@ Pairs Offered(PyObject *type) {
   return pairs;
 }
 
-/// Only valid in a static type while the interpreter runs: CPython frees names at its end.
+/// Returns a text for the traces of ours in a type. For static types this is valid only while the
+/// interpreter runs, because CPython frees names at its end.
 std::string LeftByUs(PyTypeObject *type) {
   std::string left;
   for (const char *name : {"__module__", PyExtensibleType_READY_MARK}) {
@@ -166,7 +167,7 @@ TEST(Inheriting, SeveralBasesInMroOrder) {
   EXPECT_EQ(child.Table(), (Pairs{{Id(1), 11}, {Id(2), 22}, {Id(3), 333}, {Id(4), 44}}));
 }
 
-// In quadratic time this would not end.
+// A quadratic algorithm would take far too long here.
 TEST(Inheriting, ManySlots) {
   constexpr size_t kMany = 200000;
   Slots of_base, own;
@@ -219,8 +220,9 @@ TEST(Inheriting, BasesComeFirst) {
             "derive from it");
 }
 
-/// An ordinary static type derived from an extensible one: CPython gives it our metaclass, but no
-/// data follows it. Its end is the end of its memory, so that ASan detects a read beyond it.
+/// Makes an ordinary static type derived from an extensible one. CPython sets our metaclass, but no
+/// data follow the type. The allocated memory ends with the type, which lets ASan detect a read
+/// beyond it.
 PyTypeObject *OrdinarySubtype(const char *name, PyTypeObject *base) {
   auto *type = new PyTypeObject();
   type->tp_name = name;
@@ -323,7 +325,7 @@ TEST(Refused, HeapTypes) {
       "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
-/// An unrelated metaclass, as other libraries' static types have them.
+/// Returns an unrelated metaclass, such as static types of other libraries have.
 PyTypeObject *OtherMetaclass() {
   static PyTypeObject other = [] {
     PyTypeObject type = {};
@@ -361,7 +363,8 @@ TEST(Refused, AHeapTypeAsBase) {
   static const Static made("test.OnHeapType", {S(2, 2)}, 2, base.type());
   EXPECT_EQ(made.Ready(), -1) << "CPython refuses it";
   EXPECT_EQ(TakeError().find("TypeError: "), 0u);
-  // A failed PyType_Ready leaves a type that refers to its base: CPython does not undo it.
+  // A type still refers to its base after PyType_Ready has failed, because CPython does not undo
+  // that.
   base.release();
 }
 
@@ -378,7 +381,7 @@ TEST(Refused, OtherInterpreters) {
   EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
 }
 
-// Last: it ends the interpreter. Static types are there before and after.
+// This test runs last because it ends the interpreter. Static types exist before and after.
 TEST(Zz, TheInterpretersEnd) {
   static const Static base("test.Lasting", {kSkip, S(1, 11), S(2, 22)}, 3);
   static const Static child("test.LastingChild", {S(2, 222), S(3, 33)}, 4, base.type());
@@ -414,7 +417,7 @@ TEST(Zz, TheInterpretersEnd) {
     ASSERT_EQ(StopPython(), 0);
     EXPECT_EQ(child.made->etp_magic, 0u);
     StartPython();
-    // From 3.14 on the names in there would dangle.
+    // From 3.14 on, the names in the type's dictionary would dangle.
     for (PyTypeObject *type : {base.type(), child.type(), ordinary}) {
       if (PY_VERSION_HEX >= 0x030E0000) {
         EXPECT_EQ(LeftByUs(type), "") << type->tp_name;

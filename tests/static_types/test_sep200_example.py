@@ -61,9 +61,9 @@ class Example(unittest.TestCase):
             for ordinary in (5, None, "a", [], object(), m.Provider, type(m.Provider), m):
                 self.assertIsNone(m.call(ordinary))
 
-    @only_if(sys.version_info >= (3, 10))  # for the match statement
+    @only_if(sys.version_info >= (3, 10))  # 3.10 added the match statement
     def test_match_statements_bind_as_ever(self):
-        """SEP 200's flag bit would tell `match` that one positional pattern is allowed."""
+        """With SEP 200's flag bit, `match` would allow one positional pattern."""
         scope = {"Provider": sep200_example.Provider}
         exec("def f(x):\n match x:\n  case Provider(y): return y\n", scope)
         with self.assertRaisesRegex(TypeError, "accepts 0 positional sub-patterns"):

@@ -1,6 +1,6 @@
-// Tells where another thread is. Nothing reports that it waits for the GIL, or has stopped for
-// good; but the kernel knows that it sleeps. For tests that need a thread to be there, without
-// guessing how long it takes.
+// Detects that another thread sleeps, according to the kernel, because it waits for the GIL or has
+// stopped for good, which Python does not report. Tests can so wait for that state without guessing
+// a time.
 #ifndef TYPEDCALL_TESTS_SUPPORT_ASLEEP_H_
 #define TYPEDCALL_TESTS_SUPPORT_ASLEEP_H_
 
@@ -15,10 +15,10 @@
 
 namespace typedcall_test {
 
-/// The kernel's number of the calling thread.
+/// Returns the kernel's number of the calling thread.
 inline pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
-/// The kernel's state of a thread of this process: 'S' is asleep, 'R' runs or is ready, 'X' has
+/// Returns the kernel's state of a thread of this process: 'S' asleep, 'R' running or ready, 'X'
 /// ended.
 inline char StateOf(pid_t thread) {
   std::FILE *const file =
@@ -27,16 +27,18 @@ inline char StateOf(pid_t thread) {
   char text[256];
   text[std::fread(text, 1, sizeof(text) - 1, file)] = '\0';
   std::fclose(file);
-  // After the program's name, which may contain anything but the last parenthesis.
+  // The state follows the last parenthesis, because the program's name may contain any other
+  // character.
   const char *const name_end = std::strrchr(text, ')');
   return name_end == nullptr || name_end[1] == '\0' || name_end[2] == 'Z' ? 'X' : name_end[2];
 }
 
-/// Waits until a thread sleeps, or has ended. It must have no reason to sleep but the one the
-/// caller waits for. Aborts after a minute: the thread has not got there.
+/// Waits until a thread sleeps, or has ended. The thread must have no other reason to sleep than
+/// the expected one. Aborts if this takes more than a minute.
 inline void WaitUntilAsleep(pid_t thread) {
-  // In a row: a thread that waits for the GIL wakes up every few milliseconds, and a lock of the C
-  // library is soon free. One that only lacks a processor does not count: it does not sleep.
+  // The thread must sleep ten times in a row, because a thread that waits for the GIL wakes up
+  // every few milliseconds, and locks of the C library are soon free. A thread that only lacks a
+  // processor does not sleep.
   int asleep = 0;
   for (int millisecond = 0; asleep < 10; ++millisecond) {
     const char state = StateOf(thread);

@@ -1,4 +1,4 @@
-"""Calls a function in several threads at once."""
+"""Calls a function in several threads at the same time."""
 import threading
 
 
@@ -11,7 +11,7 @@ def at_once(function, arguments):
         try:
             barrier.wait(60)
             results[place] = function(*arguments[place])
-        except BaseException as error:  # a thread would only print it
+        except BaseException as error:  # a thread would only print the exception
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(len(arguments))]

@@ -4,7 +4,7 @@
 
 #include <Python.h>
 
-/// A module slot for modules that also work in interpreters with a GIL of their own.
+/// A module slot for modules that also work in interpreters with their own GIL.
 #if PY_VERSION_HEX >= 0x030C0000 && !defined(PYPY_VERSION)
 #define TEST_MODULE_OWN_GIL \
   { Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED }
@@ -13,14 +13,14 @@
   { 0, NULL }
 #endif
 
-/// The module NAME, which may be a macro, with the functions METHODS (or NULL).
+/// Defines the module NAME, which may be a macro, with the functions METHODS (or NULL).
 #define TEST_MODULE(NAME, METHODS) TEST_MODULE_SLOTS(NAME, METHODS, {0, NULL})
 
-/// The same, filled by `int EXEC(PyObject *module)`.
+/// Defines a module that `int EXEC(PyObject *module)` fills.
 #define TEST_MODULE_EXEC(NAME, METHODS, EXEC) \
   TEST_MODULE_SLOTS(NAME, METHODS, {Py_mod_exec, (void *)(EXEC)})
 
-/// The same with these module slots.
+/// Defines a module with these module slots.
 #define TEST_MODULE_SLOTS(NAME, METHODS, ...)                                           \
   static PyModuleDef_Slot NAME##_slots[] = {__VA_ARGS__, {0, NULL}};                    \
   static PyModuleDef NAME##_module = {PyModuleDef_HEAD_INIT, #NAME, NULL, 0,   METHODS, \

@@ -1,13 +1,13 @@
-"""Leaves out cases for another runtime, so that a skip only reports what the machine could have but lacks, such as a
-library. For files that unittest, Bazel's runner or pytest loads."""
+"""Removes cases for other runtimes, so a skip only reports something that the machine lacks, such as a library. Works
+in files that unittest, Bazel's runner or pytest loads."""
 import unittest
 
-# By module, the names of the cases that only_if() has left out: a file with no other cases is no error.
+# The names of the cases that only_if() has removed, by module. A file without other cases is not an error.
 LEFT_OUT = {}
 
 
 class NotCollected(unittest.SkipTest):
-    """Raised on import of a file none of whose cases are for this runtime."""
+    """Raised when a file is imported of which no case is for this runtime."""
 
 
 def _is_case(decorated):
@@ -19,8 +19,8 @@ def _is_case(decorated):
 def only_if(condition):
     """Decorates a TestCase class or a test method, and removes it if the condition is false.
 
-    Its name is then None: no other class may derive from a decorated class, and this decorator must be the
-    outermost one, because a unittest skip would make a function of the None."""
+    The name of a removed case becomes None. Therefore no class may derive from a decorated class, and this decorator
+    must be the outermost one, because a unittest skip would turn None into a function."""
     def decorate(decorated):
         if condition:
             return decorated
@@ -32,6 +32,6 @@ def only_if(condition):
 
 
 def module_only_if(condition, why):
-    """Call at the top of a file: if the condition is false, the file has no cases."""
+    """Removes all cases of a file if the condition is false. Call this at the top of the file."""
     if not condition:
         raise NotCollected(why)

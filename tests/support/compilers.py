@@ -1,5 +1,5 @@
-"""Compilers, installed or this build's, and tests that run them: in a folder of their own, what must compile and what
-must not."""
+"""Finds and runs compilers, both installed ones and this build's, and checks in a temporary folder that code compiles
+or does not compile."""
 import glob
 import os
 import re
@@ -18,7 +18,7 @@ def of_this_build():
 
 
 def installed(name):
-    """Returns the paths of `name` and of `name-VERSION`, each program once."""
+    """Returns the paths of the installed programs `name` and `name-VERSION`, without duplicates."""
     paths = {}
     for folder in ("/usr/bin", "/usr/local/bin"):
         for path in sorted(glob.glob(os.path.join(folder, name + "*"))):
@@ -28,7 +28,7 @@ def installed(name):
 
 
 def run(compiler, *arguments, text=""):
-    """Runs a compiler, whose input is `text`; it may fail."""
+    """Runs a compiler with the input `text`. The compiler may fail."""
     return processes.run([compiler, *arguments], environment=processes.UNSANITIZED, input=text, check=False)
 
 

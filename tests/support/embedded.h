@@ -1,5 +1,5 @@
-// Shared by every GoogleTest program with an interpreter: starting and ending it, owning
-// references, and short ways to run Python from C++. //tests/support:embedded_main provides main().
+// Shared by all GoogleTest programs with an interpreter: functions that start and end it, owning
+// references, and ways to run Python code. //tests/support:embedded_main provides main().
 #ifndef TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 #define TYPEDCALL_TESTS_SUPPORT_EMBEDDED_H_
 
@@ -10,11 +10,12 @@
 
 namespace typedcall_test {
 
-/// Starts the interpreter that PYTHON_BIN names; main() has done it before the first test. Ends the
-/// process if that fails: nothing can be tested then.
+/// Starts the interpreter that PYTHON_BIN names, as main() does before the first test. Ends the
+/// process on failure, because nothing can be tested then.
 void StartPython();
 
-/// Ends it. Returns Py_FinalizeEx's result: 0, or -1 if something could not be flushed.
+/// Ends it. Ends the interpreter. Returns Py_FinalizeEx's result: 0, or -1 if a file could not be
+/// flushed.
 int StopPython();
 
 /// An owning reference. GIL: held for everything except moves.
@@ -28,9 +29,9 @@ class Ref {
   }
   ~Ref() { Py_XDECREF(object_); }
 
-  /// Steals a new reference, or NULL.
+  /// Steals a new reference, which may be NULL.
   static Ref Steal(PyObject *object) { return Ref(object); }
-  /// Adds a reference to a borrowed one, or NULL.
+  /// Adds a reference to a borrowed object, which may be NULL.
   static Ref Borrow(PyObject *object) {
     Py_XINCREF(object);
     return Ref(object);
@@ -47,14 +48,14 @@ class Ref {
   PyObject *object_ = nullptr;
 };
 
-/// A METH_O function for defs whose callables are not what is tested: it returns its argument.
+/// A METH_O function that returns its argument, for defs whose callables do not matter.
 inline PyObject *Boxed(PyObject *, PyObject *argument) {
   Py_INCREF(argument);
   return argument;
 }
 
-/// A module with the functions of a provider's method table, as TYPEDCALL_MODULE makes it, but not
-/// in sys.modules. Empty, with an exception, if that fails.
+/// Makes a module with the functions of a provider's method table, like TYPEDCALL_MODULE, but not
+/// in sys.modules. Returns an empty reference with an exception on failure.
 template <class Methods>
 Ref ModuleOf(Methods &methods) {
   static PyModuleDef def = {
@@ -65,29 +66,29 @@ Ref ModuleOf(Methods &methods) {
   return module;
 }
 
-/// A scope of Python code: a dictionary with `__builtins__`, into which objects can be put. An
-/// error is a test failure; its exception is printed and cleared.
+/// A scope of Python code: a dictionary with `__builtins__`, to which objects can be added. An
+/// exception is a test failure, and is printed and cleared.
 class Scope {
  public:
   Scope();
   void Set(const char *name, PyObject *borrowed);
-  /// Runs statements. Returns false if they raise.
+  /// Runs statements. Runs statements. Returns false if they raise an exception.
   bool Run(const std::string &code);
-  /// The value of an expression or of a variable.
+  /// Returns the value of an expression or of a variable.
   Ref Eval(const std::string &expression);
 
  private:
   Ref globals_;
 };
 
-/// Clears the pending exception and returns it as "TypeName: text"; empty if there is none.
+/// Clears the pending exception and returns it as "TypeName: text", or "" if there is none.
 std::string TakeError();
 
-/// gc.collect(), until it finds nothing more.
+/// Calls gc.collect() until it finds nothing more.
 void Collect();
 
-/// True if an unused class is freed here. Free-threaded builds free modules and functions in the
-/// collector only, and 3.13's never free a class once a second thread has run.
+/// True if this build frees unused classes. Free-threaded builds free modules and functions only in
+/// the collector, and 3.13's never free a class after a second thread has run.
 bool ClassesCanDie();
 
 }  // namespace typedcall_test

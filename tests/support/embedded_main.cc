@@ -1,5 +1,5 @@
 // main() of the GoogleTest programs that embed an interpreter, and the functions that embedded.h
-// declares. The interpreter runs from before the first test until after the last one.
+// declares. The interpreter starts before the first test and ends after the last one.
 #include "tests/support/embedded.h"
 
 #include <cstdio>
@@ -21,7 +21,7 @@ namespace {
 
 void StartPython() {
   PyConfig config;
-  // Not the isolated one: it would ignore PYTHONMALLOC, which the sanitizers need.
+  // The isolated configuration would ignore PYTHONMALLOC, which the sanitizers need.
   PyConfig_InitPythonConfig(&config);
   config.install_signal_handlers = 0;
   config.user_site_directory = 0;

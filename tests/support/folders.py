@@ -1,4 +1,4 @@
-"""Temporary folders, and cases that have one to themselves."""
+"""Temporary folders, and test cases that have their own folder."""
 import pathlib
 import tempfile
 import textwrap
@@ -20,7 +20,7 @@ class InAFolder(unittest.TestCase):
         return str(self.folder.joinpath(*names))
 
     def write(self, name, text):
-        """Writes a file of the folder, whose text may be indented, and returns its path."""
+        """Writes a file into the folder and returns its path. The text may be indented."""
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text), encoding="utf-8")

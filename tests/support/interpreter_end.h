@@ -1,5 +1,5 @@
-// Ends an interpreter while another thread is in native code, without the GIL, and checks that the
-// thread's stack is left alone. For death tests, because the process ends with it.
+// Ends an interpreter while another thread is in native code without the GIL, and checks that the
+// thread's stack is not unwound. This is for death tests, because the process ends, too.
 #ifndef TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 #define TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 
@@ -19,7 +19,8 @@ inline std::atomic<bool> is_inside{false}, may_return{false}, returns{false}, is
 inline std::atomic<pid_t> thread_inside{0};
 inline std::atomic<bool> has_signal{false};
 
-/// The thread calls this without the GIL; it returns when the interpreter is about to end.
+/// The thread calls this without the GIL. The function returns when the interpreter is about to
+/// end.
 inline double WaitInside(double x) noexcept {
   thread_inside = ThisThread();
   is_inside = true;
@@ -28,7 +29,7 @@ inline double WaitInside(double x) noexcept {
   return x;
 }
 
-/// The same as a Python function: the caller has the GIL, and takes it again inside.
+/// Calls WaitInside() from a Python function, which releases the caller's GIL and takes it again.
 inline PyObject *WaitInPython(PyObject *, PyObject *) {
   Py_BEGIN_ALLOW_THREADS;
   WaitInside(0);
@@ -36,14 +37,15 @@ inline PyObject *WaitInPython(PyObject *, PyObject *) {
   Py_RETURN_NONE;
 }
 
-/// A new reference to it.
+/// Returns a new reference to the Python function.
 inline PyObject *WaitFunction() {
   static PyMethodDef def = {"wait", WaitInPython, METH_NOARGS, nullptr};
   return PyCFunction_New(&def, nullptr);
 }
 
-/// A new reference to the value of `expression`, in which wait() is that function and Waiting() an
-/// object all of whose methods call it. Ends the process with 3 if that raises.
+/// Returns a new reference to the value of `expression`, in which wait() is that function and
+/// Waiting() makes an object whose methods all call it. Ends the process with status 3 if the
+/// expression raises.
 inline PyObject *Waiting(const char *expression) {
   PyObject *const globals = PyDict_New(), *const wait = WaitFunction();
   PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins());
@@ -88,8 +90,8 @@ struct Destroyed {
   ~Destroyed() { is_destroyed = true; }
 };
 
-/// Called while the interpreter ends. The thread now asks for the GIL, which this one keeps: it
-/// waits for that, or has stopped, when this returns.
+/// Called while the interpreter ends. The thread now needs the GIL, which this thread keeps. When
+/// this function returns, the other thread waits for the GIL or has stopped.
 inline void LetReturn(PyObject *) {
   may_return = true;
   while (!returns) usleep(1000);
@@ -98,18 +100,18 @@ inline void LetReturn(PyObject *) {
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
-/// The exit status of EndPythonDuring() if a thread is unwound past frames that have nothing to
-/// lose: from 3.14 on it stops by itself, and musl ends it without unwinding.
+/// The exit status of EndPythonDuring() if a thread may be unwound safely. From 3.14 on the thread
+/// just stops, and musl ends it without unwinding.
 #if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
 constexpr int kPassed = 1;
 #else
 constexpr int kPassed = 0;
 #endif
 
-/// Runs `call`, which releases the GIL around WaitInside(), in another thread, ends the interpreter
-/// meanwhile, and starts and ends one more, in which the thread gets a signal. Then ends the
-/// process: 0 if the thread has stopped for good, 1 if its stack was unwound, 2 if the interpreter
-/// did not wait for it. GIL: held.
+/// Runs `call`, which releases the GIL around WaitInside(), in another thread and ends the
+/// interpreter during the call. Starts and ends another interpreter, in which the thread gets a
+/// signal. Then ends the process with status 0 if the thread has stopped for good, 1 if its stack
+/// was unwound, or 2 if the interpreter did not wait for it. GIL: held.
 template <class Call>
 [[noreturn]] void EndPythonDuring(Call call) {
   PyObject *const capsule = PyCapsule_New(&may_return, nullptr, LetReturn);

@@ -1,43 +1,42 @@
-"""Counts what is left behind: blocks, references and memory before and after many calls. A leak shows in every round,
-whereas caches fill up in some rounds and shrink in others."""
+"""Counts blocks, references and memory before and after many calls. A leak increases the counts in every round, whereas
+caches grow in some rounds and shrink in others."""
 import gc
 import os
 import sys
 
-COUNTS_REFERENCES = hasattr(sys, "gettotalrefcount")  # in debug builds of CPython
+COUNTS_REFERENCES = hasattr(sys, "gettotalrefcount")  # only in debug builds of CPython
 IS_PYPY = sys.implementation.name == "pypy"
 
 
 def resident():
-    """Returns the resident memory of the process now, in kilobytes, including all allocators' memory."""
+    """Returns the current resident memory of the process in kilobytes, including the memory of all allocators."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def peak():
-    """Returns the maximum so far, in kilobytes."""
+    """Returns the highest resident memory so far, in kilobytes."""
     import resource
 
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def collect():
-    # Without the GIL, memory is freed some collections later; on PyPy, finalizers run after a collection.
+    # Free-threaded builds free memory some collections later, and PyPy runs finalizers after a collection.
     for _ in range(5):
         gc.collect()
 
 
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
-    """Raises AssertionError, "leak: ...", if `times` calls of `function` leave as much as a limit says, in each of the
-    rounds, after `warm_up` calls that may leave anything. Growth in only some rounds is not found; use `rounds=1`
-    for that. With `takes_count`, `function` is called once per round, with the number of repetitions as its
-    argument.
+    """Raises AssertionError, "leak: ...", if `times` calls of `function` leak as much as a limit in every round. The
+    `warm_up` calls before that may leave anything. Growth in only some rounds is not found; use `rounds=1` for that.
+    With `takes_count`, `function` is called once per round, with the number of repetitions as its argument.
 
     The limits, where None means no limit: `blocks` of Python's allocators (0 under a sanitizer, for which there is
     `objects`, the number that the collector tracks), `references` to all objects, which debug builds count, and
-    `kilobytes`. The references to each object in `unchanged` must stay the same. `both_ways`: a decrease must not
-    exceed the limit either, as it does if there is one reference too few."""
+    `kilobytes`. The references to each object in `unchanged` must stay the same. With `both_ways`, decreases must not
+    exceed the limit either, as they do if each call releases one reference too many."""
     found = [(name, limit, count) for name, limit, count in (
         ("blocks", None if IS_PYPY else blocks, lambda: sys.getallocatedblocks()),
         ("references", references if COUNTS_REFERENCES else None, lambda: sys.gettotalrefcount()),
@@ -61,7 +60,7 @@ def check(function, times, *, warm_up, blocks=None, references=None, objects=Non
     def is_lost(index, change):
         return (abs(change) if both_ways or index >= exact else change) >= found[index][1]
 
-    measured()  # the first call leaves something itself
+    measured()  # the first measurement allocates memory itself
     run(warm_up)
     lost = []
     before = measured()

@@ -1,5 +1,5 @@
-"""Libraries of the gate's environment, for tests that Bazel runs: if it names one, tests must be able to import it.
-Elsewhere the tests run that need a library which the interpreter has."""
+"""Libraries of the gate's environment, for tests that Bazel runs. If the environment names a library, tests must be
+able to import it. Elsewhere, tests run if the interpreter has the library that they need."""
 import importlib.util
 import os
 import sys

@@ -13,7 +13,7 @@ namespace typedcall_test {
 
 namespace {
 
-// The refusals that this thread wants; not in a class, for `operator new`.
+// The refusals in this thread. They are not members of a class, because `operator new` uses them.
 thread_local bool refuses = false, has_refused = false;
 thread_local std::size_t left_before = 0, left_to_refuse = 0;
 
@@ -29,7 +29,7 @@ bool IsRefused() {
   return true;
 }
 
-// With malloc's memory, so that it can be used inside the allocators.
+// Allocates with malloc, so it can be used inside the other allocators.
 template <class T>
 struct PlainAllocator {
   using value_type = T;
@@ -66,7 +66,7 @@ struct Counted {
   }
 };
 
-Counted *of_new = nullptr;  // while there is a Memory
+Counted *of_new = nullptr;  // not null while a Memory exists
 
 Counted *In(void *context) { return static_cast<Counted *>(context); }
 void *Malloc(void *context, std::size_t size) {
@@ -144,7 +144,7 @@ bool Memory::Stop() {
 
 namespace {
 
-// One call with one refusal. Returns whether anything has been refused.
+// Makes one call with one refusal. Returns true if an allocation was refused.
 bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t times) {
   swept.before();
   memory->Refuse(first, times);
@@ -163,13 +163,13 @@ bool Turn(Memory *memory, const Swept &swept, std::size_t first, std::size_t tim
   return was_refused;
 }
 
-// The blocks that are left after a call without refusals.
+// Returns the number of blocks that are left after a call without refusals.
 std::size_t Settled(Memory *memory, const Swept &swept) {
   Turn(memory, swept, 0, 0);
   if (swept.cpython_leaks) return 0;
   Collect();
   swept.settle();
-  PyType_ClearCache();  // which keeps names
+  PyType_ClearCache();  // the type cache keeps names
   return memory->Blocks();
 }
 
@@ -183,7 +183,7 @@ bool IsRefusal() {
 
 std::size_t Sweep(const Swept &swept) {
   constexpr std::size_t kEnough = 5000;
-  constexpr int kTurns = 16;  // more than the blocks of the one object that CPython may still have
+  constexpr int kTurns = 16;  // exceeds the number of blocks of an object that CPython may keep
   const testing::ScopedTrace trace(__FILE__, __LINE__, swept.name);
   Memory memory;
   const int turns = swept.cpython_leaks ? 1 : kTurns;
@@ -196,7 +196,7 @@ std::size_t Sweep(const Swept &swept) {
           "allocation " + std::to_string(first) + (times == 1 ? "" : " and all after it"));
       std::vector<Py_ssize_t> references;
       std::size_t blocks = 0;
-      // The first turns fill caches, CPython's and ours.
+      // The first turns fill the caches of CPython and our own.
       for (int turn = -2; turn < turns; ++turn) {
         if (turn == 0) {
           blocks = Settled(&memory, swept);

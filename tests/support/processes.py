@@ -1,5 +1,5 @@
-"""Runs a command or this interpreter in a separate process. An unexpected end raises AssertionError with the complete
-output and the signal that ended it."""
+"""Runs a command or this interpreter in a separate process. If the process ends unexpectedly, AssertionError has the
+complete output and the signal that ended it."""
 import os
 import signal
 import subprocess
@@ -7,9 +7,9 @@ import sys
 import textwrap
 import typing
 
-# The test's own sanitizer must not affect compilers, nor programs that load their output.
+# The test's own sanitizer must not affect compilers or programs that load their output.
 UNSANITIZED = {"LD_PRELOAD": None}
-# Seconds; a process that takes longer has hung.
+# The time limit in seconds. A process that takes longer has hung.
 TIME_LIMIT = 600
 
 
@@ -21,7 +21,7 @@ class Status(int):
             return "%d" % self
         try:
             return "%d (%s)" % (self, signal.Signals(-self).name)
-        except ValueError:  # a real-time signal
+        except ValueError:  # real-time signals have no name
             return "%d (signal %d)" % (self, -self)
 
     __str__ = __repr__
@@ -30,11 +30,11 @@ class Status(int):
 class Ended(typing.NamedTuple):
     status: Status
     out: str
-    err: str  # empty if both were printed together
+    err: str  # empty if errors are in `out`
 
 
 class Hung(AssertionError):
-    """The time limit was reached; `out` is what had been printed."""
+    """Raised if the time limit was reached. `out` is the output up to then."""
 
     def __init__(self, text, out):
         super().__init__(text)
@@ -54,11 +54,11 @@ def _environment(changes, paths):
 
 def run(command, *, check=True, together=False, paths=(), environment=None, timeout=TIME_LIMIT, input="",
         stderr=None, cwd=None):
-    """Runs `command`, whose parts are converted by str(), and returns its status, output and errors.
+    """Runs `command`, whose parts are converted with str(), and returns its status, output and errors.
 
-    `check`: a nonzero status is a failure. `together`: errors are in `out`, in order of appearance; `stderr` is a file
-    for them instead. `paths` replaces the test's own PYTHONPATH; `environment` has variables in addition to the
-    test's; None removes one."""
+    With `check`, a nonzero status is a failure. With `together`, errors are in `out`, in order of appearance; `stderr`
+    is a file for them instead. `paths` replaces the test's own PYTHONPATH. `environment` adds variables to the test's
+    own; None removes a variable."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
@@ -75,7 +75,7 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
 
 
 def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=None):
-    """Starts `command` like run(), and returns it while it runs; a cleanup ends it."""
+    """Starts `command` like run(), and returns the running process, which a cleanup ends."""
     running = subprocess.Popen([str(part) for part in command], stdout=stdout, cwd=cwd,
                                env=_environment(environment, paths))
     if stdout is not None:
@@ -86,7 +86,7 @@ def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=
 
 
 def python(*arguments, code=None, **options):
-    """Calls run() for this interpreter, with these arguments or the code, which may be indented."""
+    """Calls run() for this interpreter with these arguments or this code, which may be indented."""
     if code is not None:
         arguments = (*arguments, "-c", textwrap.dedent(code))
     return run([sys.executable, *arguments], **options)

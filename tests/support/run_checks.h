@@ -1,5 +1,5 @@
-// The main() of a program that checks a header under one language standard, in the common subset of
-// C and C++.
+// Helper for the main() of a program that checks a header under one language standard, in the
+// common subset of C and C++.
 #ifndef TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
 #define TYPEDCALL_TESTS_SUPPORT_RUN_CHECKS_H_
 
@@ -8,8 +8,8 @@
 
 #include "typedcall_python_config.h"
 
-// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. `check`
-// returns the number of the check that failed, or 0; so does this, for main() to return.
+// Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. Returns the
+// result of `check`, which is the number of the check that failed, or 0, for main() to return.
 static int run_checks(int (*check)(void)) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);

@@ -1,5 +1,5 @@
-"""If a condition is false there is no case, whether it decorates a method, a class or a whole file; and only then does
-the runner accept a file without cases."""
+"""A false condition removes a method, a class or all cases of a file, and only then does the runner accept a file
+without cases."""
 import os
 import tempfile
 import textwrap

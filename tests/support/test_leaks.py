@@ -1,4 +1,4 @@
-"""The leak counter finds planted leaks, in each unit that it counts, and reports none where there are none."""
+"""The leak counter finds planted leaks in each unit that it counts, and reports no others."""
 import gc
 import os
 import unittest
@@ -37,7 +37,7 @@ class Leaks(unittest.TestCase):
         self.assertRegex(said, r"objects \+[12]\d\d\d, .* \(limit 500\)")
 
     def test_references(self):
-        one = Kept()  # not None: newer debug builds do not count it
+        one = Kept()  # newer debug builds do not count references to None
 
         def keep():
             self.kept.append(one)

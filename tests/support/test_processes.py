@@ -1,4 +1,4 @@
-"""Separate processes: their output, how they end, and the errors for those that crash or hang."""
+"""Separate processes: their output and status, and the errors if they crash or hang."""
 import os
 import tempfile
 import unittest
@@ -61,6 +61,6 @@ class Processes(unittest.TestCase):
                 file.write("value = 5\n")
             code = "import beside, os; print(beside.value, os.path.samefile(os.getcwd(), %r))" % folder
             self.assertEqual(processes.python(code=code, paths=[folder], cwd=folder).out, "5 True\n")
-            # Replaces the test's own path: nothing else is found.
+            # The paths replace the test's own, so no other modules are found.
             self.assertIn("No module named 'processes'",
                           processes.python(code="import processes", paths=[folder], check=False).err)

@@ -1,5 +1,5 @@
-// A module in plain C whose defs are written with the macros of typedcall/typed_method.h; built
-// twice, once as an author would and once, as `handmade_flagged`, with the flag bits forced.
+// A module in plain C whose defs are written with the macros of typedcall/typed_method.h.
+// `handmade_flagged` is the same module built with the flag bits forced.
 #include "tests/support/c_module.h"
 #include "typedcall/tag.h"
 
@@ -38,8 +38,8 @@ PyTypedMethod_DEFINE_PYPY(inc_typed, "inc", PyTypedMethod_CODES(T_C_LONG), T_C_L
 PyTypedMethod_DEFINE(half_typed, "half", {"d->d", 0, (void *)half_impl},
                      {"l->l", 0, (void *)half_long_impl});
 
-// Where a consumer finds the tag of `function`: "bits", "side table", "both" or "nowhere", and the
-// signatures there.
+// Returns the place of the tag of `function` ("bits", "side table", "both" or "nowhere") and the
+// signatures.
 static PyObject *where(PyObject *module, PyObject *function) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   const PyMethodDef *def = PyTypedMethod_DefOf(function);
@@ -59,7 +59,8 @@ static PyObject *where(PyObject *module, PyObject *function) {
   return signatures != NULL ? Py_BuildValue("(sN)", place, signatures) : NULL;
 }
 
-// The data that a runtime which knows only PyPy's struct reads behind the name of `function`.
+// Returns the signature that a runtime reads in front of the name of `function` if it only supports
+// PyPy's struct.
 static PyObject *pypy(PyObject *module, PyObject *function) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];

@@ -1,5 +1,5 @@
-// Defs that carry the flag bits need no interface: tagging them installs none, and works even if
-// another module has made installing one impossible. A process of its own, because an installed
+// Defs that have the flag bits need no interface: tagging them installs none, and works even if
+// another module has made that impossible. The test needs its own process, because an installed
 // interface stays.
 #define PyTypedMethod_FLAGS 0x3000
 #include "gtest/gtest.h"
@@ -31,7 +31,7 @@ TEST(LazyImport, OnlyDefsWithoutBitsNeedTheInterface) {
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, none), 0) << TakeError();
   EXPECT_EQ(PyTypedcall_Peek(), nullptr);
 
-  // A squatter: an obstacle to using the interface must not affect bits.
+  // Another object under the interface's name must not affect bits.
   scope.Run("import sys, types\nsys.modules['_extensibletype'] = 'squatter'");
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, with_bits), 0) << TakeError();
   EXPECT_EQ(PyTypedMethod_AddTags(owner.get(), defs, both), -1);

@@ -1,5 +1,5 @@
-// Tagging defs of one's own array in place: the resulting def, the refusals, and that a refusal
-// leaves every def unchanged.
+// Tagging the defs of an array in place: the resulting defs, and refusals, which leave every def
+// unchanged.
 #include "typedcall/tag_array.h"
 
 #include <cstring>
@@ -39,7 +39,7 @@ std::string Address() {
   return text;
 }
 
-/// Refused with these words, and the def is unchanged.
+/// Checks that the def is refused with these words, and unchanged.
 void ExpectRefused(PyMethodDef def, const PyTypedMethodMetadata *metadata,
                    const std::string &words) {
   const PyMethodDef before = def;
@@ -87,12 +87,12 @@ TEST(TagInPlace, Refusals) {
   ExpectRefused(Def("inc"), &faulty, "inc: entry 0: signature 'l>l' at position 1: expected '->'");
   ExpectRefused(Def("inc"), &contradiction, "inc: PyPy's type codes contradict the entries");
   ExpectRefused(Def("inc"), nullptr, "typedcall: these metadata are not of version 1");
-  // In PyPy's layout; its contents are ignored.
+  // The metadata is in PyPy's layout, and its contents are ignored.
   ExpectRefused(Def("inc", METH_O | METH_TYPED), &inc,
                 "inc is tagged already, in a layout that is not ours");
 }
 
-/// The metadata of `inc` in memory that can be changed, fields and name.
+/// The metadata of `inc` in writable memory, whose fields and name can be changed.
 class Changed {
  public:
   Changed() { std::memcpy(bytes_, &inc, sizeof inc); }

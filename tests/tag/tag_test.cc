@@ -1,5 +1,5 @@
-// Tagging: refusals and their messages, when two tags are equal and when they conflict, who owns a
-// tag, and that nothing is written to the PyMethodDef.
+// Tagging: refusals and their messages, equal and conflicting tags, owners of tags, and that
+// nothing is written to the PyMethodDef.
 #include "typedcall/tag.h"
 
 #include <cstring>
@@ -38,7 +38,7 @@ class Tag : public testing::Test {
     return static_cast<const PyNativeCallableTable *>(
         interface_->find(interface_->state, PyTypedcall_BY_DEF, def));
   }
-  /// An owner that dies on demand.
+  /// Returns an owner that dies on demand.
   Ref Owner() { return scope_.Eval("type('Owner', (), {})()"); }
 
   const PyTypedcall_Interface *interface_;
@@ -142,7 +142,7 @@ TEST_F(Tag, WhatFallsBackNeedsNoThread) {
   const std::uintptr_t method = PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD;
   for (const std::uintptr_t with : {std::uintptr_t{0}, method, PyNativeCallable_DIFFERS,
                                     PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE}) {
-    // Without `&` at the end there is no value.
+    // The function returns a value only if the last argument is `&`.
     for (const char *signature : {"d&d->i", "dd&?->i", "&d->i", "l->i", "dP->i", "->i"}) {
       const PyNativeCallableTable table = Table(signature, kBack | with);
       EXPECT_EQ(PyNativeCallable_CheckTable(&table, "f"), 0) << TakeError();
@@ -296,7 +296,7 @@ TEST_F(Tag, NothingIsWrittenToForeignDef) {
   Ref sin = scope_.Eval("math.sin");
   PyMethodDef *def = PyTypedMethod_DefOf(sin.get());
   ASSERT_NE(def, nullptr);
-  // The whole array of `math`, from sin's def to the def that ends it.
+  // Counts the defs of `math` from sin's to the end of the array.
   std::size_t defs = 0;
   while (def[defs].ml_name != nullptr) ++defs;
   std::vector<unsigned char> before((defs + 1) * sizeof(PyMethodDef));
@@ -342,7 +342,7 @@ PyMethodDef defs[] = {
     PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
-    // The name is spelled the same, but it is not the metadata's.
+    // The name has the same text, but it is not part of the metadata.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

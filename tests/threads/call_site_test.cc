@@ -1,5 +1,5 @@
-// A call site that searches while another thread tags: once the tag is there it is found, whatever
-// the site has remembered before.
+// A call site searches while another thread tags. After the tag exists, it is found, regardless of
+// cached results.
 #include "typedcall/call_site.h"
 
 #include <atomic>
@@ -44,7 +44,7 @@ TEST(CallSites, NeverRememberThatNothingWasThere) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) -> PyObject * { return nullptr; },
                             METH_O, nullptr};
   for (int round = 1; round <= kRounds; ++round) {
-    // A function of its own, tagged as an object; its reference goes to the reader.
+    // A new function is tagged as an object, and the reader gets the reference.
     PyObject *function = PyCFunction_New(&def, nullptr);
     ASSERT_NE(function, nullptr);
     Py_INCREF(function);

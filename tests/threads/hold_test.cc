@@ -1,6 +1,5 @@
-// Threads that hold rows while others free their owners: a held row stays intact until it is
-// released, and an idle owner's record is not lost while it is in use. The values are freed memory
-// at once.
+// Threads hold rows while others free their owners: a held row stays intact until it is released,
+// and an idle owner's record is not lost while it is in use. The values are freed immediately.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -60,7 +59,7 @@ TEST_F(Holders, WhileOwnersGo) {
   living = 0;
   InThreads(kThreads, [&](int number) {
     if (number == 0) {
-      // The others may begin when this thread has long been done.
+      // The other threads may start long after this one has finished its rounds.
       const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
       for (int round = 0; round < kRounds || (held == 0 && std::chrono::steady_clock::now() < late);
            ++round) {
@@ -69,7 +68,7 @@ TEST_F(Holders, WhileOwnersGo) {
         const void *value = NewValue();
         if (interface_->publish(interface_->state, PyTypedcall_BY_DEF, &key, owner.get(), value,
                                 nullptr, FreeValue, nullptr) != 1) {
-          // A row is still held, and with it its owner.
+          // Another thread holds the old row, and thus its owner.
           FreeValue(value);
         }
         LetOthersRun();
@@ -99,14 +98,14 @@ TEST_F(Holders, WhileOwnersGo) {
 
 double Twice(double x) { return 2 * x; }
 
-// One owner for all, whose record is idle between two tags: no thread drops a record that another
-// one uses.
+// All threads use one owner, whose record is idle between two tags. No thread may drop a record
+// that another thread uses.
 TEST_F(Holders, ConflictsOfOneOwner) {
   static char keys[kThreads + 1];
   static char values[2];
   Ref owner = New(owner_type_);
   std::atomic<long> lost{0};
-  // Publishers are refused here, and leave the owner's record idle.
+  // Later publications under this key are refused, and leave the owner's record idle.
   Ref other = New(owner_type_);
   ASSERT_EQ(interface_->publish(interface_->state, PyTypedcall_BY_DEF, &keys[kThreads], other.get(),
                                 &values[0], nullptr, nullptr, nullptr),
@@ -154,7 +153,7 @@ const PyNativeCallableTable *NewTag(const char *signature) {
   return &tag->table;
 }
 
-// The existing tag is compared, and named in the message, while its owner goes.
+// The existing tag is compared, and named in the message, while its owner dies.
 TEST_F(Holders, TagsThatConflict) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) { return PyLong_FromLong(1); }, METH_O,
                             nullptr};

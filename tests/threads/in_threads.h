@@ -1,4 +1,4 @@
-// Work in several threads at once, each attached to the interpreter.
+// Runs work in several threads at the same time, each attached to the interpreter.
 #ifndef TYPEDCALL_TESTS_THREADS_IN_THREADS_H_
 #define TYPEDCALL_TESTS_THREADS_IN_THREADS_H_
 
@@ -11,7 +11,7 @@
 
 namespace typedcall_test {
 
-/// Calls work(number) in as many threads, each attached, after all of them have started.
+/// Calls work(number) in `count` attached threads after all of them have started.
 template <class Work>
 void InThreads(int count, const Work &work) {
   std::atomic<int> waiting{count};

@@ -1,5 +1,5 @@
 // Threads that publish, retract, resolve, name and combine at the same time. With the GIL they take
-// turns; on a free-threaded build they meet inside the interface's functions.
+// turns; on a free-threaded build they run the interface's functions in parallel.
 #include <array>
 #include <atomic>
 #include <set>
@@ -28,7 +28,8 @@ class Writers : public testing::Test {
 std::atomic<long> destroyed{0};
 void CountDestroyed(const void *) { ++destroyed; }
 
-// One key, and one value for all: the first of each round wins, and the others learn which.
+// All threads publish their own value for the same key. The first one in each round wins, and the
+// others get its value.
 TEST_F(Writers, PublishTheSameKey) {
   static std::array<char, kThreads> values;
   static char key;
@@ -46,7 +47,7 @@ TEST_F(Writers, PublishTheSameKey) {
       const void *const existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
       if (result == 1) {
         ++taken;
-        // No other thread can have replaced it, and none removes it.
+        // No other thread can have replaced the value, and none removes it.
         if (existing != mine) ++wrong;
       } else if (result != PyTypedcall_CONFLICT || existing == mine ||
                  (existing != nullptr &&
@@ -61,7 +62,7 @@ TEST_F(Writers, PublishTheSameKey) {
   EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
 }
 
-// Every thread's own rows fill several generations while others read them.
+// The rows of each thread fill several generations while others read them.
 TEST_F(Writers, PublishManyKeys) {
   constexpr size_t kKeys = 3000;
   static std::array<std::array<char, kKeys>, kThreads> keys;
@@ -92,7 +93,7 @@ TEST_F(Writers, PublishManyKeys) {
   EXPECT_EQ(wrong, 0);
 }
 
-// A value made from the previous one: no thread's turn is lost.
+// Each value is made from the previous one, and no thread's update may be lost.
 TEST_F(Writers, ExchangeTheSameRow) {
   constexpr int kTurns = 300;
   static std::array<char, kThreads * kTurns + 1> values;
@@ -134,8 +135,8 @@ TEST_F(Writers, NameSlots) {
   EXPECT_EQ(std::set<uintptr_t>(ids[0].begin(), ids[0].end()).size(), kNames);
 }
 
-// A class that no thread has looked at yet, with a base of the same kind: every thread finds the
-// slots, because the first one settles them and the others wait.
+// The class and its base are unresolved. Every thread finds the slots, because the first one
+// resolves them and the others wait.
 TEST_F(Writers, ResolveTheSameClass) {
   Ref base = MakeType({Slot(Id(1), 11), Slot(Id(2), 22)});
   scope_.Set("Base", base.get());
@@ -153,7 +154,7 @@ TEST_F(Writers, ResolveTheSameClass) {
     ASSERT_TRUE(object) << TakeError();
     InThreads(kThreads, [&](int number) {
       if (number == 0) {
-        // Makes the others wait for CPython's own locks in the middle of their work.
+        // This makes the others wait for CPython's own locks during their work.
         EXPECT_TRUE(Ref::Steal(PyObject_CallObject(churn.get(), nullptr))) << TakeError();
       }
       if (Value(object.get(), Id(1)) != 11 || Value(object.get(), Id(3)) != 33 ||
@@ -165,7 +166,7 @@ TEST_F(Writers, ResolveTheSameClass) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Classes come and go, and share their bases' tables.
+// Classes are made and dropped, and share the tables of their bases.
 TEST_F(Writers, MakeClasses) {
   Ref base = MakeType({Slot(Id(1), 11)});
   Ref find = FindFunction();
@@ -196,8 +197,7 @@ TEST_F(Writers, MakeClasses) {
   EXPECT_EQ(Value(New(scope_.Eval("Shared")).get(), Id(1)), 11);
 }
 
-// Every thread registers a slot of its own for the same builtin type; subclasses are looked up
-// meanwhile.
+// Every thread registers its own slot for the same type, while slots of subclasses are looked up.
 TEST_F(Writers, RegisterForeignSlots) {
   ASSERT_TRUE(scope_.Run("class Base: pass\nclass Derived(Base): pass"));
   Ref base = scope_.Eval("Base"), object = scope_.Eval("Derived()");
@@ -206,7 +206,7 @@ TEST_F(Writers, RegisterForeignSlots) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {
-      // Another one may be there by now: the new slot is added to that.
+      // The type may have other slots by now, to which the new one is added.
       if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
       const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
       if (found == nullptr || found->data.flags != idea) ++wrong;

@@ -1,5 +1,5 @@
-// Test module: a wrapper's metaclass, which derives from the one that puts custom slots on types
-// and keeps an int, a pointer and an object for every class.
+// Test module: the metaclass of a wrapper, which derives from the metaclass for custom slots and
+// stores an int, a pointer and an object for every class.
 #include "core/extensible_type.h"
 #include "core/type_data.h"
 
@@ -13,11 +13,11 @@
 
 typedef struct {
   int kind;
-  const char *native;  // the wrapped class of another type system: here, its name
+  const char *native;  // the name of the wrapped class in another type system
   PyObject *origin;
 } ClassData;
 
-static PyTypeObject *metaclass = NULL;  // this module is for one interpreter
+static PyTypeObject *metaclass = NULL;  // this module supports only one interpreter
 
 static ClassData *data_of(PyObject *cls) { return (ClassData *)PyTypeData_Get(cls, metaclass); }
 
@@ -50,7 +50,7 @@ static PyType_Slot no_slots[] = {{0, NULL}};
 static PyType_Spec class_spec = {"class_data_module.Class", 0, 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, no_slots};
 
-// wrap(kind, origin): a class of ours with its data, made in C.
+// wrap(kind, origin) makes a class of our metaclass, with data, in C.
 static PyObject *wrap(PyObject *module, PyObject *args) {
   int kind;
   PyObject *origin;
@@ -65,7 +65,7 @@ static PyObject *wrap(PyObject *module, PyObject *args) {
   return cls;
 }
 
-// offer(base, flags): a subclass in C with a custom slot.
+// offer(base, flags) makes a subclass with a custom slot in C.
 static PyObject *offer(PyObject *module, PyObject *args) {
   PyObject *base;
   PyCustomSlot slot;
@@ -76,7 +76,7 @@ static PyObject *offer(PyObject *module, PyObject *args) {
   return PyExtensibleType_FromSpec(module, &class_spec, base, &slot, 1);
 }
 
-// find(object): the slot's flags, or None.
+// find(object) returns the slot's flags, or None.
 static PyObject *find(PyObject *module, PyObject *object) {
   const PyCustomSlot *slot =
       PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 7, 0), 0);
@@ -84,7 +84,7 @@ static PyObject *find(PyObject *module, PyObject *object) {
   return PyLong_FromSize_t(slot->data.flags);
 }
 
-// offset(cls): where the data of our metaclass starts in a class.
+// offset(cls) returns the offset at which the data of our metaclass start in a class.
 static PyObject *offset(PyObject *module, PyObject *cls) {
   return PyLong_FromSsize_t((char *)data_of(cls) - (char *)cls);
 }

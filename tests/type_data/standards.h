@@ -1,4 +1,4 @@
-// A list followed by an int, in the common subset of C and C++: the body of type_data_standards.
+// The body of type_data_standards: a list followed by an int, in the common subset of C and C++.
 #ifndef TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
 #define TYPEDCALL_TESTS_TYPE_DATA_STANDARDS_H_
 

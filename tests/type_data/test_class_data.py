@@ -1,4 +1,4 @@
-"""Data per class: a wrapper's metaclass derived from the one that gives types custom slots."""
+"""Data for each class: a wrapper's metaclass derived from the metaclass for custom slots."""
 
 import gc
 import unittest
@@ -39,7 +39,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual((Made.kind, Made.native), (0, None))
         Made.kind = 7
         instance = Made()
-        instance.a, instance.b = 1, 2  # their definitions come after the class's data
+        instance.a, instance.b = 1, 2  # the member definitions follow the class's data
         self.assertEqual((instance.a, instance.b, Made.kind), (1, 2, 7))
         self.assertFalse(hasattr(instance, "kind"))
 
@@ -93,7 +93,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual(cd.find(Derived()), 1234)
         self.assertEqual(cd.find(cd.offer(Derived, 99)()), 99)
         self.assertIsNone(cd.find(FromPlain()))
-        # The slots were found in the bytes before ours, which are unchanged.
+        # The look-up of slots has not changed our data.
         self.assertEqual((offering.kind, offering.origin, Derived.kind), (5, base, 6))
 
         plain_metaclass = cd.offer(object, 77)

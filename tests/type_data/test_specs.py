@@ -1,4 +1,4 @@
-"""PEP 697's decision tree and its refusals: the same outcome on every version of CPython."""
+"""PEP 697's decision tree and its refusals have the same outcome on every version of CPython."""
 
 import gc
 import itertools
@@ -15,20 +15,20 @@ INT_MIN = -2**31
 
 
 class Bare:
-    """Fixed size, and no data after it."""
+    """A class of fixed size, with no data after it."""
     __slots__ = ()
 
 
-# A base with items whose author has declared where they are.
+# A base with items, whose author has declared their place.
 Declared = td.make(foreign.Packet, 0, flags=FLAG)
 
 BASES = {"fixed": Bare, "items": foreign.Packet, "items at end": Declared, "type": type}
 INHERITED = {name: base.__itemsize__ for name, base in BASES.items()}
 
-# (basicsize, base, flag in the spec) -> the outcome for an itemsize of 0, and of 8.
+# {(basicsize, base, flag in the spec): the outcomes for an itemsize of 0 and of 8}
 TREE = {
     (+1, "fixed", 0): (0, 8),
-    (+1, "fixed", FLAG): (REFUSED, 8),  # "can only be set on types with non-zero tp_itemsize"
+    (+1, "fixed", FLAG): (REFUSED, 8),  # this flag needs a nonzero tp_itemsize
     (+1, "items", 0): ("inherited", 8),
     (+1, "items", FLAG): ("inherited", 8),
     (+1, "items at end", 0): ("inherited", 8),
@@ -119,7 +119,7 @@ class Refusals(unittest.TestCase):
     def test_negative_basicsize_needs_relative_members(self):
         for flags in (0, td.READONLY):
             self.check("members need Py_RELATIVE_OFFSET", Bare, -8, members=self.member(0, flags))
-        # Also if only one of them lacks it.
+        # One member without the flag suffices.
         members = self.member(0) + [("c", td.T_INT, 4, 0)]
         self.check("'c': with a negative basicsize", Bare, -8, members=members)
 
@@ -144,7 +144,7 @@ class Refusals(unittest.TestCase):
 
     def test_sizes(self):
         self.check("out of range", Bare, INT_MIN)
-        if sys.version_info < (3, 12):  # the sum passes through an int there
+        if sys.version_info < (3, 12):  # before 3.12 the sum is converted to an int
             self.check("out of range", Bare, INT_MIN + 1)
         self.check("too small", Bare, 1, error=TypeError)
         self.check("itemsize is negative", Bare, -8, -1)

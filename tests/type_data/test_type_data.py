@@ -1,4 +1,4 @@
-"""Instances with their own data on top of bases whose struct is unknown."""
+"""Instances with their own data in addition to those of bases whose struct is unknown."""
 
 import copy
 import gc
@@ -58,7 +58,7 @@ class Layout(unittest.TestCase):
             self.assertIsInstance(cls(), base)
 
     def test_size_of_other_classes_is_not_negative(self):
-        # Their data would start beyond their end: the base's aligned size is larger than theirs.
+        # The data would start beyond the end of the struct, because the base's aligned size is larger than the type's.
         self.assertEqual(td.layout(td.make(foreign.Odd, 0))["size"], 0)
 
     def test_two_levels(self):
@@ -116,7 +116,7 @@ class Layout(unittest.TestCase):
             self.assertEqual(vars(instance), {"attribute": 1})
             if basicsize:
                 self.assertEqual(td.data(instance, cls), bytes(16))
-        # If the base with the layout has one, it is used.
+        # If the base with the layout has a `__dict__`, it is used.
         for bases in ((PythonBase, Mixin), (Mixin, td.make(PythonBase, -8)), (Exception, Mixin)):
             instance = td.make(bases, -16)()
             instance.attribute = 1
@@ -197,7 +197,7 @@ class Members(unittest.TestCase):
                        ("__dictoffset__", td.T_PYSSIZET, dictionary, SPECIAL)]
             for base in (object, list, foreign.Odd):
                 with self.subTest(base=base.__name__, weak=weak):
-                    # Without the collector's flag, CPython clears neither.
+                    # Without the collector's flag, CPython clears neither of the two.
                     collected = 0 if base is list else td.HAVE_GC
                     cls = td.make(base, -32, flags=collected, members=members)
                     layout, start = td.layout(cls), up(base.__basicsize__)
@@ -217,7 +217,7 @@ class Members(unittest.TestCase):
                         self.assertEqual(dead, [reference])
 
     def test_own_weak_references_replace_the_bases(self):
-        # set has its own; an offset of 0 must not mean "inherit".
+        # set has its own weak references, and an offset of 0 must not mean "inherit".
         members = [("__weaklistoffset__", td.T_PYSSIZET, 0, SPECIAL)]
         cls = td.make(set, -8, members=members)
         self.assertEqual(td.layout(cls)["weaklist"], up(set.__basicsize__))
@@ -233,7 +233,7 @@ class Members(unittest.TestCase):
 
 
 class Uses(unittest.TestCase):
-    """A tag and a counter on top of bases that do not know about them."""
+    """A tag and a counter in addition to the data of arbitrary bases."""
 
     def check(self, base, *args):
         cls = td.tagged(base)
@@ -325,7 +325,7 @@ class Uses(unittest.TestCase):
 
 
 class DuringACollection(unittest.TestCase):
-    @only_if(sys.version_info >= (3, 15))  # new in 3.15
+    @only_if(sys.version_info >= (3, 15))  # this function is new in 3.15
     def test_data_are_found_by_what_tp_traverse_may_call(self):
         with open(td.__file__, "rb") as file:
             names = set(re.findall(rb"PyObject_GetTypeData\w*(?=\0)", file.read()))

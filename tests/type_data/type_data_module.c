@@ -1,5 +1,5 @@
-// Test module: types made to order with core/type_data.h, their data and layout, and `tagged`, a
-// class with data of its own on top of any base.
+// Test module: makes types with core/type_data.h, reads their data and layout, and makes `tagged`
+// classes, which add data to any base.
 #include "core/type_data.h"
 
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #define POINTER(function) ((void *)(uintptr_t)(function))
 #define BASETYPE (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 
-// Definitions outlive the types, as static ones do.
+// The member definitions outlive the types, like static ones.
 static const char *const names[] = {
     "a", "b", "c", "__weaklistoffset__", "__dictoffset__", "__vectorcalloffset__"};
 
@@ -35,13 +35,13 @@ static int parse_members(PyObject *list, PyMemberDef *members, size_t room) {
   return 0;
 }
 
-// For types with garbage collection; references through the generic members are left out.
+// Used by types with garbage collection. References in the generic members are not visited.
 static int traverse_type(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
 }
 
-// make(bases, basicsize, itemsize=0, flags=0, members=[], metaclass=None): a type.
+// make(bases, basicsize, itemsize=0, flags=0, members=[], metaclass=None) returns a new type.
 static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
   static char *keywords[] = {(char *)"bases",
                              (char *)"basicsize",
@@ -79,7 +79,7 @@ static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
                              bases == Py_None ? NULL : bases);
 }
 
-// refuse(kind): specs that `make` cannot express. Never returns a type.
+// refuse(kind) tries specs that `make` cannot express, and never returns a type.
 static PyObject *refuse(PyObject *module, PyObject *kind) {
   PyMemberDef members[] = {{"a", T_INT, 0, Py_RELATIVE_OFFSET, NULL}, {NULL, 0, 0, 0, NULL}};
   PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -109,7 +109,7 @@ static PyObject *data(PyObject *module, PyObject *args) {
                                    PyTypeData_Size((PyTypeObject *)cls));
 }
 
-// fill(object, cls, byte): writes all of the data.
+// fill(object, cls, byte) sets all data bytes.
 static PyObject *fill(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   int byte;
@@ -119,16 +119,17 @@ static PyObject *fill(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// items(object): the offset of its items.
+// items(object) returns the offset of the items.
 static PyObject *items(PyObject *module, PyObject *object) {
   const char *first = (const char *)PyTypeData_Items(object);
   return first != NULL ? PyLong_FromSsize_t(first - (const char *)object) : NULL;
 }
 
-// layout(cls): sizes and offsets of the C struct; then the data's size and the items' place.
+// layout(cls) returns sizes and offsets of the C struct, the size of the data and the place of the
+// items.
 static PyObject *layout(PyObject *module, PyObject *object) {
   const PyTypeObject *type = (PyTypeObject *)object;
-  // `object` itself has no base to which data could have been appended.
+  // `object` has no base to which data could have been appended.
   const Py_ssize_t size = type->tp_base != NULL ? PyTypeData_Size((PyTypeObject *)object) : 0;
   return Py_BuildValue("{sn sn sn sn sn sn si}", "basicsize", type->tp_basicsize, "itemsize",
                        type->tp_itemsize, "dict", type->tp_dictoffset, "weaklist",
@@ -136,7 +137,7 @@ static PyObject *layout(PyObject *module, PyObject *object) {
                        size, "at_end", PyTypeData_HasItemsAtEnd(type));
 }
 
-// member_flags(cls): name -> (offset, flags), as PyMemberDef has them in the finished type.
+// member_flags(cls) returns {name: (offset, flags)} from the PyMemberDefs of the finished type.
 static PyObject *member_flags(PyObject *module, PyObject *object) {
   PyObject *all = PyDict_New();
   for (PyMemberDef *m = ((PyTypeObject *)object)->tp_members; all != NULL && m->name != NULL; ++m) {
@@ -152,7 +153,7 @@ static PyObject *count_arguments(PyObject *self, PyObject *const *args, size_t c
   return PyLong_FromSsize_t(PyVectorcall_NARGS(count));
 }
 
-// set_vectorcall(object, cls, offset): stores a function that counts its arguments in the data.
+// set_vectorcall(object, cls, offset) stores, in the data, a function that counts its arguments.
 static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   PyObject *object, *cls;
   Py_ssize_t offset;
@@ -162,7 +163,7 @@ static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// A tag, and how often `bump` was called: for any base.
+// A tag, and the number of calls of `bump`, for any base.
 typedef struct {
   PyObject *tag;
   int bumps;
@@ -170,7 +171,7 @@ typedef struct {
 
 static int tag_traverse(PyObject *self, visitproc visit, void *arg);
 
-// The class that the data belongs to: the last one with our tp_traverse.
+// Returns the class to which the data belong: the last one with our tp_traverse.
 static PyTypeObject *tag_class(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self), *found = NULL;
   for (; type != NULL; type = type->tp_base) {
@@ -182,7 +183,7 @@ static PyTypeObject *tag_class(PyObject *self) {
 static int tag_traverse(PyObject *self, visitproc visit, void *arg) {
   PyTypeObject *cls = tag_class(self);
   Py_VISIT(((Tag *)PyTypeData_Get(self, cls))->tag);
-  // A base made from a spec visits the type itself, as it should; no other does.
+  // Only a base made from a spec visits the type itself, as it should.
   if (!(cls->tp_base->tp_flags & Py_TPFLAGS_HEAPTYPE)) Py_VISIT(Py_TYPE(self));
   return cls->tp_base->tp_traverse != NULL ? cls->tp_base->tp_traverse(self, visit, arg) : 0;
 }
@@ -209,9 +210,8 @@ static PyMemberDef tag_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-// tagged(base): a subclass whose instances have a tag. On top of a class made in Python the
-// inherited tp_traverse and tp_clear look after T_OBJECT_EX members; they could not be called from
-// ours.
+// tagged(base) makes a subclass whose instances have a tag. If the base was made in Python, the
+// inherited tp_traverse and tp_clear handle T_OBJECT_EX members, because ours cannot call them.
 static PyObject *tagged(PyObject *module, PyObject *base) {
   PyType_Slot slots[] = {{Py_tp_members, tag_members},
                          {Py_tp_methods, tag_methods},

@@ -1,6 +1,6 @@
-// Test module: specs of many kinds, each made into a plain type by CPython and into a type of a
-// given metaclass by core/types/type_from_metaclass.h, and data of the result that Python cannot
-// see.
+// Test module: makes plain types (by CPython) and types of a given metaclass (by
+// core/types/type_from_metaclass.h) from many specs, and reads data of the types that Python cannot
+// access.
 #include "core/extensible_type.h"
 
 #include <stddef.h>
@@ -204,8 +204,8 @@ static PyType_Slot negative_slots[] = {{-3, NULL}, {0, NULL}};
 static PyType_Slot list_base_slots[] = {{Py_tp_base, &PyList_Type}, {0, NULL}};
 static PyType_Slot bool_base_slots[] = {{Py_tp_base, &PyBool_Type}, {0, NULL}};
 static PyType_Slot not_a_tuple_slots[] = {{Py_tp_bases, &PyList_Type}, {0, NULL}};
-static PyType_Slot bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};     // (int,), set on import
-static PyType_Slot no_bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};  // (), set on import
+static PyType_Slot bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};     // set to (int,) on import
+static PyType_Slot no_bases_slots[] = {{Py_tp_bases, NULL}, {0, NULL}};  // set to () on import
 
 #define DEFAULT (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 static PyType_Spec specs[] = {
@@ -250,7 +250,7 @@ static PyType_Spec *find_spec(const char *kind) {
   return NULL;
 }
 
-// make(kind, metaclass or None, bases=None): a type from core/types/type_from_metaclass.h.
+// make(kind, metaclass or None, bases=None) returns a type from core/types/type_from_metaclass.h.
 static PyObject *make(PyObject *module, PyObject *args) {
   const char *kind;
   PyObject *metaclass, *bases = NULL;
@@ -261,7 +261,7 @@ static PyObject *make(PyObject *module, PyObject *args) {
                                         module, spec, bases == Py_None ? NULL : bases);
 }
 
-// plain(kind, bases=None): the type that CPython makes of the same spec.
+// plain(kind, bases=None) returns the type that CPython makes from the same spec.
 static PyObject *plain(PyObject *module, PyObject *args) {
   const char *kind;
   PyObject *bases = NULL;
@@ -271,10 +271,11 @@ static PyObject *plain(PyObject *module, PyObject *args) {
   return PyType_FromModuleAndSpec(module, spec, bases == Py_None ? NULL : bases);
 }
 
-static char target[1] = {0};  // the target of one_slot; zero, so it also ends any def array
+static char target[1] = {0};  // the target of one_slot, whose zero also ends any def array
 
-// one_slot(id, metaclass or None for CPython's own): a type whose spec has just this slot. It must
-// not be instantiated: the slot leads nowhere. The arrays are empty ones.
+// one_slot(id, metaclass or None for CPython's own) returns a type whose spec has only this slot.
+// The type must not be instantiated, because the slot is not a function. Slots with arrays have
+// empty ones.
 static PyObject *one_slot(PyObject *module, PyObject *args) {
   static PyMethodDef no_methods[] = {{NULL, NULL, 0, NULL}};
   static PyGetSetDef no_getset[] = {{NULL, NULL, NULL, NULL, NULL}};
@@ -288,7 +289,8 @@ static PyObject *one_slot(PyObject *module, PyObject *args) {
   return PyExtensibleType_FromMetaclass((PyTypeObject *)metaclass, module, &spec, NULL);
 }
 
-// slots(type): the pointer in each slot, by ID, as far as two types of one spec must agree.
+// slots(type) returns {ID: pointer in the slot}, for the slots in which two types of one spec must
+// agree.
 static PyObject *slots_of(PyObject *module, PyObject *type) {
   PyObject *result = PyDict_New();
   for (int id = 1; result != NULL && id <= 81; ++id) {
@@ -304,7 +306,7 @@ static PyObject *slots_of(PyObject *module, PyObject *type) {
   return result;
 }
 
-// extra(type): the bytes that Metaclass adds. fill_extra(type) writes all of them.
+// extra(type) returns the bytes that Metaclass adds. fill_extra(type) sets all of them.
 static PyObject *extra(PyObject *module, PyObject *type) {
   return PyBytes_FromStringAndSize((char *)type + PyType_Type.tp_basicsize, EXTRA_BYTES);
 }
@@ -314,8 +316,8 @@ static PyObject *fill_extra(PyObject *module, PyObject *type) {
   Py_RETURN_NONE;
 }
 
-// layout(type): the other fields of the C struct in which two types of one spec must agree, then
-// where the members are behind the type, or None.
+// layout(type) returns the other fields of the C struct in which two types of one spec must agree,
+// and the offset of the members behind the type, or None.
 static PyObject *layout(PyObject *module, PyObject *object) {
   PyTypeObject *type = (PyTypeObject *)object;
   PyObject *members = Py_None;

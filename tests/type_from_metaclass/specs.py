@@ -7,15 +7,15 @@ import fromspec_module as fs
 
 try:
     import _testcapi
-except ImportError:  # Debian packages it separately
+except ImportError:  # Debian packages this module separately
     _testcapi = None
 
 GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "final", "sized",
         "list_base", "tuple_of_bases", "undotted"]
 if sys.version_info >= (3, 10):
-    GOOD += ["dotted",  # its doc is NULL, on which CPython 3.9 itself crashes
+    GOOD += ["dotted",  # the NULL doc of this spec crashes CPython 3.9
              "immutable", "abstract"]
-IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG: only tells what has been looked up
+IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG, which depends on earlier look-ups
 
 
 class DerivedMetaclass(fs.Metaclass):
@@ -36,7 +36,7 @@ class MetaclassWithNew(type):
 
 
 def quiet(function, *args):
-    """Calls it without the warning about types without a module."""
+    """Calls `function` without the warning about types without a module."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return function(*args)

@@ -1,4 +1,4 @@
-"""Types made by core/types/type_from_metaclass.h in use: inheritance, subclassing, slots, pickling, gc."""
+"""The use of types made by core/types/type_from_metaclass.h: inheritance, subclassing, slots, pickling, gc."""
 
 import gc
 import inspect
@@ -30,16 +30,16 @@ class Behaviour(unittest.TestCase):
         self.assertIs(sub().defining_class(), cls)
 
     def test_object_members_are_traversed_and_cleared(self):
-        class Collected:  # CPython does it for types that inherit it from a class made in Python
+        class Collected:  # with a base made in Python, CPython traverses the members
             __slots__ = ()
 
         class Sub(make("members", fs.Metaclass, Collected)):
             pass
 
         one, token = Sub(), Sub()
-        one.object = one  # only the collector finds this
+        one.object = one  # only the collector can free this cycle
         one.cycle = token
-        token.object = Sub()  # only the deallocation finds this
+        token.object = Sub()  # only the deallocator releases this reference
         dead = weakref.ref(one), weakref.ref(token), weakref.ref(token.object)
         del one, token
         gc.collect()
@@ -143,7 +143,7 @@ class Behaviour(unittest.TestCase):
         self.assertIs(type(make("empty", fs.Metaclass, (object, Base)[1:])), DerivedMetaclass)
         self.assertIs(type(make("empty", None, Base)), DerivedMetaclass)
         self.assertIs(type(make("empty", None)), type)
-        self.assertIs(type(make("empty", fs.NoNew)), fs.NoNew)  # tp_new NULL is allowed
+        self.assertIs(type(make("empty", fs.NoNew)), fs.NoNew)  # a metaclass whose tp_new is NULL is allowed
 
     def test_metaclass_mro(self):
         seen = []
@@ -182,7 +182,7 @@ class Behaviour(unittest.TestCase):
     def test_doc_and_signature(self):
         ours = make("members")
         self.assertEqual(ours.__doc__, "Has members.")
-        # The types that CPython makes from specs keep it only since 3.11.
+        # CPython's types made from specs keep the text signature only since 3.11.
         self.assertEqual(ours.__text_signature__, "(number=0)")
         self.assertEqual(str(inspect.signature(ours)), "(number=0)")
         self.assertIsNone(make("dotted").__doc__)

@@ -1,4 +1,4 @@
-"""The refusals of core/types/type_from_metaclass.h, and that it leaves nothing behind."""
+"""core/types/type_from_metaclass.h: refusals, and that it leaks nothing."""
 
 import gc
 import itertools
@@ -14,7 +14,7 @@ import leaks
 import processes
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
-# If the module is compiled without Py_DEBUG, a debug build's total misses its references.
+# If the module is compiled without Py_DEBUG, the total of a debug build does not include its references.
 COUNTS_REFERENCES = fs.COUNTS_REFERENCES
 EVERY_STAGE = """
 import gc, itertools
@@ -61,7 +61,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "resolution", "empty", fs.Metaclass, (object, int))
         self.check(TypeError, "", "empty", fs.Metaclass, 5)
         self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
-        if sys.version_info < (3, 15):  # 3.15 accepts a type there
+        if sys.version_info < (3, 15):  # from 3.15 on a type is accepted
             self.check(SystemError, "not a tuple", "bad_not_a_tuple")
 
     def test_no_bases(self):
@@ -82,7 +82,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "too small", "bad_small")
         self.check(TypeError, "out of bounds", "bad_offset")
 
-    @only_if(sys.version_info < (3, 12))  # CPython can from 3.12 on
+    @only_if(sys.version_info < (3, 12))  # CPython supports this from 3.12 on
     def test_negative_basicsize(self):
         self.check(SystemError, "needs Python 3.12", "pep697")
 
@@ -109,7 +109,7 @@ class Lifetime(unittest.TestCase):
             gc.enable()
 
     def assert_no_leak(self, function, times):
-        # Caches of names and versions keep a few; a leak would be one per call.
+        # Caches of names and versions keep a few references and blocks, but a leak would add one for each call.
         leaks.check(function, times, warm_up=300, blocks=times // 10,
                     references=times // 10 if COUNTS_REFERENCES else None)
 
@@ -150,18 +150,18 @@ class Lifetime(unittest.TestCase):
         dead = weakref.ref(ours), weakref.ref(Meta)
         del ours, Meta
         gc.collect()
-        gc.collect()  # `type` hides its own type from the collector, so one collection for each
+        gc.collect()  # each level needs a collection, because `type` does not visit its type
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage_and_does_not_crash(self):
         ended = processes.python(code=EVERY_STAGE)
         self.assertEqual(ended.err, "")
-        # In addition to the requested ones. Without the GIL there are none when the threshold is reached, only when
-        # memory has grown.
+        # There were other collections than the requested ones. Without the GIL a collection needs grown memory, not
+        # just the threshold.
         has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
         self.assertGreater(int(ended.out), 200 if has_gil else 99)
 
-    # From 3.12 on it is CPython's own code, and 3.13.0 crashes in it.
+    # From 3.12 on CPython's own code runs, which crashes in 3.13.0.
     @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
@@ -174,8 +174,8 @@ class Lifetime(unittest.TestCase):
                 _testcapi.remove_mem_hooks()
 
         def every_allocation(kind, metaclass, only_one):
-            # Without memory, CPython cannot remove a dying type from its base's list of subclasses: with a base of its
-            # own, the entry dies with the base.
+            # Without memory, CPython cannot remove a dying type from its base's list of subclasses. Each type has a new
+            # base, and the entry dies with the base.
             base = type("Base", (), {"__slots__": ()})
             failures = 0
             for first in range(70):
@@ -192,8 +192,7 @@ class Lifetime(unittest.TestCase):
                         failures = every_allocation(kind, metaclass, only_one)
                         self.assertGreater(failures, 10)
                         self.assertLess(failures, 60)
-                    # CPython itself leaks here: with other metaclasses when it calls their mro(),
-                    # and 3.9 always.
+                    # CPython itself leaks here when it calls the mro() of another metaclass, and 3.9 always leaks.
                     if sys.version_info < (3, 10):
                         continue
                     leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=6,

@@ -1,5 +1,4 @@
-"""A type that core/types/type_from_metaclass.h makes from a spec differs from CPython's only in the
-metaclass."""
+"""Types that core/types/type_from_metaclass.h makes from a spec differ from CPython's only in the metaclass."""
 
 import gc
 import itertools
@@ -8,11 +7,11 @@ import unittest
 import fromspec_module as fs
 from specs import GOOD, DerivedMetaclass, make, plain, layout
 
-DICT = 3  # where layout() has tp_dictoffset
+DICT = 3  # the index of tp_dictoffset in layout()
 
 
 class SameAsPlain(unittest.TestCase):
-    """A type that we make from a spec differs from CPython's only in the metaclass."""
+    """Types that we make from a spec differ from CPython's only in the metaclass."""
 
     def pairs(self):
         for kind in GOOD:
@@ -49,7 +48,7 @@ class SameAsPlain(unittest.TestCase):
                 self.assertEqual(where, metaclass.__basicsize__)
 
     def test_every_slot_id(self):
-        # 48 and 49: bases, 56: doc, 72: members; these are not functions.
+        # Slots 48 and 49 (bases), 56 (doc) and 72 (members) are not functions.
         for slot in sorted(set(range(1, 84)) - {48, 49, 56, 72}):
             with self.subTest(slot=slot):
                 try:
@@ -86,7 +85,7 @@ class SameAsPlain(unittest.TestCase):
         for bases in itertools.chain(*(itertools.product(pool, repeat=n) for n in (1, 2, 3))):
             for kind in ("empty",) if len(bases) == 3 else ("empty", "number", "protocol"):
                 if any(type(base) is fs.Metaclass for base in bases):
-                    continue  # even then CPython before 3.12 makes types of metaclass `type`
+                    continue  # before 3.12 CPython always uses the metaclass `type`
                 try:
                     theirs = plain(kind, bases)
                 except TypeError as error:

@@ -1,5 +1,5 @@
-// Memory in front of a method's name, laid out from the offsets in the ABI's text and not from the
-// header's structs, so that a mistake there cannot hide itself. Calls no Python function.
+// Memory in front of a method's name. Its layout uses the offsets in the ABI's text, not the
+// header's structs, so a mistake in the header cannot hide. Calls no Python function.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 
@@ -15,7 +15,7 @@ namespace typed_method_test {
 // The positions of fields, in bytes before the name.
 constexpr size_t kFunction = 8, kPadding = 12, kReturn = 16, kArguments = 24;
 constexpr size_t kMagic = 32, kMinor = 34, kMajor = 36, kSize = 40, kTable = 48, kDetails = 56;
-// The magic has eight bytes: it ends where PyPy's struct begins.
+// The magic has eight bytes and ends where PyPy's struct begins.
 static_assert(kMagic == kArguments + sizeof(uint64_t), "the ABI's offsets");
 
 constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
@@ -26,7 +26,7 @@ void put(char *name, size_t before, T value) {
   std::memcpy(name - before, &value, sizeof value);
 }
 
-// PyPy's struct in front of `name`, with the padding of static data.
+// Puts PyPy's struct in front of `name`, with the padding of static data.
 inline void put_pypy(char *name, const int *arg_types, int ret_type, void *function) {
   put(name, kArguments, arg_types);
   put(name, kReturn, ret_type);
@@ -34,7 +34,7 @@ inline void put_pypy(char *name, const int *arg_types, int ret_type, void *funct
   put(name, kFunction, function);
 }
 
-// Our header, version 1.0, in front of it.
+// Puts our header, version 1.0, in front of PyPy's struct.
 inline void put_header(char *name, const PyNativeCallableTable *table) {
   put(name, kDetails, static_cast<const void *>(nullptr));
   put(name, kTable, table);
@@ -48,10 +48,10 @@ inline PyMethodDef def_of(const char *name, int flags) {
   return PyMethodDef{name, nullptr, flags, nullptr};
 }
 
-// A unique address that is never called.
+// Returns a unique address that is never called.
 inline void *function_at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
-// A name with room in front of it; every byte that no test sets is 0xAA.
+// A name with room in front of it. Every byte that is not set by a test is 0xAA.
 class DefInMemory {
  public:
   DefInMemory() {
@@ -70,7 +70,7 @@ class DefInMemory {
   alignas(16) char bytes_[kRoom + 112];
 };
 
-// A reader's result. Checks that the entry's signature is the caller's buffer.
+// A reader's result. The constructor checks that the entry's signature is in the caller's buffer.
 struct Read {
   bool accepted = false;
   std::string signature;

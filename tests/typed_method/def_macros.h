@@ -26,7 +26,7 @@ PyTypedMethod_DEFINE_PYPY(def_pypy, "pypy", PyTypedMethod_CODES(T_C_DOUBLE, T_C_
                           def_two, {"dd->d", 0, (void *)def_two});
 PyTypedMethod_DEFINE_PYPY(def_no_arguments, "", {-1}, T_C_DOUBLE, def_none,
                           {"->d", 0, (void *)def_none});
-// The expansion of a user's macro is on one line.
+// A user's macro expands to one line.
 #define DEF_BOTH(f, g)                                        \
   PyTypedMethod_DEFINE(f, #f, {"l->l", 0, (void *)def_long}); \
   PyTypedMethod_DEFINE(g, #g, {"l->l", 0, (void *)def_long})

@@ -1,5 +1,5 @@
-// Readers access no memory that the def's bits, and then the header's own size, do not declare: the
-// readable memory is at the very edge of a page whose neighbour is unreadable.
+// Readers access no memory that is not declared by the def's bits or by the header's own size. The
+// readable memory is at the edge of a page, and the next page is unreadable.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -42,8 +42,8 @@ class Guarded : public testing::Test {
     return start;
   }
 
-  char *first = nullptr;  // the page's first byte
-  char *end = nullptr;    // just past its last
+  char *first = nullptr;  // the first byte of the page
+  char *end = nullptr;    // the end of the page
 
  private:
   size_t page_;
@@ -86,7 +86,8 @@ TEST_F(Guarded, PyPysStructAlone) {
   EXPECT_EQ(PyTypedMethod_Table(&def), nullptr);
 }
 
-// No reader looks in front of the smaller struct, whatever it holds and however it is called.
+// No reader reads in front of the smaller struct, regardless of its contents and calling
+// convention.
 TEST_F(Guarded, OneArgument) {
   char *name = first + kOneArgument;
   put(name, kOneArgument, 2);
@@ -107,7 +108,7 @@ TEST_F(Guarded, OneArgument) {
 }
 
 TEST_F(Guarded, BitsThatAreNotOurs) {
-  // 0x0400 is METH_TYPED in Cinder, whose data is elsewhere.
+  // 0x0400 is METH_TYPED in Cinder, whose data are elsewhere.
   for (int bits : {0x0100, 0x0400, 0x0800, 0x4000, 0x8000}) {
     for (int convention : {METH_O, METH_FASTCALL}) read_all(def_of(first, bits | convention));
   }
@@ -120,7 +121,7 @@ TEST_F(Guarded, Header) {
   const PyMethodDef def = def_of(name, kBoth | METH_O);
   EXPECT_EQ(PyTypedMethod_Table(&def), &kOverloads);
   EXPECT_EQ(read_pypy(def).signature, "l->l");
-  // However far it claims to reach.
+  // The header may claim any minor version and any size.
   put(name, kMinor, uint16_t{9});
   put(name, kSize, uint32_t{0xfffffff8});
   EXPECT_EQ(PyTypedMethod_Table(&def), &kOverloads);
@@ -128,7 +129,7 @@ TEST_F(Guarded, Header) {
 }
 
 TEST_F(Guarded, HeaderThatIsTooSmall) {
-  // It declares its fields from `size` on, and not those before.
+  // The def declares the fields from `size` on, but not those before.
   char *name = first + kSize;
   put_pypy(name, kLong, 1, function_at(8));
   put(name, kMagic, uint64_t{0x5059545950454431});
@@ -138,7 +139,7 @@ TEST_F(Guarded, HeaderThatIsTooSmall) {
 }
 
 TEST_F(Guarded, WithAnotherMagicNothingElse) {
-  // These bits may have another owner.
+  // These bits may belong to another project.
   char *name = first + kMagic;
   read_all(def_of(name, kBoth | METH_O));
 }
@@ -166,7 +167,7 @@ TEST_F(Guarded, CodesEndWithThePage) {
 
 TEST_F(Guarded, NameEndsWithThePage) {
   for (const std::string &text : {std::string(), std::string("name_of_15_chars")}) {
-    // Aligned, as the end of the page is: the name starts where there is room for it and its NUL.
+    // The name is aligned, and starts where the page has just enough room for it and its NUL.
     const size_t bytes = (text.size() + 1 + 7) / 8 * 8;
     char *name = end - bytes;
     std::memset(name, 'x', bytes - 1);

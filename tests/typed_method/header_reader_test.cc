@@ -1,5 +1,5 @@
-// Our header in front of PyPy's struct: versions that are usable, versions and magics that are not,
-// bits that announce it. Linked without libpython: the readers call no Python function.
+// Our header in front of PyPy's struct: usable and unusable versions and magics, and the bits that
+// announce it. The test is linked without libpython, because the readers call no Python function.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -16,7 +16,7 @@ const int kNotForPyPy[] = {PyTypedMethod_NOT_FOR_PYPY, -1};
 const int kLong[] = {1, -1};
 const PyNativeCallableTable kOverloads = {1, {{"l->l", 0, nullptr}}};
 
-// A def that has everything, for tests to corrupt.
+// A complete def, which the tests corrupt.
 class Header : public testing::Test {
  protected:
   Header() {
@@ -73,13 +73,13 @@ TEST_F(Header, BitsThatDoNotAnnounceIt) {
     EXPECT_EQ(metadata(flags), nullptr);
     EXPECT_EQ(table(flags), nullptr);
   }
-  EXPECT_TRUE(pypy(kTyped | METH_O));  // a reader of PyPy's works on the same memory
+  EXPECT_TRUE(pypy(kTyped | METH_O));  // readers of PyPy's struct can use the same memory
   EXPECT_FALSE(pypy(kExtended | METH_O));
 }
 
 TEST_F(Header, WrongMagic) {
   for (uint64_t magic : {uint64_t{0}, kRight + 1, kRight ^ (uint64_t{1} << 63),
-                         uint64_t{0x3144455059545950}}) {  // the other byte order
+                         uint64_t{0x3144455059545950}}) {  // the magic in the other byte order
     SCOPED_TRACE(magic);
     memory.set(kMagic, magic);
     EXPECT_EQ(table(), nullptr);
@@ -114,7 +114,7 @@ TEST_F(Header, Sizes) {
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
-  // A size tells how far the header reaches, and no reader of 1.0 follows it beyond its own fields.
+  // The size is that of the header, and readers of version 1.0 never read beyond the fields of 1.0.
   for (uint32_t size : {56u, 57u, 64u, 4096u, 0x80000000u, 0xffffffffu}) {
     SCOPED_TRACE(size);
     memory.set(kSize, size);
@@ -148,7 +148,7 @@ TEST(Misaligned, IsNone) {
 }
 
 TEST(Flags, AreUsable) {
-  // Two lists, so that a bit which moves from one to the other is noticed.
+  // Two separate lists reveal a bit that moves from one to the other.
   for (uintptr_t flags :
        {0x0ul,     0x1ul,      0x2ul,      0x3ul,   0x5ul,     0xdul,     0x11ul,
         0x20ul,    0x40ul,     0x80ul,     0xe3ul,  0x10000ul, 0x20000ul, 0x40000ul,
@@ -157,18 +157,18 @@ TEST(Flags, AreUsable) {
   }
   for (uintptr_t flags : {0x4ul,         0xcul,
                           0x10ul,        0x14ul,
-                          0x6ul,  // an exception without a thread to set it in
+                          0x6ul,  // exceptions need a thread state
                           0x104ul,       0x105ul,
                           0x108ul,       0x110ul,
-                          0x111ul,  // a function that falls back sets none
+                          0x111ul,  // functions that fall back set no exception
                           0x8ul,         0x9ul,
-                          0x19ul,        0x1dul,  // an error value, but results cannot raise
+                          0x19ul,        0x1dul,  // an error value without MAY_RAISE
                           0x200ul,       0x400ul,
-                          0x8000ul,      0x8001ul,  // must be understood, and is unknown
+                          0x8000ul,      0x8001ul,  // an unknown bit that must be understood
                           0x1000000ul,   0x80000000ul,
                           0xff000001ul,  // other versions of the ABI
                           0x100000000ul, 0x8000000000000001ul,
-                          ~0ul}) {  // beyond the 32nd bit
+                          ~0ul}) {  // bits above the 32nd
     EXPECT_FALSE(PyNativeCallable_FlagsAreUsable(flags)) << std::hex << flags;
   }
 }

@@ -1,6 +1,6 @@
-// The two structs that are alone in front of a name, each in a block of exactly its size:
-// AddressSanitizer detects any read in front of it, and without it the allocator's own word is
-// there, which is not a pointer. Linked without libpython.
+// The two structs that may be alone in front of a name, each in a block of exactly its size.
+// AddressSanitizer detects reads in front of the block, where otherwise the allocator's own word
+// is. Linked without libpython.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -20,7 +20,7 @@ struct Free {
   void operator()(void *block) const { std::free(block); }
 };
 
-// As written by providers who know neither of the names in our headers.
+// The structs as providers write them who do not use our headers.
 struct OfThePost {
   int arg_type;
   int ret_type;
@@ -34,7 +34,7 @@ struct OfPyPy {
   char ml_name[100];
 };
 
-// A struct in a block of its own whose unwritten bytes are `fill`.
+// A struct in its own block, whose unwritten bytes are `fill`.
 template <class Struct>
 class Block {
  public:
@@ -101,7 +101,7 @@ TEST(HeapStruct, OfPyPy) {
   for (int fill : kFills) {
     SCOPED_TRACE(fill);
     for (int convention : {METH_O, METH_FASTCALL}) {
-      // Exactly as many codes as there are, and none after an unknown one.
+      // The reader reads exactly the codes that exist, and none after an unknown one.
       std::unique_ptr<int[]> codes(new int[2]{2, -1}), unknown(new int[1]{7});
       Block<OfPyPy> half(fill);
       half->arg_types = codes.get();
@@ -110,7 +110,7 @@ TEST(HeapStruct, OfPyPy) {
       int padding = 0;
       const char *const name = half->ml_name;
       std::memcpy(&padding, name - kPadding, sizeof padding);
-      // With bytes other than zero in its padding it counts as boxed.
+      // If the padding is not zero, nothing is read.
       EXPECT_EQ(read_pypy(half.def(convention)).signature, padding == 0 ? "d->d" : "");
       put(half->ml_name, kPadding, 0);
       EXPECT_EQ(read_pypy(half.def(convention)).signature, "d->d");
@@ -124,7 +124,7 @@ TEST(HeapStruct, OfPyPy) {
 }
 
 TEST(HeapStruct, ManyInARow) {
-  // In an array of the post's struct every other one is aligned as PyPy's alone would be.
+  // In an array of the post's struct every second element is aligned like PyPy's struct.
   std::unique_ptr<OfThePost[]> all(new OfThePost[8]);
   for (size_t i = 0; i < 8; ++i) {
     all[i] = {static_cast<int>(1 + i % 3), 1, kAddress, "f"};

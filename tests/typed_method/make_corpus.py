@@ -1,4 +1,4 @@
-"""Writes the seeds for fuzz/typed_method_fuzz.cc to the folder corpus/ beside this file."""
+"""Writes the seeds for fuzz/typed_method_fuzz.cc to the folder corpus/ next to this file."""
 import pathlib
 import struct
 

@@ -1,4 +1,4 @@
-// The post's names under every language standard: its struct's layout, a def as it writes one, and
+// The post's names under every language standard: the layout of its struct, a def in its style, and
 // its reader. Used by meth_typed_standards.c and meth_typed_standards.cc.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_METH_TYPED_STANDARDS_H_
@@ -13,7 +13,7 @@ static PyPyTypedMethodMetadata inc_sig = {T_C_LONG, T_C_LONG, (void *)inc_impl, 
 static int meth_typed_standards_check(void) {
   PyMethodDef def = {inc_sig.ml_name, NULL, METH_O | METH_TYPED, NULL};
   const PyPyTypedMethodMetadata *found = GetTypedSignature(&def);
-  // docs/ABI.md, section 4: readers know this memory by PyTypedMethod_OneArgMetadata.
+  // Readers use PyTypedMethod_OneArgMetadata for this memory (docs/ABI.md, section 4).
   if (offsetof(PyPyTypedMethodMetadata, arg_type) != 0) return 1;
   if (offsetof(PyPyTypedMethodMetadata, ret_type) != 4) return 2;
   if (offsetof(PyPyTypedMethodMetadata, underlying_func) != 8) return 3;

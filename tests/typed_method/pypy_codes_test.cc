@@ -1,5 +1,5 @@
-// PyPy's type codes of a def must agree with one of its entries, error protocol and self included:
-// PyTypedMethod_AddTags refuses the def if they do not.
+// PyPy's type codes of a def must agree with one of the def's entries, including error protocol and
+// self. Otherwise PyTypedMethod_AddTags refuses the def.
 
 #include "typedcall/tag.h"
 
@@ -18,7 +18,8 @@ const auto half = reinterpret_cast<void *>(Half), other = reinterpret_cast<void 
 constexpr uintptr_t kThread = PyNativeCallable_NEEDS_THREAD;
 constexpr uintptr_t kRaise = kThread | PyNativeCallable_MAY_RAISE;
 
-// AddTags on a def with these codes and these two entries: the exception, or nothing.
+// Calls AddTags on a def with these codes and these two entries. Returns the exception's text, or
+// "".
 std::string Check(const int *codes, int ret_type, void *function, PyNativeCallableEntry first,
                   PyNativeCallableEntry second = {"l->l", 0, other}) {
   struct {
@@ -50,7 +51,7 @@ const int kNotForPyPy[] = {PyTypedMethod_NOT_FOR_PYPY, -1}, kUnknown[] = {4, -1}
 TEST(PyPyCodes, ThatAgree) {
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", 0, half}), "");
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"l->l", 0, other}, {"d->d", 0, half}), "");
-  // Nothing that PyPy would do differently.
+  // These flags make no difference for PyPy.
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", PyNativeCallable_PURE, half}), "");
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread, half}), "");
 }
@@ -78,7 +79,7 @@ TEST(PyPyCodes, OfAnotherErrorProtocol) {
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kRaise, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kThread, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", kRaise | zero, half}), kContradiction);
-  // A status is an int, for which PyPy has no code: such an entry is faulty by itself.
+  // A status is an int, for which PyPy has no code, so such an entry is invalid by itself.
   EXPECT_EQ(
       Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread | PyNativeCallable_RETURNS_STATUS, half}),
       "ValueError: half: entry 0, 'd->d', returns a status, but its result is no int");

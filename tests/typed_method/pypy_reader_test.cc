@@ -1,6 +1,6 @@
-// Readers of PyPy's struct and of the post's, with one argument: which ones are accepted, how they
-// are spelled, which are refused. Linked without libpython, which shows that they call no Python
-// function.
+// Readers of PyPy's struct and of the post's struct for one argument: accepted structs, their
+// signatures, and refused structs. Linked without libpython, which proves that readers call no
+// Python function.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -16,7 +16,7 @@ using namespace typed_method_test;
 constexpr uintptr_t kThread = 0x0001, kRaise = 0x0004, kNegativeZero = 0x0008;
 void *const kAddress = function_at(0x1234);
 
-// PyPy's struct alone in front of the name, with METH_TYPED and the convention in `flags`.
+// Reads PyPy's struct alone in front of the name, with METH_TYPED and the convention in `flags`.
 Read pypy(std::vector<int> codes, int ret_type, int flags = METH_FASTCALL,
           void *function = kAddress) {
   DefInMemory memory;
@@ -57,7 +57,7 @@ TEST(PyPy, NegativeResultMayRaise) {
   const Read object = pypy({1, -1}, -3);
   EXPECT_EQ(object.signature, "l->O");
   EXPECT_EQ(object.flags, kThread | kRaise);
-  // -0.0 is the error value of those that may raise; for the others it is a result.
+  // -0.0 is the error value of functions that may raise; for others it is a result.
   EXPECT_EQ(pypy({1, -1}, 2).flags, kThread);
   for (int ret_type : {1, 2, 3, -1, -2, -3}) {
     EXPECT_TRUE(PyNativeCallable_FlagsAreUsable(pypy({1, -1}, ret_type).flags)) << ret_type;
@@ -81,7 +81,7 @@ TEST(PyPy, UnknownArguments) {
     expect_refused(pypy({1, code, -1}, 1));
     expect_refused(one(code, 1));
   }
-  // Whatever follows the code that is not for PyPy.
+  // The codes after NOT_FOR_PYPY do not matter.
   expect_refused(pypy({PyTypedMethod_NOT_FOR_PYPY, 1, -1}, 1));
 }
 
@@ -111,7 +111,8 @@ TEST(PyPy, ManyArguments) {
 
   codes.insert(codes.begin(), 1);
   expect_refused(pypy(codes, 2));
-  // 128 codes without a terminator: none after them is read (AddressSanitizer, guard_page_test.cc).
+  // After 128 codes without a terminator nothing is read (AddressSanitizer and guard_page_test.cc
+  // check this).
   codes.pop_back();
   codes.shrink_to_fit();
   expect_refused(pypy(codes, 2));
@@ -129,14 +130,14 @@ TEST(PyPy, ArgumentsAgreeWithTheConvention) {
 TEST(PyPy, OtherConventions) {
   for (int flags : {0, METH_VARARGS, METH_VARARGS | METH_KEYWORDS, METH_NOARGS,
                     METH_FASTCALL | METH_KEYWORDS, METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
-                    // No interpreter calls these.
+                    // No interpreter supports these combinations.
                     METH_O | METH_FASTCALL, METH_O | METH_VARARGS, METH_FASTCALL | METH_VARARGS,
                     METH_O | METH_NOARGS, METH_O | METH_KEYWORDS}) {
     SCOPED_TRACE(flags);
     expect_refused(pypy({1, -1}, 1, flags));
     expect_refused(one(1, 1, kTyped | flags));
   }
-  // Binding and METH_COEXIST say nothing about the arguments.
+  // Binding and METH_COEXIST do not affect the arguments.
   for (int more : {METH_CLASS, METH_STATIC, METH_COEXIST, 0x4000, INT_MIN}) {
     SCOPED_TRACE(more);
     EXPECT_EQ(pypy({1, -1}, 1, METH_O | more).signature, "l->l");
@@ -154,7 +155,7 @@ TEST(PyPy, NeedsTheBit) {
     expect_refused(read_pypy(memory.def(flags)));
     expect_refused(read_one(memory.def(flags)));
   }
-  expect_refused(read_pypy(memory.def(METH_O | kBoth)));  // not preceded by a header
+  expect_refused(read_pypy(memory.def(METH_O | kBoth)));  // no header precedes it
   EXPECT_TRUE(read_pypy(memory.def(METH_O | kTyped)).accepted);
 }
 
@@ -184,16 +185,16 @@ TEST(OneArgument, SpellsAndRefuses) {
   expect_refused(one(1, 1, kTyped | METH_FASTCALL));
 }
 
-// Every int that may be where a code is, in both places.
+// The ints that the tests use in place of codes, for both argument and result.
 const int kCodes[] = {0,   1,   2,   3,     4,      -1,     -2,      -3,          -4,
                       100, 255, 256, 0x100, -0x100, 0xAAAA, INT_MAX, INT_MIN + 1, INT_MIN};
 
 TEST(OneArgument, BothReadersReadIt) {
   for (int arg_type : kCodes) {
     for (int ret_type : kCodes) {
-      if (ret_type == 0) continue;  // which identifies PyPy's struct
+      if (ret_type == 0) continue;  // 0 identifies PyPy's struct
       SCOPED_TRACE(std::to_string(arg_type) + ", " + std::to_string(ret_type));
-      DefInMemory memory;  // not preceded by a pointer
+      DefInMemory memory;  // no pointer precedes the struct
       memory.set(kOneArgument, arg_type);
       memory.set(kOneReturn, ret_type);
       memory.set(kFunction, kAddress);
@@ -201,7 +202,7 @@ TEST(OneArgument, BothReadersReadIt) {
       const Read usual = read_pypy(memory.def(kTyped | METH_O));
       const bool known = arg_type >= 1 && arg_type <= 3 && ret_type >= -3 && ret_type <= 3;
       EXPECT_EQ(one.accepted, known);
-      // A negative result may be a leftover in PyPy's padding.
+      // A negative result may be garbage in PyPy's padding.
       EXPECT_EQ(usual.accepted, known && ret_type > 0);
       if (!usual.accepted) continue;
       EXPECT_EQ(usual.signature, one.signature);
@@ -231,7 +232,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
   put_pypy(memory.name(), codes, 2, kAddress);
   expect_refused(read_one(memory.def(kTyped | METH_O)));
   EXPECT_EQ(read_pypy(memory.def(kTyped | METH_O)).signature, "l->d");
-  // Leftovers between the fields of a struct that was made at run time.
+  // Garbage between the fields of a struct that was made at run time.
   for (int padding : {4, -1, -2, -3, -4, 0x100, 0xAAAA, INT_MAX, INT_MIN}) {
     SCOPED_TRACE(padding);
     memory.set(kPadding, padding);
@@ -239,7 +240,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
       expect_refused(read_pypy(memory.def(kTyped | convention)));
     }
   }
-  // After our header there is no doubt.
+  // After our header the struct can only be PyPy's.
   put_header(memory.name(), nullptr);
   EXPECT_EQ(read_pypy(memory.def(kBoth | METH_O)).signature, "l->d");
 }

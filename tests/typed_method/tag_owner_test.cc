@@ -1,7 +1,7 @@
-// Who owns a tag and how long it lives: methods, modules executed twice, several interpreters, defs
-// in memory that cannot be written; and that a table is destroyed exactly once.
+// The owner and lifetime of a tag: methods, modules executed twice, several interpreters, defs in
+// read-only memory. Each table must be destroyed exactly once.
 
-// As on CPython 3.11 and later, whatever this one is: all rows go to the side table.
+// All rows go to the side table, as on CPython 3.11 and later.
 #define PyTypedMethod_FLAGS 0
 #include "typedcall/tag.h"
 
@@ -60,7 +60,7 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   PyNativeCallableTable table = Table();
   Ref descriptor = Ref::Steal(PyObject_GetAttrString(type.get(), "f"));
   ASSERT_EQ(TagCallable(descriptor, &table), 1) << TakeError();
-  // The descriptor can go while the class stays.
+  // The descriptor may die before its class.
   descriptor.reset();
   ASSERT_EQ(PyObject_DelAttrString(type.get(), "f"), 0);
   Collect();
@@ -71,7 +71,7 @@ TEST_F(TagOwner, OfADescriptorIsItsClass) {
   EXPECT_EQ(destroyed[&table], 1);
 }
 
-// The bound object dies at once: its class has the def.
+// The bound object dies immediately, but its class owns the def.
 TEST_F(TagOwner, OfABoundMethodIsItsClass) {
   static PyMethodDef methods[] = {{"method", Boxed, METH_O, nullptr},
                                   {"class_method", Boxed, METH_O | METH_CLASS, nullptr},
@@ -104,7 +104,7 @@ TEST_F(TagOwner, OfABoundMethodIsItsClass) {
 }
 
 TEST_F(TagOwner, OfBuiltinTypesMethods) {
-  static std::deque<PyNativeCallableTable> tables;  // which must last as long as the types
+  static std::deque<PyNativeCallableTable> tables;  // the tables must live as long as the types
   for (const char *bound : {"[].append", "dict.fromkeys", "str.maketrans", "int.mro"}) {
     const PyNativeCallableTable &table = tables.emplace_back(Table());
     Ref callable = scope_.Eval(bound);
@@ -117,7 +117,7 @@ TEST_F(TagOwner, OfBuiltinTypesMethods) {
   }
 }
 
-// A class whose attribute of that name is something else: the owner of the def is unknown.
+// If the class has another attribute under that name, the owner of the def is unknown.
 TEST_F(TagOwner, OfAHiddenMethodIsTheFunction) {
   scope_.Run("class Hides(list):\n  append = None\nf = super(Hides, Hides()).append");
   PyNativeCallableTable table = Table();
@@ -139,7 +139,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(TakeError().rfind("TypeError: ", 0), 0u);
   EXPECT_EQ(Found(interface_, &def), nullptr);
 
-  // As a callable of its own it is kept alive instead.
+  // Tagged as an object, the callable is kept alive instead.
   const Py_ssize_t references = Py_REFCNT(tuple.get());
   EXPECT_EQ(PyNativeCallable_TagObject(interface_, tuple.get(), &table, Destroy), 1);
   EXPECT_EQ(Py_REFCNT(tuple.get()), references + 1);
@@ -148,7 +148,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(destroyed[&table], 0) << "a reader may still be using it";
 }
 
-// A def whose name ends a page, followed by an unreadable page.
+// The name of this def ends at the end of a page, which an unreadable page follows.
 TEST_F(TagOwner, DefsInReadOnlyMemory) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *memory =
@@ -179,7 +179,7 @@ TEST_F(TagOwner, DefsInReadOnlyMemory) {
   munmap(memory, 2 * page);
 }
 
-// A module as an author writes it, whose array all its module objects share.
+// A module as an author would write it. All its module objects share the array.
 PyTypedMethod_DEFINE(inc_typed, "inc", {"l->l", 0, reinterpret_cast<void *>(Inc)});
 PyTypedMethod_DEFINE(dec_typed, "dec", {"l->l", 0, reinterpret_cast<void *>(Dec)});
 PyMethodDef defs[] = {PyTypedMethod_METHOD_DEF(inc_typed, Boxed, METH_O, nullptr),
@@ -255,7 +255,7 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
   module.reset();
   Collect();
-  // Builds that never free classes never free modules either.
+  // Builds that never free classes do not free modules, either.
   EXPECT_EQ(Found(interface_, &defs[0]),
             typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }

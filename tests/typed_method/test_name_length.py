@@ -1,5 +1,5 @@
-# A name that does not fit into the metadata does not compile, and the compiler shows which def has it. The
-# longest name that fits compiles.
+# A name that does not fit into the metadata does not compile, and the compiler's message shows the def. The longest
+# name that fits compiles.
 import os
 
 import compilers

@@ -1,5 +1,5 @@
-# An entry whose function does not have the type that its codes say does not compile, and the compiler gives the
-# reason. With the right codes it compiles.
+# An entry whose codes differ from its function's type does not compile, and the compiler states the reason. With the
+# right codes it compiles.
 import os
 
 import compilers
@@ -31,13 +31,13 @@ WRONG = [
     ("nothing", "INT", None),
     ("nothing", "VOID, INT", None),
 ]
-# An argument that is not a code or not a function, and the compilers' messages, in C and in C++.
+# The compilers' messages, in C and in C++, for an argument that is not a code or not a function.
 NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer operand",
                   r"invalid .static_cast. from type|cannot cast from type 'int' to pointer type")
 NONE = [
     ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
-    # One more than is counted: a code is where the count is expected. Clang shows the call's arguments first.
+    # One code more than the macro supports takes the place of the count. Clang shows the arguments first.
     ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_EACH_LONG|PyTypedMethod_Internal_LETTERS",) * 2),
 ]
 

@@ -1,6 +1,5 @@
-// Entries whose function the compiler checks: every code, as result and argument, with and without
-// self, against the one list of codes. Used by typed_entry.c and typed_entry.cc; linked without
-// libpython.
+// Entries whose function the compiler checks, for every code of the list, as result and argument,
+// with and without self. Used by typed_entry.c and typed_entry.cc; linked without libpython.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 
@@ -12,7 +11,7 @@
 extern "C" {
 #endif
 
-// One function of each kind for each code, which is only named.
+// Defines functions of each kind for each code, which are named below, but never called.
 #define DECLARE(NAME, LETTERS, TYPE, KIND)                                       \
   typedef TYPE type_##NAME;                                                      \
   static TYPE same_##NAME(TYPE x) { return x; }                                  \
@@ -41,7 +40,7 @@ static const struct {
   void *function, *of_pointers, *of_self;
 } expected[] = {PyNativeType_VALUE_LIST(EXPECTED)};
 
-// As many arguments as there can be.
+// This function has the largest number of arguments.
 static double most(signed char *a, short b, long long c, float d, double e, void *f, const char *g,
                    PyObject *h, PyNativeType_ComplexDouble i, Py_ssize_t j, size_t k,
                    const double *l) {
@@ -64,7 +63,7 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
-// Functions without the last parameters of others, and the values they pass for these.
+// These functions omit the last parameters of others, and pass default values for them.
 static const double earth = 6371.5;
 static long called_with = 0;
 static double distance(double a, double b, double c, double radius) {

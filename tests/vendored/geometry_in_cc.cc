@@ -1,7 +1,7 @@
-// A C++ module that has only the single file: a function and SEP 201's slot on a type. It is three
-// translation units: this one, and second_unit.c as C and as C++.
+// A C++ module that uses only the single file: a function and SEP 201's slot on a type. Its
+// translation units are this file, and second_unit.c as C and as C++.
 #include "typedcall_provider.h"
-#include "typedcall_provider.h"  // a second time, as headers of a project would
+#include "typedcall_provider.h"  // included twice, as in a project's headers
 
 extern "C" const PyTypedMethodMetadata *metadata_of_c_unit(void);
 
@@ -15,7 +15,7 @@ PyObject *boxed(PyObject *, PyObject *const *args, Py_ssize_t nargs) {
   return PyNumber_Multiply(args[0], args[1]);
 }
 
-// Each entry takes the overload of its type.
+// The compiler chooses the overload that matches each entry.
 PyTypedMethod_DEFINE(product_typed, "product", PyTypedMethod_ENTRY(0, product, LONG, LONG, LONG),
                      PyTypedMethod_ENTRY(0, product, DOUBLE, DOUBLE, DOUBLE));
 

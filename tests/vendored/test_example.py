@@ -1,4 +1,4 @@
-"""The example of a vendored provider: for Python it is an ordinary module."""
+"""The example of a vendored provider is an ordinary module for Python."""
 import inspect
 import math
 import unittest

@@ -1,10 +1,10 @@
-// A consumer with the resolver, which knows nothing about the providers.
+// A consumer with the resolver that is independent of the providers.
 #include "tests/support/c_module.h"
 #include "typedcall/resolve.h"
 
 namespace {
 
-// The result as an object, or the exception that resolve() has set.
+// Returns the result as an object, or NULL with the exception that resolve() has set.
 template <class Function, class Box, class... Arguments>
 PyObject *box(const Function &function, Box boxed, Arguments... arguments) {
   return function ? boxed(function(arguments...)) : nullptr;
@@ -26,7 +26,7 @@ PyObject *call_ddd_d(PyObject *, PyObject *args) {
              PyFloat_FromDouble, a, b, c);
 }
 
-// Without the interpreter's table: tags in bits or sibling symbols are still found.
+// Without the interpreter's side table, tags in bits or sibling symbols are still found.
 PyObject *call_without_interface(PyObject *, PyObject *args) {
   PyObject *callable;
   long a, b;

@@ -1,4 +1,4 @@
-"""Every member's provider against every member's reader: what each call must return."""
+"""Calls every member's provider through every member's reader and checks each result."""
 import array
 import importlib
 import json
@@ -6,7 +6,7 @@ import sys
 
 THREAD, RAISES, NEG_ZERO, STATUS, SELF, BACK = 0x1, 0x4, 0x8, 0x10, 0x20, 0x100
 ALL = 0xffff
-#: name: (signature, flags below 0x10000, [(arguments, the C function's result, or an exception's name)])
+#: By name: the signature, the flags below 0x10000, and calls: (arguments, C result or exception's name).
 FUNCTIONS = {
     "half": ("d->d", 0, [((5.0,), 2.5), ((-0.5,), -0.25)]),
     "add": ("dd->d", 0, [((5.0, 0.25), 5.25)]),
@@ -18,11 +18,11 @@ FUNCTIONS = {
     "length": ("*s->n", 0, [(("h\u00e4tte",), 6), (("",), 0)]),
     "scaled": ("d->d", SELF, [((2.0,), 8.0)]),
 }
-#: The functions of each way; `scaled` belongs to an instance.
+#: The functions of each way. Only the way `instance` has `scaled`.
 WAYS = {way: [name for name in FUNCTIONS if name != "scaled"] for way in ("header", "def", "object")}
 WAYS.update(pypy=["half", "next", "minus"], one_arg=["half", "next"], instance=["half", "scaled"],
             sibling=["half", "add"])
-#: The place that a reader needs for a way.
+#: The place that a reader must support to read a way.
 PLACES = {"header": "name", "pypy": "name", "one_arg": "name"}
 
 
@@ -34,7 +34,7 @@ def flags_of(way, name):
 
 
 def fault(reader, way, name, callable_):
-    """Returns what is wrong with how a reader finds and calls a provider's function, or ""."""
+    """Finds and calls a provider's function through the reader. Returns a description of the fault, or ""."""
     signature, _, calls = FUNCTIONS[name]
     flags = flags_of(way, name)
     found = reader.find(callable_, signature, ALL, False)
@@ -58,7 +58,7 @@ def fault(reader, way, name, callable_):
 
 
 def pairs(provider, reader):
-    """Returns (way, name, fault) of everything that the provider has and the reader can read."""
+    """Returns (way, name, fault) for every function of the provider that the reader can read."""
     for way, offered in provider.OFFERS.items():
         if PLACES.get(way, way) in reader.PLACES:
             for name in WAYS[way]:
@@ -66,7 +66,7 @@ def pairs(provider, reader):
 
 
 def main():
-    """members.py PROVIDER READER: prints a line of JSON for each function."""
+    """Runs `members.py PROVIDER READER`, which prints a line of JSON for each function."""
     provider_name, reader_name = sys.argv[1:]
     import typedcall  # noqa: F401  installs the interface
 

@@ -1,4 +1,4 @@
-// The reader built on typedcall::find(), and on slots in C++.
+// The reader built on typedcall::find() and the C++ slot functions.
 #include "typedcall/resolve.h"
 // After Python.h.
 #include <string>
@@ -6,7 +6,7 @@
 #include "reader_module.h"
 #include "typedcall/fallback.h"
 
-// A process of the runner has one interpreter.
+// A static suffices because a process of the runner has one interpreter.
 static const PyTypedcall_Interface *interface;
 
 static PyObject *Find(PyObject *, PyObject *arguments) {
@@ -18,7 +18,7 @@ static PyObject *Find(PyObject *, PyObject *arguments) {
     return nullptr;
   asked.can = can;
   asked.allowed = equivalent != 0 ? typedcall::casting::equivalent : typedcall::casting::exact;
-  // resolve(), which parses the request, refuses an invalid signature.
+  // resolve() parses the request and rejects an invalid signature.
   const auto found = typedcall::resolve(interface, callable, asked);
   if (!found) {
     if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -40,7 +40,7 @@ static PyObject *Nothing() {
 static PyObject *Box(double value) { return PyFloat_FromDouble(value); }
 static PyObject *Box(long value) { return PyLong_FromLong(value); }
 
-// A function of these types, or one that also takes self.
+// Calls a function of these types, with self if it takes one.
 template <class R, class... A>
 PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... arguments) {
   if (const auto found = typedcall::find<R(A...)>(interface, callable, can)) {
@@ -56,7 +56,7 @@ PyObject *CallPlain(PyObject *callable, typedcall::capabilities can, A... argume
   return Nothing();
 }
 
-// A function whose C result is a status.
+// Calls a function whose C result is a status.
 static PyObject *CallStatus(PyObject *callable, typedcall::capabilities can, double x) {
   const auto found = typedcall::find<int(double, double *)>(interface, callable, can);
   if (!found) return Nothing();
@@ -91,7 +91,7 @@ static PyObject *CallBuffer(PyObject *callable, typedcall::capabilities can, PyO
   return Box(sum);
 }
 
-// For the signatures that members have.
+// Supports only the signatures of README.md's functions.
 static PyObject *Call(PyObject *, PyObject *arguments) {
   PyObject *callable, *first = nullptr, *second = nullptr, *values;
   const char *signature;
@@ -116,7 +116,7 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
   if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return nullptr;
-  // Not the expected position, so that the whole look-up runs.
+  // An expected position that is wrong makes the whole look-up run.
   const PyCustomSlot *slot = PyCustomSlots_Find(object, static_cast<std::uintptr_t>(id), 1);
   if (slot == nullptr) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);

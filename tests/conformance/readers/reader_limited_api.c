@@ -1,9 +1,9 @@
-// The reader built on core/custom_slots_limited.h: slots of types, in a module of the limited API
-// of CPython 3.12.
+// The reader built on core/custom_slots_limited.h: reads slots of types in a module that uses the
+// limited API of CPython 3.12.
 #define Py_LIMITED_API 0x030c0000
 #include "core/custom_slots_limited.h"
 
-// A process of the runner has one interpreter.
+// A static suffices because a process of the runner has one interpreter.
 static PyCustomSlots_Limited api;
 
 static PyObject *FindSlot(PyObject *module, PyObject *arguments) {

@@ -1,16 +1,17 @@
-"""Numba with typedcall.enable() as a reader: nopython code calls what it finds, or does not compile. A type sink."""
+"""Numba with typedcall.enable() as a reader: nopython code calls the entry that it finds, or does not compile. This is
+a type sink."""
 import ctypes
 import numba
 import typedcall
 from typedcall.record.records import HANDLED
 
 PLACES = {"name", "object"}
-#: It takes no signature: it has types, and chooses among the entries that it can handle.
+#: A type sink has argument types instead of a signature, and chooses among the entries that it can handle.
 IS_TYPE_SINK = True
 
 
 def run(callable_, arguments):
-    """Returns what nopython code returns; raises LookupError if it cannot call the function."""
+    """Returns the result of nopython code, or raises LookupError if that code cannot call the function."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     scope = {"f": callable_}
     exec(f"def caller({names}):\n    return f({names})", scope)
@@ -21,7 +22,7 @@ def run(callable_, arguments):
 
 
 def find(callable_, signature, can, equivalent):
-    """Finds only the address, and only for `d->d`: the entry that returned what nopython code returned."""
+    """Finds only the address, and only for `d->d`: that of the entry whose result equals nopython code's."""
     if (can, equivalent, signature) != (0xffff, True, "d->d"):
         raise NotImplementedError("Numba chooses by types, and says which flags it handles")
     there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]

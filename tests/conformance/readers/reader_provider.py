@@ -1,4 +1,4 @@
-"""Our own wrapper of overloads, which Python calls, as a reader. It chooses by values."""
+"""Our own Python wrapper of overloads as a reader, which chooses an entry by the argument values."""
 import conformance_wrappers
 
 PLACES = set()

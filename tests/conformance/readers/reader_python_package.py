@@ -6,13 +6,13 @@ from typedcall.tools.foreign import is_unbound
 from typedcall.record.records import matching
 
 PLACES = {"name", "def", "object", "instance", "sibling"} if sys.implementation.name == "cpython" else {"name"}
-#: It looked the interface up on import, before the runner installed another one.
+#: True because the package looks the interface up on import, before the runner installs another one.
 IS_BOUND_EARLY = True
 
 
 def find(callable_, signature, can, equivalent):
     typedcall.parse_signature(signature)
-    if is_unbound(callable_):  # for these, entries() lists what a caller with a self can use
+    if is_unbound(callable_):  # entries() lists an unbound method's entries, which need a self
         return None
     for entry in matching(typedcall.entries(callable_), signature, "equivalent" if equivalent else "exact"):
         if int(entry.flags) & 0xffff & ~can == 0:

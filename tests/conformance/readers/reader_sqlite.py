@@ -1,4 +1,4 @@
-"""An SQL function in SQLite as a reader: a value sink, which chooses for each row."""
+"""An SQL function in SQLite as a reader: a value sink, which chooses an entry for each row."""
 import apsw
 import typedcall.sql
 

@@ -1,5 +1,5 @@
-// Fuzzes the signature parser: whatever the bytes, the invariants below hold. libFuzzer passes a
-// block of exactly `size` bytes, so reads beyond it are caught as well.
+// Fuzzes the signature parser: the invariants below hold for any bytes. libFuzzer passes a block of
+// exactly `size` bytes, so reads beyond it are detected as well.
 
 #include <cstddef>
 #include <cstdint>
@@ -65,13 +65,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     require((PyNativeSignature_Equivalent(text.c_str(), text.c_str()) != 0) == valid);
   }
 
-  // Two texts in one input: equivalence is symmetric.
+  // If the input contains two texts, their equivalence is symmetric.
   const size_t split = text.find('\0');
   if (split != std::string::npos) {
     const char *second = text.c_str() + split + 1;
     require(PyNativeSignature_Equivalent(text.c_str(), second) ==
             PyNativeSignature_Equivalent(second, text.c_str()));
-    // And if each answers the other, they are the same.
+    // If each text answers the other, they are equivalent.
     const bool both = PyNativeSignature_Answers(text.c_str(), second) != 0 &&
                       PyNativeSignature_Answers(second, text.c_str()) != 0;
     require(both == (PyNativeSignature_Equivalent(text.c_str(), second) != 0));

@@ -1,5 +1,5 @@
-// docs/ABI.md's agreements between modules, as C: structs, flags and other numbers, no code. Both
-// modules of this member include it; it was written from that page alone.
+// The structs, flags and other numbers of docs/ABI.md in C, written from that page alone. Both
+// modules of this member include this header.
 #ifndef MEMBER_C_ABI_H
 #define MEMBER_C_ABI_H
 
@@ -28,7 +28,7 @@ typedef struct {
   const PyMethodDef *def;
   const Table *table;
 } Sibling;
-// The data in front of a name. The padding is a field here, so that it is certain to be 0.
+// The data in front of a name. The padding is a named field, which ensures that it is 0.
 typedef struct {
   const int *arg_types;
   int ret_type, padding;
@@ -61,7 +61,7 @@ typedef struct {
   int (*publish)(void *state, int space, const void *key, PyObject *owner, const void *value,
                  int (*equal)(const void *existing, const void *offered),
                  void (*destroy)(const void *value), PyObject *kept);
-  void *others[8];  // exchange and later members, which this member does not use
+  void *others[8];  // `exchange` and later functions, which are not used here
 } Interface;
 #define INTERFACE_NAME "_extensibletype.typedcall_v2"
 enum { BY_DEF = 1, BY_OBJECT = 2, INTERFACE_SIZE = 120 };

@@ -1,5 +1,5 @@
 // A reader that was written from docs/ABI.md alone: finds native functions and slots in all places,
-// and calls the functions. Numbers in comments refer to that page's rules.
+// and calls the functions. Numbers in comments refer to rules of that page.
 #include <Python.h>
 #include <dlfcn.h>
 #include <elf.h>
@@ -15,16 +15,16 @@ typedef struct {  // the request and the result
   PyObject *callable;
   const char *wanted;
   Signature request;
-  int equivalent;  // also whether the request is a signature
+  int equivalent;  // 1 to accept equivalent entries, 0 if the request is invalid
   uintptr_t can;
   PyObject *self;  // borrowed, or NULL
   Entry entry;
   Signature signature;
   PyObject *kept;                // keeps the entry valid
-  char text[MAX_ARGUMENTS + 4];  // the entry's signature, if it is made here
+  char text[MAX_ARGUMENTS + 4];  // the entry's signature if the reader spells it
 } Search;
 
-// Looks through one place: first for the identical text, then for an equivalent.
+// Searches one place, first for the identical signature, then for an equivalent one.
 static int look_through(Search *search, const Table *table) {
   for (int loose = 0; loose <= search->equivalent; loose++) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
@@ -130,12 +130,12 @@ static const Table *sibling_table(const PyMethodDef *def) {  // 4.10 to 4.12
     if (!is_at(entry->signature, home.dli_fbase) || !entry->function) return NULL;
     if (!parse(entry->signature, &ignored)) return NULL;
   }
-  return sibling->table;  // without entries it offers nothing
+  return sibling->table;  // a symbol without entries offers nothing
 }
 
 // ---- Slots on types (section 1) ----
 
-// 1.1 to 1.5. Without an interface an unresolved type stays so.
+// 1.1 to 1.5. Without an interface an unresolved type cannot be resolved.
 static int find_slot(const Interface *interface, PyTypeObject *type, uintptr_t id,
                      uintptr_t *data) {
   const size_t offset = (sizeof(PyHeapTypeObject) + 15) / 16 * 16;
@@ -183,7 +183,7 @@ static const Table *instance_table(const Interface *interface, PyObject *object)
 
 // ---- The search (section 8) ----
 
-static const Interface *interface_of(PyObject *module) {  // kept in module state (5.3)
+static const Interface *interface_of(PyObject *module) {  // cached in module state (5.3)
   const Interface **kept = PyModule_GetState(module);
   if (!*kept) *kept = look_up_interface();
   return *kept;
@@ -213,7 +213,7 @@ static int look_everywhere(Search *search) {
     def = ((PyCFunctionObject *)object)->m_ml;
     search->self = PyCFunction_GET_SELF(object);
   } else if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return 0;  // the caller passes no self (8.6)
+    return 0;  // an unbound method, for which the caller passes no self (8.6)
   } else {
     search->self = object;
     table = instance_table(search->interface, object);

@@ -1,5 +1,5 @@
 // Looks up the interface between modules (docs/ABI.md, 5.1 and 5.2), for both modules of this
-// member. Callers that keep the result do so in module state (5.3).
+// member. Callers that cache the result store it in module state (5.3).
 #ifndef MEMBER_C_INTERFACE_H
 #define MEMBER_C_INTERFACE_H
 
@@ -7,7 +7,7 @@
 
 #include "abi.h"
 
-// Returns NULL without an exception if there is no usable one.
+// Returns NULL without an exception if there is no usable interface.
 static inline const Interface *look_up_interface(void) {
   PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *capsule = dict ? PyDict_GetItemString(dict, INTERFACE_NAME) : NULL;

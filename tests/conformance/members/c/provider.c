@@ -1,5 +1,5 @@
 // A provider that was written from docs/ABI.md alone: the functions of tests/conformance/README.md,
-// in all seven ways. A Python callable returns another value than the native function behind it.
+// in all seven ways. Each Python callable returns a different value from its native function.
 #include <Python.h>
 #include <stddef.h>
 #include <structmember.h>
@@ -7,10 +7,10 @@
 #include "abi.h"
 #include "interface.h"
 
-static const double MORE = 1000;  // added by Python callables
+static const double MORE = 1000;  // what Python callables add to the result
 static const double FACTOR = 4;
 
-// A callable object. It is plain for the way "object"; a subtype has the slot.
+// A callable object. The plain type serves the way "object"; only a subtype has the slot.
 typedef struct {
   PyObject_HEAD
   const Table *table;
@@ -73,7 +73,7 @@ static Py_ssize_t length(const char *text, Py_ssize_t count) {
 
 static double scaled(PyObject *self, double x) { return x * ((Callable *)self)->factor; }
 
-// All functions except scaled, which only instances have.
+// All functions except scaled, which only instances offer.
 #define EACH(use) \
   use(half) use(add) use(next) use(minus) use(thrice) use(even) use(total) use(length)
 
@@ -180,7 +180,7 @@ static PyObject *next_one(PyObject *self, PyObject *x) { return next_python(self
 #define END \
   { NULL, NULL, 0, NULL }
 
-// Header and way "def": one of each for every function except scaled.
+// Every function except scaled gets a header and a def for the way "def".
 static const int not_pypys[] = {0x100, -1};
 #define HEADER(name)                                  \
   static const HeaderMetadata name##_header = {       \
@@ -282,7 +282,7 @@ static int publish(const Interface *interface, int space, const void *key, PyObj
   return said < 0 ? -1 : 0;
 }
 
-// Makes a function of each def. With an interface it gets a row BY_DEF as well.
+// Makes a function from each def. With an interface, each function also gets a row BY_DEF.
 static int add_functions(PyObject *module, PyObject *offers, const char *way, PyMethodDef *defs,
                          const Interface *interface) {
   PyObject *functions = PyDict_New();
@@ -299,7 +299,7 @@ static int add_functions(PyObject *module, PyObject *offers, const char *way, Py
   return result;
 }
 
-// Makes an object of each def. Without a slot it gets a row BY_OBJECT.
+// Makes an object for each def. An object without a slot gets a row BY_OBJECT.
 static int add_objects(PyObject *offers, const char *way, const PyMethodDef *defs,
                        const Table *const *their_tables, PyTypeObject *type,
                        const Interface *rows_in) {

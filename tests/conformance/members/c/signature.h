@@ -1,5 +1,5 @@
-// The part of the docs/ABI.md reader that knows no Python objects: the grammar of signatures, which
-// entries are well formed (section 3), and which of them answer a request (8.2, 8.3).
+// The part of the reader of docs/ABI.md that uses no Python objects: it parses signatures, checks
+// whether entries are well formed (section 3), and matches them with a request (8.2, 8.3).
 #ifndef MEMBER_C_SIGNATURE_H
 #define MEMBER_C_SIGNATURE_H
 
@@ -7,8 +7,8 @@
 
 #include "abi.h"
 
-// A parsed type. kind is i or u for integers, F D G for complex numbers, otherwise the code's
-// letter.
+// A parsed type. `kind` is i or u for integers, F, D or G for complex numbers, and otherwise the
+// code's letter.
 typedef struct {
   char form;  // '&', '*', or 0 for a plain value
   char is_const;
@@ -42,7 +42,7 @@ static const char *parse_code(const char *text, Type *type) {
   return text + 1;
 }
 
-// Any type except v. NULL if there is none.
+// Parses any type except v. Returns the end of the type, or NULL if it is invalid.
 static const char *parse_type(const char *text, Type *type) {
   memset(type, 0, sizeof *type);
   if (*text == '&' || *text == '*') {

@@ -1,5 +1,5 @@
 """A reader of typed functions in plain Python that implements docs/ABI.md with ctypes alone.
-PLACES, find, call and slot are what tests/conformance/README.md requires of a reader.
+tests/conformance/README.md describes PLACES, find, call and slot.
 
 member_ctypes_places finds the entries; this module chooses one and calls it (section 8). Numbers in comments are
 rules of docs/ABI.md.
@@ -21,18 +21,18 @@ from member_ctypes_places import PLACES, places, prototype, release_reference, s
 __all__ = ["PLACES", "find", "call", "slot"]
 ACQUIRES_GIL, SETS_ERRNO = 0x2, 0x40
 
-# Here a C complex is passed and returned as a struct of its parts.
+# On these platforms, a C complex is passed and returned like a struct of its parts.
 COMPLEX_BY_VALUE = ("Zf", "Zd") if os.name == "posix" and platform.machine() in ("x86_64", "aarch64", "arm64") else ()
 
 
 # Requests -------------------------------------------------------------------------------------------------------------
 
 class Found(tuple):
-    """(signature, flags, address) of an entry, with an attribute that keeps these valid (5.8)."""
+    """The (signature, flags, address) of an entry, with an attribute that keeps the entry valid (5.8)."""
 
 
 def _search(callable, signature, can, equivalent):
-    """Returns (Entry, what keeps it valid), or (None, None)."""
+    """Returns (Entry, object that keeps it valid), or (None, None)."""
     wanted = parse(signature)
     unusable = MUST_UNDERSTAND & ~can | (0 if self_of(callable) else TAKES_SELF)
     for entries, held in places(callable) if wanted else ():
@@ -46,7 +46,8 @@ def _search(callable, signature, can, equivalent):
 
 
 def find(callable, signature, can, equivalent):
-    """A C request: None, or (signature, flags, address); keep the result as long as you use the address."""
+    """Makes a C request. Returns None, or (signature, flags, address); keep the result as long as you use the
+    address."""
     entry, held = _search(callable, signature, can, equivalent)
     if entry is None:
         return None
@@ -56,7 +57,7 @@ def find(callable, signature, can, equivalent):
 
 
 def slot(object, id):
-    """Returns the data word of the object's type's slot with that ID, as an unsigned int, or None."""
+    """Returns the data word of the slot with that ID in the object's type as an unsigned int, or None."""
     return slot_of_type(type(object), id)
 
 
@@ -75,8 +76,8 @@ PYBUF_WRITABLE, PYBUF_FORMAT, PYBUF_ND = 1, 4, 8
 
 
 def _buffer(value, code, const, stack):
-    """Returns (address or None, bytes) of a contiguous array of code's type, or any type for None; the stack holds
-    it."""
+    """Returns (address or None, size) of a contiguous array of `code` elements (None allows any); `stack` keeps the
+    buffer."""
     view = Buffer()
     try:
         _get_buffer(value, ctypes.addressof(view), PYBUF_FORMAT | PYBUF_ND | (0 if const else PYBUF_WRITABLE))
@@ -92,7 +93,7 @@ def _buffer(value, code, const, stack):
 
 
 def _number(code, value):
-    """Returns a value for a number's C type: ctypes does not check ranges, and accepts anything as a bool."""
+    """Converts a value for a numeric C type, because ctypes does not check ranges and accepts anything as a bool."""
     kind = KINDS[code]
     if kind in ("signed", "unsigned"):
         number, bits = operator.index(value), 8 * ctypes.sizeof(C_TYPES[code])
@@ -109,7 +110,7 @@ def _number(code, value):
 
 
 def _c_values(token, value, stack):
-    """Returns one Python argument as one or two C arguments (3.17 to 3.19)."""
+    """Converts one Python argument to one or two C arguments (3.17 to 3.19)."""
     if token.code == "s" and token.prefix != "&":
         if not isinstance(value, str):
             raise TypeError(f"{type(value).__name__} is no str")
@@ -143,8 +144,8 @@ def _c_types(token):
 
 @functools.lru_cache(256)
 def _c_function_type(entry):
-    """Returns the type of an entry's function. One that takes the GIL is called without it; others raise what is
-    set."""
+    """Returns the type of an entry's function. ctypes releases the GIL for a function that acquires it, and raises the
+    exception that any other function sets."""
     arguments = [c_type for token in entry.arguments for c_type in _c_types(token)]
     result = None if entry.result.code == "v" else _c_types(entry.result)[0]
     make = CFUNCTYPE if entry.flags & (ACQUIRES_GIL | NEEDS_THREAD) == ACQUIRES_GIL else PYFUNCTYPE
@@ -152,7 +153,7 @@ def _c_function_type(entry):
 
 
 def _python_value(token, value):
-    """Returns what Python gets for a C value as ctypes returns it."""
+    """Converts a C value, as ctypes returns it, to the value that Python gets."""
     if token.prefix or value is None:
         return value
     if token.code.startswith("Z"):
@@ -161,9 +162,9 @@ def _python_value(token, value):
 
 
 def call(callable, signature, can, arguments):
-    """Calls the C function that find returns, with equivalent; gives the value, None or exception that Python would
-    get."""
-    entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # errno would be lost
+    """Calls the C function that find() returns if equivalent entries match, too. Returns or raises the value, None or
+    exception that Python would get."""
+    entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # ctypes would lose errno
     if entry is None:
         raise LookupError(signature)
     function, tokens, place = _c_function_type(entry)(entry.address), entry.arguments, None

@@ -1,5 +1,5 @@
-"""The lowest part of this member, with ctypes alone: entries in memory, their grammar and flags, and which of them
-match a request (docs/ABI.md, section 3, 8.2 and 8.3). Numbers in comments are its rules."""
+"""The lowest part of this member, with ctypes alone: reads entries in memory, checks their grammar and flags, and
+matches them with requests (docs/ABI.md, section 3, 8.2 and 8.3). Numbers in comments are rules of that page."""
 
 import ctypes
 import functools
@@ -33,7 +33,7 @@ Entry = namedtuple("Entry", "signature flags address arguments result")
 
 
 def pointer_at(address):
-    """Returns the word at an address, 0 for NULL."""
+    """Returns the pointer-sized word at an address; 0 stands for NULL."""
     return c_size_t.from_address(address).value
 
 
@@ -48,7 +48,7 @@ def parse(signature):
 
 
 def _well_formed(flags, result):
-    """Checks 3.8, 3.9 and 3.11 to 3.13."""
+    """Checks rules 3.8, 3.9 and 3.11 to 3.13."""
     if flags & ABI_AND_ABOVE or flags & MUST_UNDERSTAND & ~KNOWN:
         return False
     if flags & (MAY_RAISE | RETURNS_STATUS) and not flags & NEEDS_THREAD:
@@ -70,7 +70,7 @@ def make_entry(signature, flags, address):
 
 
 def rows(table):
-    """Returns the addresses of a table's entries, each 24 bytes: signature, flags, function (3.1)."""
+    """Returns the addresses of a table's entries, which have 24 bytes each: signature, flags, function (3.1)."""
     count = c_ssize_t.from_address(table).value if table else 0
     return range(table + 8, table + 8 + 24 * count, 24)
 
@@ -98,7 +98,8 @@ def _same_element(code, other):
 
 
 def _type_answers(offered, wanted, is_result=False):
-    """8.2, 8.3: `k` may be added to an argument, and may be missing in a result."""
+    """8.2, 8.3: True if the offered type answers the request: an argument may have an extra `k`, and a result may lack
+    one."""
     const = (wanted.const, offered.const) if is_result else (offered.const, wanted.const)
     return offered.prefix == wanted.prefix and _same_element(offered.code, wanted.code) and const != ("", "k")
 

@@ -1,7 +1,7 @@
-"""The middle part of this member, with ctypes alone: the interface, slots on types, and data in front of names and
-beside them (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are its rules.
+"""The middle part of this member, with ctypes alone: reads the interface, slots on types, data in front of names and
+sibling symbols (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are rules of that page.
 
-All of it runs attached: with a GIL, earlier writes are visible, as acquire order requires (1.3, 1.19).
+All code here runs attached. The GIL makes earlier writes visible, as acquire order requires (1.3, 1.19).
 """
 
 import contextlib
@@ -31,7 +31,7 @@ PLACES = {"name", "def", "object", "instance", "type"} | ({"sibling"} if hasattr
 
 
 def prototype(name, result, *arguments):
-    """Returns a function of libpython with our own prototype, called attached."""
+    """Returns a function of libpython with the given prototype. ctypes calls it attached."""
     return PYFUNCTYPE(result, *arguments)((name, pythonapi))
 
 
@@ -68,7 +68,7 @@ _kept = []
 
 
 def interface():
-    """Returns the interpreter's interface, or None; keeps it when found (5.1 to 5.3)."""
+    """Returns the interpreter's interface, or None. Caches an interface that was found (5.1 to 5.3)."""
     if not _kept:
         interpreter = prototype("PyInterpreterState_Get", c_void_p)()
         names = prototype("PyInterpreterState_GetDict", c_void_p, c_void_p)(interpreter)
@@ -84,7 +84,7 @@ def interface():
 
 
 def hold(space, key, callable):
-    """Returns (value, what keeps it valid), or (0, None) (5.7)."""
+    """Returns (value, object that keeps it valid), or (0, None) (5.7)."""
     found, value = interface(), c_size_t(0)
     if found is None:
         return 0, None
@@ -117,7 +117,7 @@ def slot_of_type(kind, id_, resolves=True):
         return None
     data, installed = id(kind) + TYPE_DATA, interface() if resolves else None
     if not pointer_at(data + 16) and installed:  # 1.4
-        with contextlib.suppress(Exception):  # even if the metaclass is gone
+        with contextlib.suppress(Exception):  # resolve() may fail if the metaclass has been freed
             if _is_subtype(type(kind), installed.metaclass()):
                 _ResolveFunction(installed.resolve)(installed.state, kind, None, 0)
     if pointer_at(data + 16) != SLOT_MAGIC:
@@ -146,14 +146,14 @@ def _instance_table(instance):
 
 # Defs: in front of a name, and beside it (section 4) ------------------------------------------------------------------
 
-UNBOUND = (type(str.join), type(dict.__dict__["fromkeys"]))  # there is no self for these (8.6)
+UNBOUND = (type(str.join), type(dict.__dict__["fromkeys"]))  # these callables have no self (8.6)
 BUILTIN_METHOD = object_at(ctypes.addressof(ctypes.c_char.in_dll(pythonapi, "PyCMethod_Type")))
-Method = namedtuple("Method", "address name flags")  # of a PyMethodDef
+Method = namedtuple("Method", "address name flags")  # the address, name and flags of a PyMethodDef
 LETTERS = {1: "l", 2: "d", 3: "O"}  # 4.4
 
 
 def method_of(callable):
-    """Returns the def of a builtin function or bound method, of exactly these types (4.1), or None."""
+    """Returns the def of a builtin function or bound method, or None for any other type, subtypes included (4.1)."""
     if type(callable) not in (types.BuiltinFunctionType, BUILTIN_METHOD):
         return None
     address = pointer_at(id(callable) + HEAD)
@@ -161,14 +161,14 @@ def method_of(callable):
 
 
 def self_of(callable):
-    """Returns what TAKES_SELF passes, in a tuple, which is empty if there is none (3.16)."""
+    """Returns a tuple with the object that TAKES_SELF passes, or an empty tuple if there is none (3.16)."""
     method = method_of(callable)
     own = pointer_at(id(callable) + HEAD + 8) if method else id(callable)
     return (object_at(own),) if own and not (method and method.flags & METH_STATIC) else ()
 
 
 def _coded_entries(codes, result, function):
-    """Returns the entry that codes spell (4.4)."""
+    """Returns the entry whose signature the codes describe (4.4)."""
     if not all(code in LETTERS for code in (*codes, abs(result))):
         return []
     flags = NEEDS_THREAD | (MAY_RAISE if result < 0 else 0) | (ERROR_IS_NEG_ZERO if result == -2 else 0)
@@ -177,7 +177,7 @@ def _coded_entries(codes, result, function):
 
 
 def _pypy_entries(method):
-    """Reads PyPy's part (4.5, 4.6)."""
+    """Reads the entry in PyPy's struct (4.5, 4.6)."""
     convention, codes = method.flags & METH_CONVENTION, []
     arg_types, result = pointer_at(method.name - 24), c_int32.from_address(method.name - 16).value
     limit = {METH_O: 1, METH_FASTCALL: 127}.get(convention, 0)
@@ -194,7 +194,7 @@ def _pypy_entries(method):
 
 
 def _name_entries(method):
-    """Reads what is in front of the name (4.2 to 4.8)."""
+    """Reads the data in front of the name (4.2 to 4.8)."""
     name, bits = method.name, method.flags & (METH_TYPED | METH_TYPED_EXT)
     if not bits & METH_TYPED or name % ctypes.alignment(c_void_p):
         return []
@@ -212,7 +212,7 @@ def _name_entries(method):
 
 
 class DlInfo(ctypes.Structure):
-    """Dl_info of <dlfcn.h>."""
+    """The struct Dl_info of <dlfcn.h>."""
     _fields_ = [("dli_fname", c_char_p), ("dli_fbase", c_void_p), ("dli_sname", c_char_p), ("dli_saddr", c_void_p)]
 
 
@@ -222,7 +222,7 @@ class LinkMap(ctypes.Structure):
 
 
 class ElfSymbol(ctypes.Structure):
-    """Elf64_Sym of <elf.h>."""
+    """The struct Elf64_Sym of <elf.h>."""
     _fields_ = [("st_name", c_uint32), ("st_info", ctypes.c_uint8), ("st_other", ctypes.c_uint8),
                 ("st_shndx", c_uint16), ("st_value", c_uint64), ("st_size", c_uint64)]
 
@@ -231,7 +231,7 @@ RTLD_DL_SYMENT, RTLD_DL_LINKMAP, STT_OBJECT = 1, 2, 1
 
 
 def _locate(address, what=RTLD_DL_LINKMAP):
-    """Returns (Dl_info, address of its link_map or Elf64_Sym or 0), or None if no shared object contains the
+    """Returns (Dl_info, address of its link_map or Elf64_Sym, or 0), or None if no shared object contains the
     address."""
     info, extra = DlInfo(), c_size_t(0)
     found = PROCESS.dladdr1(c_void_p(address), ctypes.byref(info), ctypes.byref(extra), what)
@@ -272,7 +272,7 @@ def _same_home(home, address):
 
 
 def places(callable):
-    """Returns (entries, what keeps them valid) for each place, in the order of section 8."""
+    """Returns (entries, object that keeps them valid) for each place, in the order of section 8."""
     if type(callable) in UNBOUND:
         return
     method = method_of(callable)

@@ -1,11 +1,13 @@
-"""A provider of typed functions in plain Python that implements docs/ABI.md with ctypes alone. Numbers in comments
-are its rules. OFFERS is what tests/conformance/README.md requires of a provider.
+"""A provider of typed functions in plain Python that implements docs/ABI.md with ctypes alone. Numbers in comments are
+rules of that page. tests/conformance/README.md describes OFFERS.
 
-The way `sibling` is missing, because it needs a linker. Without an interface there are only the ways of section 4.
+The way `sibling` is missing, because it needs a linker. Without an interface this provider has only the ways of section
+4.
 
-Two tricks make this possible without a compiler. The Python half of a builtin is a function of libpython that calls its
-first argument, so exceptions propagate as they should. A C half that leaves an exception set returns a number whose
-finaliser raises it: ctypes drops the number after its last check for exceptions. (Py_DEBUG builds abort there.)
+Two tricks make this possible without a compiler. The Python callable of a builtin is a function of libpython that calls
+its first argument, so exceptions propagate normally. A C function that must leave an exception set returns a number
+whose finaliser raises it, because ctypes drops the number after its last check for exceptions. (Py_DEBUG builds abort
+there.)
 """
 
 import ctypes
@@ -43,17 +45,17 @@ class PyTypeSpec(ctypes.Structure):
 
 
 class Entry(ctypes.Structure):
-    """PyNativeCallableEntry (section 3)."""
+    """The struct PyNativeCallableEntry (section 3)."""
     _fields_ = [("signature", c_char_p), ("flags", c_size_t), ("function", c_void_p)]
 
 
 class Table(ctypes.Structure):
-    """PyNativeCallableTable with one entry."""
+    """The struct PyNativeCallableTable with one entry."""
     _fields_ = [("count", c_ssize_t), ("entries", Entry * 1)]
 
 
 class CustomSlot(ctypes.Structure):
-    """PyCustomSlot (section 1)."""
+    """The struct PyCustomSlot (section 1)."""
     _fields_ = [("id", c_size_t), ("data", c_ssize_t)]
 
 
@@ -69,7 +71,7 @@ class PyPyName(ctypes.Structure):
 
 
 class OneArgName(ctypes.Structure):
-    """PyTypedMethod_OneArgMetadata, the post's."""
+    """PyTypedMethod_OneArgMetadata, the post's struct."""
     _fields_ = [("arg_type", c_int), ("ret_type", c_int), ("function", c_void_p), ("ml_name", c_char * 100)]
 
 
@@ -86,8 +88,8 @@ def address_of(function):
 
 
 def make_type(name, size, slots=()):
-    """Makes a heap type with `size` bytes after the object header, from a PyType_Spec. Its name's bytes must live
-    on."""
+    """Makes a heap type with `size` bytes after the object header, from a PyType_Spec. The caller keeps the bytes of
+    the name alive."""
     table = (PyTypeSlot * (len(slots) + 1))(*slots)
     py_tpflags_basetype, py_tpflags_have_version_tag = 1 << 10, 1 << 18
     spec = PyTypeSpec(name, object.__basicsize__ + size if size else 0, 0,
@@ -99,7 +101,7 @@ def make_type(name, size, slots=()):
 
 PY_TP_FINALIZE = 80
 _FINALISED_NAME = b"member_ctypes_provider.Finalised"
-# PyObject_IsTrue runs __bool__ and, unlike a __del__, leaves its exception set.
+# PyObject_IsTrue runs __bool__ and leaves its exception set; a __del__ would not.
 Finalised = make_type(_FINALISED_NAME, 0, [(PY_TP_FINALIZE, address_of(pythonapi.PyObject_IsTrue))])
 
 
@@ -114,7 +116,7 @@ class _Raising(Finalised):
 
 
 class RaisingFloat(_Raising, float):
-    """A result `d` that leaves an exception set."""
+    """A floating-point result that leaves an exception set."""
 
 
 class RaisingInt(_Raising, int):
@@ -122,7 +124,7 @@ class RaisingInt(_Raising, int):
 
 
 def failure(kind, value, error):
-    """Returns what a callback must return to give its C caller `value` with `error` set."""
+    """Returns the object that a callback must return so that its C caller gets `value` and the exception `error`."""
     result = kind(value)
     result.error = error
     return result
@@ -131,17 +133,17 @@ def failure(kind, value, error):
 # The functions --------------------------------------------------------------------------------------------------------
 
 def c_minus(x):
-    """-x, or the error value -1.0."""
+    """Returns -x, or the error value -1.0."""
     return -x if x >= 0 or x != x else failure(RaisingFloat, -1.0, ValueError("x is below 0"))
 
 
 def c_minus_pypy(x):
-    """-x, or the error value -0.0."""
+    """Returns -x, or the error value -0.0."""
     return -x if x >= 0 or x != x else failure(RaisingFloat, -0.0, ValueError("x is below 0"))
 
 
 def c_thrice(x, place):
-    """3 * x by status."""
+    """Stores 3 * x, and returns the status."""
     if x < 0:
         return failure(RaisingInt, -1, ValueError("x is below 0"))
     c_double.from_address(place).value = 3 * x
@@ -149,7 +151,7 @@ def c_thrice(x, place):
 
 
 def c_even(x, place):
-    """x / 2, or 1 to fall back."""
+    """Stores x / 2 and returns 0, or returns 1 to fall back."""
     if x % 2:
         return 1
     c_long.from_address(place).value = x // 2
@@ -157,23 +159,23 @@ def c_even(x, place):
 
 
 def c_total(first, count):
-    """The sum of `count` doubles; `first` may be None if that is 0."""
+    """Returns the sum of `count` doubles; `first` may be None if `count` is 0."""
     return sum((c_double * count).from_address(first)) if count else 0.0
 
 
 def c_scaled(self, x):
-    """x * the factor of self, a NativeCallable."""
+    """Returns x times the factor of self, which is a NativeCallable."""
     return x * c_double.from_address(self + FACTOR_OFFSET).value
 
 
 def refuse_below_zero(x):
-    """x, or ValueError."""
+    """Returns x, or raises ValueError if it is negative."""
     if x < 0:
         raise ValueError("x is below 0")
     return x
 
 
-# name: signature, flags, C function, its prototype, Python callable
+# By name: signature, flags, C function, its prototype, Python callable.
 DOUBLE_TO_DOUBLE = PYFUNCTYPE(c_double, c_double)
 FUNCTIONS = {
     "half": ("d->d", THREAD_SAFE | PURE, lambda x: x / 2, DOUBLE_TO_DOUBLE, lambda x: x / 2 + 1000),
@@ -193,7 +195,7 @@ PLAIN = tuple(name for name in FUNCTIONS if name != "scaled")
 
 
 def make_table(name):
-    """Makes the table of one function; the ctypes structure keeps what it points to."""
+    """Makes the table of one function. The ctypes structure keeps everything that it points to alive."""
     signature, flags, function, c_type, _ = FUNCTIONS[name]
     callback = c_type(function)
     table = Table(1, (Entry(signature.encode(), flags, address_of(callback)),))
@@ -202,7 +204,7 @@ def make_table(name):
 
 
 class PythonHalf:
-    """Self of a builtin that PyObject_CallObject or PyObject_GetItem implements; keeps its def, too."""
+    """The self of a builtin that PyObject_CallObject or PyObject_GetItem implements. It also keeps the def alive."""
 
     def __init__(self, function, kept):
         self.function = function
@@ -216,7 +218,7 @@ class PythonHalf:
 
 
 def make_builtin(name, struct, flags, kept):
-    """Makes a builtin function and its def, whose name is in `struct`."""
+    """Makes a builtin function and its def. The def's name is part of `struct`."""
     struct.ml_name = name.encode()
     implementation = pythonapi.PyObject_GetItem if flags & METH_O else pythonapi.PyObject_CallObject
     ml_name = ctypes.addressof(struct) + type(struct).ml_name.offset
@@ -252,7 +254,7 @@ def offer_one_arg(name):
     return make_builtin(name, struct, METH_O | METH_TYPED, callback)[0]
 
 
-# By the interface -----------------------------------------------------------------------------------------------------
+# Offers through the interface -----------------------------------------------------------------------------------------
 
 def publish(space, key, owner, table):
     """Offers the table while `owner` lives; the row keeps it."""
@@ -264,7 +266,7 @@ def publish(space, key, owner, table):
 
 
 def offer_def(name):
-    """No bits, but a row BY_DEF (5.12). The function owns the row, because its def dies with it."""
+    """Adds a row BY_DEF without setting bits (5.12). The function owns the row, because its def dies with it."""
     function, method = make_builtin(name, PlainName(), METH_VARARGS, None)
     publish(BY_DEF, ctypes.addressof(method), function, make_table(name))
     return function
@@ -292,7 +294,8 @@ TABLE_OFFSET, FACTOR_OFFSET = object.__basicsize__, object.__basicsize__ + 8
 
 
 def make_native_callable():
-    """Makes a class with the native-callable slot (1.11, 1.18): its base contributes a table pointer and a double."""
+    """Makes a class with the native-callable slot (1.11, 1.18). Its base adds a table pointer and a double to each
+    instance."""
     def initialise(self, name):
         self.name, self.table = name, make_table(name)
         c_double.from_address(id(self) + FACTOR_OFFSET).value = FACTOR

@@ -1,6 +1,6 @@
-// A provider written with our headers, as an extension author would: README.md's functions, in all
-// seven ways. It is the counterpart of readers written from the text alone, which must read what
-// our headers make.
+// A provider written with our headers, as an extension author would write it: README.md's
+// functions, in all seven ways. Readers written from the text alone must read the data that our
+// headers make.
 #include <Python.h>
 
 #include "core/extensible_type.h"
@@ -22,7 +22,7 @@ static double half(double x) { return x / 2; }
 static double add(double x, double y) { return x + y; }
 static long next(long x) { return (long)((unsigned long)x + 1); }
 
-// Returns the value of a function that may raise, or its error value with the exception.
+// Returns `value`, or `error` with ValueError set if x is negative (or a nan).
 static double unless_negative(double x, double value, double error) {
   if (x >= 0) return value;
   PyErr_SetString(PyExc_ValueError, "below 0");
@@ -159,7 +159,7 @@ static PyMethodDef one_arg_defs[] = {
 
 // ---- The module ----
 
-// The dict of a way, in OFFERS. Borrowed, or NULL with an exception.
+// Returns a borrowed reference to the dict of a way in OFFERS, or NULL with an exception.
 static PyObject *way_of(PyObject *offers, const char *way) {
   PyObject *functions = PyDict_New();
   const int result = functions != NULL ? PyDict_SetItemString(offers, way, functions) : -1;
@@ -167,7 +167,7 @@ static PyObject *way_of(PyObject *offers, const char *way) {
   return result == 0 ? functions : NULL;
 }
 
-// Steals the reference to the offered object, which may be NULL with an exception. Returns 0 or -1.
+// Steals the reference to `callable`, which may be NULL with an exception. Returns 0 or -1.
 static int offer(PyObject *functions, const char *name, PyObject *callable) {
   const int result = callable != NULL ? PyDict_SetItemString(functions, name, callable) : -1;
   Py_XDECREF(callable);
