@@ -1,5 +1,6 @@
-"""How Sphinx builds these pages; tools/docs calls it. The reference of the headers comes from their
-doc comments, through Doxygen and Breathe; python_api.py reads the Python package."""
+"""The configuration with which tools/docs has Sphinx build these pages. The reference of the
+headers comes from their doc comments, through Doxygen and Breathe; python_api.py reads the Python
+package."""
 import pathlib
 import re
 import subprocess
@@ -20,7 +21,7 @@ extensions = ["myst_parser", "breathe", "python_api", "public_header"]
 exclude_patterns = ["requirements.txt"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-# The namespace appears once for each header.
+# Each header declares the namespace again.
 suppress_warnings = ["duplicate_declaration.cpp"]
 
 highlight_language = "none"
@@ -33,7 +34,7 @@ breathe_domain_by_extension = {"h": "cpp"}
 
 
 def run_doxygen(app):
-    """Doxygen's XML goes beside what Sphinx makes."""
+    """Runs Doxygen, whose XML goes into a folder beside Sphinx's output."""
     folder = pathlib.Path(app.doctreedir).parent / "doxygen"
     folder.mkdir(parents=True, exist_ok=True)
     settings = (ROOT / "docs" / "Doxyfile").read_text(encoding="utf-8")
@@ -43,8 +44,8 @@ def run_doxygen(app):
 
 
 def link_files(app, page, source):
-    """Links to Markdown files that are no pages of this site become downloads, as MyST does by
-    itself with links to other files of the repository. A download has no anchors."""
+    """Turns links to Markdown files outside this site into downloads, as MyST itself does for other
+    files of the repository. Anchors are dropped, because a download has none."""
     folder = (pathlib.Path(app.srcdir) / page).parent
 
     def replaced(link):

@@ -113,23 +113,23 @@ SOURCES = [
     Source("peers", "tools/peers run", peers, [
         Comparison(
             "from_python", "A call from Python",
-            "A typedcall wrapper takes {typedcall} times one by hand in C; nanobind "
-            "{nanobind}, pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
+            "A typedcall wrapper takes {typedcall} times as long as a handwritten one in C, nanobind {nanobind}, "
+            "pybind11 {pybind11}, ctypes {ctypes}", "ns", "by hand in C", PEERS,
             {shape: "python " + shape for shape in SHAPES},
             "A Python loop calls one C function through each tool's wrapper. cffi and ctypes release the GIL. "
             "\"Numba's own\" is a function compiled by Numba."),
         Comparison(
             "from_c_boxed", "A boxed call from C",
-            "A vectorcall from C takes {typedcall} times one by hand; nanobind {nanobind}, pybind11 "
-            "{pybind11}", "ns", "by hand in C", PEERS,
+            "Called from C, a typedcall wrapper takes {typedcall} times as long as a handwritten one, nanobind "
+            "{nanobind}, pybind11 {pybind11}", "ns", "by hand in C", PEERS,
             {shape: "vectorcall " + shape for shape in SHAPES},
             "`PyObject_Vectorcall` with prepared arguments: the cost for native code that ignores tags."),
     ]),
     Source("call", "tools/bench call", by_program("call", "call/(dd_d|l_l|dldl_d)/"), [
         Comparison(
             "from_cpp", "A call from C++",
-            "A typed call from C++ takes {typedcall} times one through a C pointer; a boxed call takes "
-            "{boxed call}", "ns", "C function pointer",
+            "A typed call from C++ takes {typedcall} times as long as one through a C pointer, a boxed call "
+            "{boxed call} times", "ns", "C function pointer",
             {"C function pointer": "pointer", "typedcall": "direct", "libffi": "ffi",
              "boxed call": "boxed"},
             {"l->l": "call/l_l", "dd->d": "call/dd_d", "dldl->d": "call/dldl_d"},
@@ -139,8 +139,8 @@ SOURCES = [
     Source("invoke", "tools/bench invoke", by_program("invoke", "(pointer|invoker|ffi_call)$"), [
         Comparison(
             "run_time_signature", "A signature known only at run time",
-            "typedcall's invoker takes {typedcall::invoker} times a call through a C pointer, libffi "
-            "{libffi}", "ns", "C function pointer",
+            "typedcall's invoker takes {typedcall::invoker} times as long as a C pointer, libffi {libffi} times",
+            "ns", "C function pointer",
             {"C function pointer": "pointer", "typedcall::invoker": "invoker", "libffi": "ffi_call"},
             {"dd->d": "invoke/dd_d", "dldl->d": "invoke/dldl_d", "ldldldld->d": "invoke/ldldldld_d"},
             "The arguments are in an array.", ours=("typedcall::invoker",)),
@@ -150,8 +150,8 @@ SOURCES = [
            by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
         Comparison(
             "slots", "Finding the function behind an object, and calling it",
-            "Looking up a slot on every call takes {typedcall, expected position} times the bare call, a "
-            "dictionary of the type {capsule in the type's dict}", "ns", "pointer at hand",
+            "With a slot look-up a call takes {typedcall, expected position} times as long as without, with the "
+            "type's dictionary {capsule in the type's dict}", "ns", "pointer at hand",
             {"pointer at hand": "pointer", "typedcall, no slot there": "miss",
              "typedcall, expected position": "expected", "typedcall, last of eight": "scan",
              "typedcall, foreign type": "any_foreign", "capsule in the type's dict": "dict",
@@ -174,20 +174,20 @@ SOURCES = [
     Source("class_data", "tools/bench class_data.py", class_data, [
         Comparison(
             "class_data", "Finding a class's C pointer from an instance",
-            "A custom slot takes {custom slot} times a walk along the MRO, a meta-metaclass {meta-metaclass}",
+            "A custom slot takes {custom slot} times as long as a walk along the MRO",
             "ns", "walk along the MRO",
             {"walk along the MRO": "metaclass, MRO walk", "custom slot": "custom slot",
              "module variable": "module variable", "metaclass's field": "metaclass",
              "meta-metaclass": "meta-metaclass", "dictionary": "dictionary"},
             {"class": "class", "Python subclass": "subclass", "behind 4 mixins": "mixed"},
-            "Each access waits for the one before. A metaclass's field and a dictionary find nothing for "
+            "Each access waits for the previous one. A metaclass's field and a dictionary find nothing for "
             "subclasses: [examples/class_data](../examples/class_data/README.md).", ours=("custom slot",)),
     ]),
     Source("resolve", "tools/bench resolve", by_program("resolve"), [
         Comparison(
             "resolve", "Finding the entry of a Python callable, and calling it",
-            "A call site that has seen the function takes {call site, seen} times the bare call, a boxed "
-            "call {boxed call}", "ns", "pointer at hand",
+            "A call site that has seen the function takes {call site, seen} times as long as the bare call, a "
+            "boxed call {boxed call}", "ns", "pointer at hand",
             {"pointer at hand": "pointer", "call site, seen": "site_row",
              "call site, flag bits": "site_bits", "found anew": "find_row", "boxed call": "boxed"},
             {"1 function": "resolve_1", "16": "resolve_16", "1000": "resolve_1000"},
@@ -196,8 +196,8 @@ SOURCES = [
     Source("loops", "tools/bench loops", per_point, [
         Comparison(
             "arrays", "A million points from C++",
-            "typedcall::loop takes {typedcall::loop} times a loop by hand over the C pointer, the best "
-            "boxed loop {boxed, vectorcall}", "ns", "loop by hand",
+            "typedcall::loop takes {typedcall::loop} times as long as a handwritten loop, the best boxed loop "
+            "{boxed, vectorcall}", "ns", "loop by hand",
             {"loop by hand": "pointer", "typedcall::loop": "loop", "typedcall, one by one": "direct",
              "boxed, vectorcall": "vectorcall"},
             {"d->d": "loops/map_d_d", "dd->d": "loops/map_dd_d", "l->l": "loops/map_l_l",
@@ -207,26 +207,25 @@ SOURCES = [
     Source("numba", "tools/bench_package numba_loop", by_name("numba_loop", 15, 7), [
         Comparison(
             "numba", "A call in Numba",
-            "In Numba a tagged function takes {typedcall} times one declared by ctypes; CPython's loop "
+            "In Numba a tagged function takes {typedcall} times as long as one declared by ctypes, CPython's loop "
             "{CPython, boxed}", "ns", "declared by ctypes",
             {"declared by ctypes": "Numba, ctypes", "typedcall": "Numba, tagged",
              "Numba's own": "Numba, its own function", "CPython, boxed": "CPython"}, {"d->d": ""},
-            "A nopython loop in which each call waits for the one before. Numba's own function is "
-            "inlined."),
+            "A nopython loop in which each call waits for the previous one. Numba's own function is inlined."),
     ]),
     Source("fallback", "tools/bench_package numba_fallback", by_name("numba_fallback", 15, 7), [
         Comparison(
             "fallback", "A function that checks its arguments, in Numba",
-            "A function that may fall back takes {typedcall, falls back} times one without the check; CPython's "
-            "loop {CPython, boxed}", "ns", "without the check",
+            "A function that may fall back takes {typedcall, falls back} times as long as one without the check, "
+            "CPython's loop {CPython, boxed}", "ns", "without the check",
             {"without the check": "bare, in a chain", "typedcall, falls back": "falls back, in a chain",
-             "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, "Each call waits for the one before.",
+             "CPython, boxed": "CPython, boxed"}, {"d->d": ""}, "Each call waits for the previous one.",
             ours=("typedcall, falls back",)),
     ]),
     Source("numpy", "tools/bench_package numpy_ufunc", by_name("numpy_ufunc", 51, 11), [
         Comparison(
             "numpy", "A million elements in NumPy",
-            "typedcall.ufunc takes {typedcall.ufunc} times a ufunc by hand in C; numpy.vectorize "
+            "typedcall.ufunc takes {typedcall.ufunc} times as long as a handwritten C ufunc, numpy.vectorize "
             "{numpy.vectorize}", "ns", "ufunc by hand in C",
             {"ufunc by hand in C": "ufunc, by hand in C", "typedcall.ufunc": "ufunc, tagged",
              "numba.vectorize": "numba.vectorize, its own function",
@@ -236,7 +235,7 @@ SOURCES = [
     Source("gufunc", "tools/bench_package numpy_gufunc", by_name("numpy_gufunc", 51, 11), [
         Comparison(
             "gufunc", "Rows of an array in NumPy",
-            "A generalised ufunc of a tagged function takes {typedcall.ufunc} times one by hand in C, "
+            "A generalised ufunc of a tagged function takes {typedcall.ufunc} times as long as a handwritten one, "
             "{gaps, copied} if rows have gaps", "ns", "by hand in C",
             {"by hand in C": "gufunc, by hand in C", "typedcall.ufunc": "gufunc, tagged",
              "gaps, copied": "gufunc, tagged, rows with gaps", "numpy.vectorize": "numpy.vectorize"},
@@ -246,8 +245,8 @@ SOURCES = [
     Source("quad", "tools/bench_package scipy_quad", by_name("scipy_quad", 51, 15), [
         Comparison(
             "quad", "An evaluation in SciPy's quad",
-            "quad takes {typedcall} times as long as over a LowLevelCallable by hand; over the Python "
-            "function {Python callable}", "ns", "LowLevelCallable by hand",
+            "quad takes {typedcall} times as long as with a handwritten LowLevelCallable, {Python callable} with "
+            "the Python function", "ns", "LowLevelCallable by hand",
             {"LowLevelCallable by hand": "quad, LowLevelCallable by hand", "typedcall": "quad, tagged",
              "Python callable": "quad, Python callable"}, {"d->d": ""}),
     ]),
@@ -263,7 +262,7 @@ SOURCES = [
     Source("sql", "tools/bench_package sql_sqlite", by_name("sql_sqlite", 21, 7), [
         Comparison(
             "sqlite", "A row in SQLite",
-            "A query over a typed function takes {typedcall} times one over SQLite's own abs; a Python "
+            "A query with a typed function takes {typedcall} times as long as with SQLite's own abs, with a Python "
             "function {Python function}", "ns", "built in",
             {"built in": "abs(x), built in", "scan alone": "scan alone", "typedcall": "typed",
              "typedcall, with the GIL": "typed, for which the GIL is taken",
@@ -282,7 +281,7 @@ SOURCES = [
     Source("abi3", "bench/abi3_calls.py", abi3, [
         Comparison(
             "abi3", "One binary for many versions",
-            "A module compiled for the limited API takes {limited API} times one for its version", "ns",
+            "A module compiled for the limited API takes {limited API} times as long as one for its version", "ns",
             "this version's", {"this version's": "this version's", "limited API": "limited API",
                                "abi3t": "abi3t"},
             {"dd->d": "between", "dl->d": "wind"},
@@ -303,11 +302,11 @@ SOURCES = [
            lambda bench: bench.interleaved("clusters_dask.py", 5, 3), [
         Comparison(
             "clusters", "An element of an array on a Dask cluster",
-            "On a Dask cluster numpy.vectorize takes {numpy.vectorize} times a ufunc of a typed function",
+            "On a Dask cluster numpy.vectorize takes {numpy.vectorize} times as long as a ufunc of a typed function",
             "ns", "typedcall.ufunc",
             {"typedcall.ufunc": "typed", "array and sum alone": "sum alone", "numpy.vectorize": "boxed"},
             {"one process": "one process", "two processes": "two processes"},
-            "Wall clock of the sum of f(x) over 2 GB in chunks; numpy.vectorize gets a sixteenth of it.",
+            "Wall clock of the sum of f(x) over 2 GB in chunks; numpy.vectorize gets a sixteenth of the data.",
             ours=("typedcall.ufunc",)),
     ]),
     Source("adopters", "bench/adopters/pyerfa_from_outside.py", adopters, [

@@ -46,10 +46,11 @@ def sources(python):
     found.append(again(Source("cinderx", "bench/cinderx_loop.py", by_name("cinderx_loop", 31, 9), [
         Comparison(
             "cinderx", "A call in CinderX's JIT",
-            "A loop over the boxed function takes {CPython's loop, boxed} times CinderX's over the typed one", "ns", "typedcall, Static Python",
+            "A loop over the boxed function takes {CPython's loop, boxed} times as long as CinderX's over the "
+            "typed one", "ns", "typedcall, Static Python",
             {"typedcall, Static Python": "Static Python, by the declaration",
              "CinderX, boxed": "boxed, compiled by CinderX", "CPython's loop, boxed": "boxed, CPython's loop"},
-            {"l->l": ""}, "`i = inc(i)`: each call waits for the one before.",
+            {"l->l": ""}, "`i = inc(i)`: each call waits for the previous one.",
             ours=("typedcall, Static Python",))]), suffix, place, version))
     return found
 

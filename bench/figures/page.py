@@ -71,9 +71,9 @@ def section(group, shown):
         new = [part for part in (f"`{found['command']}`.", comparison.note) if part and part not in shown]
         shown.update(new)
         parts += new
-        missing.update(f"{label}: {reason}" if found["rows"] else reason
+        missing.update(f"{label} ({reason})" if found["rows"] else reason
                        for label, reason in found["missing"].items())
-    lines = [" ".join(parts)] * bool(parts) + [f"Not here: {each}." for each in sorted(missing)]
+    lines = [" ".join(parts)] * bool(parts) + [f"Not measured: {each}." for each in sorted(missing)]
     yield from [*lines, ""] if lines else []
     values = [row["value"][1] for _, found in group for row in found["rows"]]
     if values:

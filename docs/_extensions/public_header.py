@@ -1,6 +1,6 @@
-"""The directive `public-header`: the doc comments of one header that people include, from Doxygen
-by Breathe, without the private parts of classes. It takes the
-header's name: where an inner one is may change."""
+"""The directive `public-header` shows the doc comments of one public header, made by Doxygen and
+Breathe, without the private parts of classes. It takes only the header's file name, because inner
+headers may move."""
 import pathlib
 
 from breathe.directives.file import DoxygenFileDirective
@@ -13,7 +13,7 @@ SECTIONS = ("briefdescription detaileddescription innerclass innernamespace defi
 class PublicHeader(DoxygenFileDirective):
     def run(self):
         name = self.arguments[0]
-        # The Python package's are its own: docs/Doxyfile leaves them out, too.
+        # The Python package's headers are private; docs/Doxyfile omits them, too.
         if len([path for room in ("core", "typedcall") for path in (ROOT / room).rglob(name)
                 if "python" not in path.relative_to(ROOT).parts]) != 1:
             raise self.error(f"not one header is called {name}")

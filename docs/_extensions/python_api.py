@@ -1,6 +1,6 @@
-"""The directive `public-name`: signature and docstring of one public name of the Python package,
-read from the sources, so that nothing is imported and nothing has to be compiled. A public name
-that no page has is a warning."""
+"""The directive `public-name` shows the signature and docstring of one public name of the Python
+package. It reads the sources, so the package need not be imported or compiled. A public name that
+is on no page causes a warning."""
 import ast
 import inspect
 import pathlib
@@ -22,7 +22,7 @@ def tree_of(path):
 
 
 def public_names():
-    """What typedcall/__init__.py lists in `__all__`."""
+    """Returns the names that typedcall/__init__.py lists in `__all__`."""
     for node in ast.walk(tree_of(PACKAGE / "__init__.py")):
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == "__all__":
             return ast.literal_eval(node.value)
@@ -30,7 +30,8 @@ def public_names():
 
 
 def files_of_imports(path):
-    """(name, file) of all that a file imports from the package, the first of each name first."""
+    """Yields (name, file) for each name that a file imports from the package and each file that may
+    define it."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.level or "typedcall" in node.module):
             module = (node.module or "").replace("typedcall.", "", 1)
@@ -42,7 +43,7 @@ def files_of_imports(path):
 
 
 def definition(name, path=PACKAGE / "__init__.py"):
-    """The function or class, where it is defined: imports are followed."""
+    """Returns the node of a function or class, following imports to its definition."""
     for node in tree_of(path).body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
             return node
@@ -59,7 +60,7 @@ def signature(node):
 
 def documented(node, indent):
     text = ast.get_docstring(node) or ""
-    # In docstrings, as in all the comments, `name` is code, and an indented part is code.
+    # In docstrings, text in backticks and indented text are code.
     text = text.replace("``", "`").replace("`", "``").replace("*.", "\\*.")
     lines = []
     before = ""
@@ -76,7 +77,7 @@ def is_property(node):
 
 
 def members(node):
-    """The public attributes and methods of a class, with the comment above an attribute."""
+    """Yields (directive, node) for each public attribute and method of a class."""
     for member in node.body:
         name = getattr(member, "name", None) or getattr(getattr(member, "target", None), "id", None)
         if isinstance(member, ast.Assign):
@@ -94,7 +95,7 @@ def members(node):
 
 
 class PublicName(SphinxDirective):
-    """`public-name`, whose content, if any, follows the docstring."""
+    """The directive `public-name`. Its content, if any, follows the docstring."""
 
     required_arguments = 1
     has_content = True
@@ -112,7 +113,7 @@ class PublicName(SphinxDirective):
             lines += ["   " + directive, ""]
             if isinstance(member, ast.FunctionDef):
                 lines += documented(member, "      ") + [""]
-        # Pages are Markdown, docstrings are not.
+        # Pages are Markdown, but docstrings are reStructuredText.
         lines = ["``````{eval-rst}", *lines, "``````"]
         container = docutils.nodes.Element()
         self.state.nested_parse(StringList(lines, source=name), self.content_offset, container)
