@@ -28,6 +28,7 @@
 
 #include <stddef.h>
 
+#include "core/compiler.h"
 #include "typedcall/signature/native_type.h"
 
 /// The largest number of arguments in C, where a buffer is two; C guarantees 127 parameters (C99,
@@ -126,11 +127,15 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
   }
 }
 
+#if TYPEDCALL_IS_SUPPORTED
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
+#endif
+
 // Reads one type, or "v", and moves *position past it. Returns a null pointer, or the reason with
-// *position at the faulty byte.
-PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(const char *text, size_t length,
-                                                                size_t *position,
-                                                                PyNativeType *type) {
+// *position at the faulty byte. Out of line, because GCC 16 inlines both calls at -O3.
+TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(
+    const char *text, size_t length, size_t *position, PyNativeType *type) {
   int is_pointer = 0;
   int code = -1;
   const char *reason = PyNativeSignature_Internal_ReadPointer(text, length, position, &is_pointer);
@@ -163,6 +168,10 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(const char *text
   type->is_pointer = (unsigned char)is_pointer;
   return NULL;
 }
+
+#if TYPEDCALL_IS_SUPPORTED
+#pragma GCC diagnostic pop
+#endif
 
 // Reads the whole text. Returns a null pointer, or the reason with *position at the fault.
 PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, size_t length,
