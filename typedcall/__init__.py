@@ -1,9 +1,9 @@
-"""The folder of the headers, not the Python package. Python finds it first if the repository's root
-is on its path (`python -m pytest` there). It becomes the installed package, editable or not; if
-none is installed, `import typedcall` says what to do."""
+"""Replaces itself with the installed package, because this is only the folder of the headers.
+Python imports this folder first if the repository's root is on sys.path (`python -m pytest` in the
+root). If the package is not installed, `import typedcall` explains how to install it."""
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # for type checkers at the root, everything in the package is Any
+if TYPE_CHECKING:  # when type checkers run in the root, every name in the package is Any
     from typing import Any
 
     def __getattr__(name: str) -> Any: ...
@@ -23,7 +23,7 @@ else:
             for finder in sys.meta_path:
                 find_spec = getattr(finder, "find_spec", None)
                 spec = find_spec("typedcall", elsewhere) if find_spec is not None else None
-                # Folders without __init__.py have no location.
+                # The specs of folders without __init__.py have no location.
                 if (spec is not None and spec.has_location
                         and not is_of_headers(os.path.dirname(spec.origin))):
                     return spec
@@ -40,7 +40,7 @@ else:
         module.__file__, module.__path__ = spec.origin, spec.submodule_search_locations
         module.__loader__, module.__cached__ = spec.loader, spec.cached
         spec.loader.exec_module(module)
-        # Last: until then the old spec tells other threads that the import is not finished.
+        # This comes last because the old spec tells other threads that the import is not finished.
         module.__spec__ = spec
 
     _become_the_package()

@@ -1,5 +1,5 @@
-// Calls any Python callable with C values: box, vectorcall, unbox. This always works, even if the
-// callable offers no native function.
+// Calls any Python callable with C values: boxes them, makes a vectorcall and unboxes the result.
+// The callable does not need a native function.
 #ifndef TYPEDCALL_BOXED_CALL_H_
 #define TYPEDCALL_BOXED_CALL_H_
 
@@ -16,18 +16,18 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A borrowed Python callable for callers that have all arguments in C order. GIL: held to make,
-/// copy or destroy a non-empty one.
+/// A borrowed Python callable whose arguments all come in the order of the C parameters. GIL: held
+/// to make, copy or destroy a non-empty one.
 class python_callable {
  public:
   python_callable() = default;
-  /// For a callable that takes all arguments by position.
+  /// Holds a callable that takes all arguments by position.
   python_callable(PyObject *callable) : callable_(callable) {}
 
   PyObject *get() const { return callable_; }
-  /// The names of the last arguments, a tuple; null if there are none.
+  /// A tuple of the names of the last arguments, or null if none is passed by name.
   PyObject *names() const { return names_.get(); }
-  /// Sets a callable that is called with `count` arguments, passing keyword-only ones by name.
+  /// Sets the callable, which will be called with `count` arguments, the keyword-only ones by name.
   /// Returns false with MemoryError.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
@@ -50,7 +50,8 @@ class boxed_arguments {
     while (count_ > 0) give_back_reference(stack_[count_--]);
   }
 
-  /// Adds an argument, a new reference. If it is NULL, returns false with its exception.
+  /// Adds an argument and takes ownership of the reference. Returns false with an exception if
+  /// `argument` is NULL.
   bool add(PyObject *argument) {
     if (argument != nullptr) {
       stack_[++count_] = argument;
@@ -62,8 +63,8 @@ class boxed_arguments {
     return false;
   }
 
-  /// Calls with all arguments added so far and releases them. Returns null with an exception if the
-  /// call fails.
+  /// Calls `callee` with all arguments added so far and releases them. Returns null with an
+  /// exception if the call fails.
   object_ref call(const python_callable &callee) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
@@ -75,13 +76,13 @@ class boxed_arguments {
   }
 
  private:
-  // The extra place in front lets a bound method put its self there instead of copying.
+  // A bound method can store its self in the extra first element instead of copying the arguments.
   PyObject *stack_[most + 1];
   std::size_t count_ = 0;
 };
 
-/// Returns a new reference to argument number `at`. `buffers` are the call's `count` buffers, if it
-/// has any.
+/// Returns a new reference to argument number `at`. `buffers` has `count` elements, one for each
+/// argument, if the call has any buffers.
 template <class T>
 PyObject *box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
   (void)value, (void)buffers, (void)count, (void)at;
@@ -100,7 +101,7 @@ void note_buffer(T value, copied_buffer *own) {
   if constexpr (is_buffer<T>) own->parts = parts_of(value);
 }
 
-/// Like boxed_call(), but a `void *` drops the result.
+/// Like boxed_call(), but discards the result if `result` is a `void *`.
 template <class R, class... A>
 bool box_and_call(const python_callable &callee, R *result, A... arguments) {
   constexpr std::size_t count = sizeof...(A);
@@ -112,7 +113,7 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
     next = 0;
   }
   boxed_arguments<count != 0 ? count : 1> boxed;
-  // Stops at the first failure: no argument is made while an exception is pending.
+  // Stops at the first failure because no argument may be made while an exception is pending.
   if (!(boxed.add(box_argument<A>(arguments, buffers, count, next++)) && ...)) return false;
   object_ref returned = boxed.call(callee);
   if constexpr (has_buffers) {
@@ -134,8 +135,8 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
 
 }  // namespace internal
 
-/// Calls `callable` and converts its result to `*result`. Returns false with the exception of the
-/// call or of a conversion. An object result is a new reference. GIL: held.
+/// Calls `callable` and converts its result to `*result`. Returns false with an exception if the
+/// call or a conversion fails. An object result is a new reference. GIL: held.
 template <class R, class... A>
 bool boxed_call(PyObject *callable, R *result, A... arguments) {
   return run_python([&] {

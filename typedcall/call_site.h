@@ -1,10 +1,10 @@
-// A cache for a place in a consumer's code that sees the same callables repeatedly:
+// A cache for one place in a consumer's code that calls the same callables repeatedly. A
 // call_site<double(double)> repeats a find() in a few nanoseconds and never returns a stale entry.
 #ifndef TYPEDCALL_CALL_SITE_H_
 #define TYPEDCALL_CALL_SITE_H_
 
 #include "typedcall/resolve.h"
-// resolve.h comes first, because of Python.h.
+// resolve.h comes first because it includes Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -16,15 +16,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// If `interface` is only a placeholder, returns the interface that has been installed since, if
-/// any.
+/// Returns `interface` or, if that is a placeholder, the interface that has been installed since.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
 }
 
-/// True if `interface` is a placeholder and the real one has been installed since. Its epochs are
-/// then out of date.
+/// True if `interface` is a placeholder and the real interface has been installed since. The
+/// placeholder's epochs are then out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTC_IsAwaited(interface)) return false;
@@ -35,42 +34,42 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #endif
 }
 
-/// True if instances of `type` can have tables of their own. The answer may change during a search:
-/// a type's slots may be settled by a later look-up, and assigning to `__class__` changes an
+/// True if instances of `type` can have tables of their own. The answer may change during a search,
+/// because a later look-up may settle a type's slots, and assigning to `__class__` changes an
 /// object's type.
 inline bool may_have_slots(PyTypeObject *type) {
   return Py_TYPE(type)->tp_basicsize >=
          static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
 }
 
-/// A search for a callable that is not cached. Tells whether its result may be cached, and updates
-/// the statistics.
+/// A search for a callable that is not cached. Decides whether the result may be cached, and
+/// updates the statistics.
 class site_search {
  public:
-  /// `reread` is is_reread() of the cached entry, if any.
+  /// `reread` is the result of is_reread() for the cached entry, or false without an entry.
   site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool reread)
       : callable_(callable),
         interface_(interface),
         reread_(reread),
         guard_(inline_cache::epoch(interface)) {}
 
-  /// Call it while the entry is valid.
+  /// Call found() while the entry is valid.
   void found(inline_cache &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
     may_remember_ = memory.may_remember(callable_, &entry, where, reread_, guard_, &guard_);
   }
 
-  /// Call it when the search is over.
+  /// Call may_remember() when the search is over.
   bool may_remember(inline_cache &memory) {
     if (!is_found_) {
       may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
-    // Without an interface there is no epoch, and there may be one next time.
+    // Without an interface there is no epoch, and an interface may be installed by the next search.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
       may_remember_ = false;
     }
-    // A table in the instance would take precedence, and may be there next time.
+    // A table in the instance would take precedence, and may exist by the next search.
     if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
@@ -90,15 +89,15 @@ class site_search {
   std::uint64_t guard_;
 };
 
-/// True if `text`, which may be anything, is the signature of the C++ type. Unrolled; reads only up
-/// to the first difference.
+/// True if `text`, which may be any string, is the signature of the C++ type. The comparison is
+/// unrolled, and reads only up to the first difference.
 template <class Signature, std::size_t... i>
 bool is_text_of(const char *text, std::index_sequence<i...>) {
   return ((text[i] == signature_of<Signature>::text[i]) && ...);
 }
 
-/// Returns the entry with exactly this text in the table in front of a function's name, or null. A
-/// shortcut for the first place that find() searches.
+/// Returns the entry with exactly this signature in the table in front of a function's name, or
+/// null. This is a shortcut to the first place that find() searches for a function.
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr PyNativeSignature wanted = signature_of<Signature>::parsed();
@@ -120,8 +119,9 @@ const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &a
 template <class Signature>
 class function_view;
 
-/// Empty, or an entry of signature R(A...). It holds no reference: it is valid while the caller has
-/// one to the callable. Copying it costs nothing and needs no GIL.
+/// Empty, or an entry with the signature R(A...). A function_view holds no reference, so it is
+/// valid only while the caller has a reference to the callable. Copying a view costs nothing and
+/// needs no GIL.
 template <class R, class... A>
 class function_view<R(A...)> : public internal::native_pointer<R, A...> {
  public:
@@ -129,23 +129,23 @@ class function_view<R(A...)> : public internal::native_pointer<R, A...> {
   function_view(internal::c_function<R, A...> *address, std::uintptr_t flags)
       : internal::native_pointer<R, A...>(address, flags) {}
 
-  /// Undefined if empty.
+  /// The behaviour is undefined if the view is empty.
   R operator()(A... args) const { return this->call(args...); }
 };
 
 template <class Signature>
 class call_site;
 
-/// Caches find() for one request and many callables, for functions that take only their arguments.
-/// Call find() before each call: `if (auto f = site.find(callable)) y = f(x);`. Belongs to one
-/// interpreter: make it with that interpreter's interface (null: nothing is cached, and only places
-/// that need no side table are searched) and keep it in module state. GIL: held for all methods,
-/// which serialises users; on a free-threaded CPython a site belongs to one thread. It holds no
-/// reference to any callable or tag: call find() again for each call. The result is valid while the
-/// caller has a reference to the callable and the tag's owner lives, normally the callable's own
-/// module or class (exceptions: a class that hides the method, a module imported twice). A caller
-/// that cannot be sure of this, and runs other Python code or threads without a GIL in between,
-/// uses resolve().
+/// Caches find() for one request and many callables. The functions take neither self nor a place,
+/// only their arguments. Call find() before each call: `if (auto f = site.find(callable)) y =
+/// f(x);`. A site belongs to one interpreter: make it with that interpreter's interface and keep it
+/// in module state. With a null interface nothing is cached, and only places that need no side
+/// table are searched. GIL: held for all methods, which serialises users; on a free-threaded
+/// CPython a site belongs to one thread. The site holds no reference to any callable or tag, so
+/// find() must precede each call. The result is valid while the caller has a reference to the
+/// callable and the tag's owner lives. The owner is normally the callable's own module or class
+/// (exceptions: a class that hides the method, a module imported twice). Use resolve() if the owner
+/// may die between find() and the call, in other Python code or in threads without a GIL.
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;
@@ -166,7 +166,7 @@ class call_site<R(A...)> {
     return {reinterpret_cast<pointer>(known->funcptr), known->flags};
   }
 
-  /// The same, but an empty function comes with the exception of resolve().
+  /// Like find(), but sets the exception of resolve() if the function is empty.
   function_view<R(A...)> resolve(PyObject *callable) {
     const auto found = find(callable);
     if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
@@ -174,10 +174,10 @@ class call_site<R(A...)> {
   }
 
  private:
-  /// `known` is the cached entry that no longer holds, or null.
+  /// `known` is a cached entry that is no longer valid, or null.
   TYPEDCALL_OUT_OF_LINE function_view<R(A...)> look(PyObject *callable,
                                                     const internal::cache_entry *known) {
-    // For a def on the heap, the table in front of its name is read on every call.
+    // The table in front of the name of a def on the heap is read on every call.
     const bool reread = known != nullptr && memory_.is_reread(*known);
     if (reread) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {
@@ -185,7 +185,7 @@ class call_site<R(A...)> {
         return {reinterpret_cast<pointer>(entry->funcptr), entry->flags};
       }
     }
-    // This can run Python code, which may use this site: `known` is not read afterwards.
+    // The search can run Python code that uses this site, so `known` is not read afterwards.
     interface_ = internal::latest(interface_);
     internal::site_search search(interface_, callable, reread);
     void *funcptr = nullptr;

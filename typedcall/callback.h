@@ -1,11 +1,11 @@
-// typedcall::callback<double(double, void *), double(double)>: a typed function as the C function
-// that a library calls back, and the data pointer to pass to the library. The mapping of the
-// library's arguments to the function's is resolved at compile time.
+// typedcall::callback<double(double, void *), double(double)> turns a typed function into the C
+// function that a library calls back, and the data pointer to pass along. The library's arguments
+// are mapped to the function's at compile time.
 #ifndef TYPEDCALL_CALLBACK_H_
 #define TYPEDCALL_CALLBACK_H_
 
 #include "typedcall/fallback.h"
-// fallback.h comes first, because of Python.h.
+// fallback.h comes first because it includes Python.h.
 #include <cstddef>
 #include <limits>
 #include <tuple>
@@ -21,8 +21,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The elements behind a library's own type, such as `N_Vector` of SUNDIALS. Each call of the
-/// callback calls get(), in any thread, with or without the GIL. Specialise it:
+/// Gives access to the elements of a library's own type, such as SUNDIALS' `N_Vector`. Each call of
+/// the callback calls get(), in any thread, with or without the GIL. Specialise it:
 ///
 ///     template <>
 ///     struct typedcall::elements_of<N_Vector> {
@@ -61,7 +61,7 @@ constexpr passed passed_as() {
 template <class... P>
 struct parameter_roles {
   static constexpr std::size_t count = sizeof...(P), none = count;
-  // Clang 14 requires the bound; one element more, as there may be none.
+  // Clang 14 requires the bound, which is one larger because `P` may be empty.
   static constexpr passed kinds[count + 1] = {passed_as<P>()...};
 
   static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
@@ -76,8 +76,8 @@ struct parameter_roles {
     return found;
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
-  /// Returns the nearest integer before an array, or after it if the first array precedes all
-  /// integers; `none` if there is no integer.
+  /// Returns the position of the nearest integer before an array, or of the nearest one after it if
+  /// the first array precedes all integers. Returns `none` if there is no such integer.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
@@ -90,7 +90,7 @@ struct parameter_roles {
     return false;
   }
   static constexpr bool is_taken(std::size_t at) { return at != data() && !is_length(at); }
-  /// Returns the parameter that argument number `number` comes from.
+  /// Returns the position of the parameter from which argument number `number` is taken.
   static constexpr std::size_t source_of(std::size_t number) {
     for (std::size_t i = 0; i < count; ++i) {
       if (is_taken(i) && number-- == 0) return i;
@@ -109,21 +109,21 @@ struct parameter_roles {
 template <class Shape, class Signature>
 class callback;
 
-/// A typed function `Result(A...)` as a C function `R(P...)`, one of whose parameters is a
-/// `void *`, the data pointer (the last one, if there are several). The others become the
-/// function's
-/// arguments:
+/// Wraps a typed function `Result(A...)` in a C function `R(P...)`. The last `void *` parameter of
+/// the C function is the data pointer. The others become the function's arguments:
 ///
-/// - a pointer to numbers becomes a span. Its length is the nearest integer parameter before it;
-///   after it if the first pointer precedes all integers; or `length` if there is none. These
-///   integers are not arguments. NULL is an empty span. Types with elements_of become spans, too;
+/// - a pointer to numbers becomes a span. Its length is the nearest integer parameter before it,
+///   the nearest one after it if the first pointer precedes all integers, or `length` if no such
+///   integer exists. Parameters that are lengths are not arguments. NULL becomes an empty span.
+///   Types with elements_of become spans, too;
 /// - everything else is passed unchanged;
 /// - a last pointer to numbers for which the function has no argument must be NULL (an unwanted
 ///   gradient), or, if the C function returns an integer or nothing, receives the function's one
 ///   result.
 ///
-/// The C function returns the function's result, or 0 if that is void. After an exception it
-/// returns on_error() without calling the function until check() has reported the exception.
+/// The C function returns the function's result, or 0 if the result is void. After an exception the
+/// C function returns the on_error() value without calling the function until check() has reported
+/// the exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;
@@ -131,13 +131,13 @@ class callback;
 ///     ...
 ///     if (!f.check()) return nullptr;
 ///
-/// It can be neither copied nor moved, and must live as long as the library may call it. It belongs
-/// to the interpreter that it is made in. GIL: held to make, check and destroy it. The library may
-/// call it in any thread, without the GIL if `can` is 0, else with it; in several threads at once,
-/// on free-threaded builds too, if the function is THREAD_SAFE. If the function falls back or
-/// raises, a thread without the GIL takes the GIL (for interpreters and their end see
-/// fallback_function). The first of several exceptions is kept, and sys.unraisablehook gets the
-/// others.
+/// A callback can be neither copied nor moved, must live as long as the library may call it, and
+/// belongs to the interpreter in which it is made. GIL: held to make, check and destroy a callback.
+/// The library may call it in any thread, without the GIL if `can` is 0, else with the GIL. If the
+/// function is THREAD_SAFE, several threads may call at once, on free-threaded builds too. If the
+/// function falls back or raises, a thread without the GIL takes the GIL (for interpreters and
+/// their end see fallback_function). The first of several exceptions is kept, and
+/// sys.unraisablehook gets the others.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using roles = internal::parameter_roles<P...>;
@@ -162,29 +162,31 @@ class callback<R(P...), Result(A...)> {
  public:
   using pointer = R (*)(P...);
 
-  /// Finds the function behind `callable`, as resolve() does; empty with its exception on failure.
-  /// GIL: held.
+  /// Finds the function behind `callable`. If resolve() fails, the callback is empty and the
+  /// exception of resolve() is set. GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
       : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
-  /// An exception that was not fetched by check() goes to sys.unraisablehook. GIL: held.
+  /// Passes an exception that check() has not reported to sys.unraisablehook. GIL: held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
-  /// GIL: none, or held; likewise for every member that does not say otherwise.
+  /// GIL: optional, for this and every other member that does not say otherwise.
   explicit operator bool() const { return static_cast<bool>(function_); }
-  /// The C function for the library. Undefined if empty.
+  /// Returns the C function for the library. The callback must not be empty.
   pointer function() const { return function_.may_fall_back() ? &run<true> : &run<false>; }
-  /// The data pointer for the library.
+  /// Returns the data pointer for the library.
   void *data() { return this; }
-  /// Sets the C result after an exception; the default is nan, -1 or NULL. Call it before the
-  /// library calls: no lock guards the value. No effect if the C function returns void.
+  /// Sets the result of the C function after an exception; the default is nan, -1 or NULL. Call
+  /// on_error() before the library calls the function, because no lock guards the value. There is
+  /// no effect if the C function returns void.
   void on_error(error_type value) { error_ = value; }
-  /// Returns false with the exception of a call since the last check(). GIL: held.
+  /// Returns false and sets the exception if a call has raised one since the last check(). GIL:
+  /// held.
   bool check() { return !waiting_.raise(); }
-  /// For the tp_traverse of an object that owns the callback: visits every reference it holds.
+  /// Visits every reference that the callback holds, for the tp_traverse of an object that owns it.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(function_.keep_alive());
     Py_VISIT(waiting_.get());
@@ -236,7 +238,7 @@ class callback<R(P...), Result(A...)> {
     return ((roles::is_length(at) && is_negative(std::get<at>(given))) || ...);
   }
 
-  /// Returns why the function cannot be called with these values, or null.
+  /// Returns the reason why the function cannot be called with these values, or null.
   TYPEDCALL_IN_LINE const char *fault(const values &given) const {
     if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
       return "the library passes a negative length";
@@ -266,7 +268,7 @@ class callback<R(P...), Result(A...)> {
       return internal::box_and_call(function_.callee(), static_cast<Result *>(result), args...);
     });
   }
-  /// Stores the function's result in `*result` (nothing if void). False with an exception.
+  /// Stores the function's result in `*result`, unless it is void. Returns false with an exception.
   template <bool falls_back, class Value>
   TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
     if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;

@@ -1,6 +1,6 @@
-// An entry as Python sees it: its parameters and result, how the C function reports its outcome,
-// and in which thread state it is called. Everything follows from the signature and flags. Calls no
-// Python function; C99, C11 and C++11 to C++20 (constexpr from C++14).
+// Describes an entry as Python sees it: its parameters and result, how the C function reports its
+// outcome, and the thread state that it requires. All of this follows from the signature and flags.
+// Calls no Python function. C99, C11 and C++11 to C++20 (constexpr from C++14).
 
 #include "core/version.h"
 
@@ -12,55 +12,54 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
-/// The flags that a view and a check cover: a caller that follows both obeys these flags. The other
-/// mandatory flags demand more of a caller: self, errno, results that differ.
+/// The flags that a caller obeys if it follows an entry's view and check. The other mandatory flags
+/// demand more of a caller: to pass self, to preserve errno, or to accept results that differ.
 #define PyNativeView_HANDLED                                                                    \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
    PyNativeCallable_FALLS_BACK)
 
-/// How the C function reports the outcome of a call. A `switch` on it has no `default`, so that
-/// compilers warn about a missing case. Source: docs/ABI.md, 3.8 to 3.15.
+/// How the C function reports the outcome of a call. Write a `switch` over verdicts without a
+/// `default`, so that compilers warn about missing cases. Source: docs/ABI.md, 3.8 to 3.15.
 enum PyNativeVerdict {
-  /// The entry is ignored: a mandatory flag is unknown here, or signature and flags contradict each
-  /// other.
+  /// The entry must be ignored, because a mandatory flag is unknown or the flags contradict the
+  /// signature.
   PyNativeVerdict_UNUSABLE,
-  PyNativeVerdict_RESULT,     ///< the C result is the result
-  PyNativeVerdict_MAY_RAISE,  ///< the same, unless it is the error value and an exception is set
-  PyNativeVerdict_ASK,  ///< the same, unless an exception is set: any value may be the error value
-  PyNativeVerdict_STATUS,      ///< 0: the value is in the place; else an exception is set
-  PyNativeVerdict_FALLS_BACK,  ///< 0: the value is in the place; else call the Python callable
+  PyNativeVerdict_RESULT,      ///< the C result is always the result
+  PyNativeVerdict_MAY_RAISE,   ///< the C result is an error value if an exception is set
+  PyNativeVerdict_ASK,         ///< any C result is an error if an exception is set
+  PyNativeVerdict_STATUS,      ///< 0 if the value is in the place, else an exception is set
+  PyNativeVerdict_FALLS_BACK,  ///< 0 if the value is in the place, else call the Python callable
 };
 
 /// The thread state in which the C function is called. Source: docs/ABI.md, section 3 (flags), 6.3.
 enum PyNativeHold {
-  PyNativeHold_NOTHING,  ///< any, and several threads may call it at once
+  PyNativeHold_NOTHING,  ///< any state, and several threads may call the function at once
   PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)
-  PyNativeHold_NO_GIL,   ///< without the GIL: the function takes it itself, and may wait for it
+  PyNativeHold_NO_GIL,   ///< without the GIL, because the function takes it itself and may wait
 };
 
 /// An entry as Python sees it. See PyNativeView_Of().
 typedef struct {
-  PyNativeType result;  ///< the type of Python's result; "v" is None
-  int parameters;  ///< the number of arguments that Python passes: the first ones of the signature
-  int has_place;   ///< the result goes through the argument after these
+  PyNativeType result;  ///< the type of Python's result, with "v" for None
+  int parameters;       ///< the number of leading arguments that Python passes
+  int has_place;        ///< nonzero if the result is stored through the next argument
   enum PyNativeVerdict verdict;
   enum PyNativeHold hold;
-  int takes_self;  ///< C gets self before all arguments
+  int takes_self;  ///< nonzero if the C function takes self before all arguments
 } PyNativeView;
 
-/// The outcome that a C result shows by itself: if `((bits & mask) == expected) ==
-/// is_value_if_equal`, there is a result, else the verdict tells where to look. See
-/// PyNativeCheck_Of().
+/// A comparison that recognises most results. If `((bits & mask) == expected) ==
+/// is_value_if_equal`, the call has a result; otherwise follow the verdict. See PyNativeCheck_Of().
 typedef struct {
-  uint64_t mask;      ///< covers the bits of the C result; 0 if they do not tell
+  uint64_t mask;      ///< the bits of the C result to compare; 0 if they do not suffice
   uint64_t expected;  ///< a status of 0, or the error value
   bool is_value_if_equal;
 } PyNativeCheck;
 
 // Returns the thread state that these flags require. A function that takes the GIL itself can
-// deadlock if its caller holds it. Without THREAD_SAFE the GIL keeps a second thread out of the
-// function. A function that takes self, an object, gets the GIL to be safe.
+// deadlock if its caller holds it. If a function is not THREAD_SAFE, the GIL keeps a second thread
+// out. A function that takes self is called with the GIL, to be safe, because self is an object.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
@@ -68,9 +67,9 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
 }
 
-// Returns the verdict of flags that do not contradict each other. RETURNS_STATUS comes before
-// MAY_RAISE, which adds nothing to it. An entry with DIFFERS may have an error value of its own:
-// Cython's `except 5`.
+// Returns the verdict of flags that do not contradict each other. RETURNS_STATUS precedes
+// MAY_RAISE, which has no further meaning in that case. An entry with DIFFERS may have its own
+// error value, such as that of Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
@@ -78,11 +77,11 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
   return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
 }
 
-/// Describes an entry with these flags and this signature, which comes from a successful parse. The
-/// verdict is PyNativeVerdict_UNUSABLE if the entry must be ignored; check it first. The other
-/// fields then follow the known flags. The caller also checks that it handles SETS_ERRNO, DIFFERS
-/// and self. With ERROR_IS_NEG_ZERO the error value is -0.0. GIL: none; any thread; any
-/// interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+/// Describes an entry with these flags and this successfully parsed signature. Check the verdict
+/// first, because PyNativeVerdict_UNUSABLE means that the entry must be ignored. The other fields
+/// are then based on the known flags. The caller also checks that it handles SETS_ERRNO, DIFFERS
+/// and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called in any thread and
+/// interpreter without the GIL. Calls no Python function. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};
@@ -104,7 +103,7 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
   return view;
 }
 
-// Returns the error value's bits in a register, for a type of the mask's width.
+// Returns the error value's bits in a register. `mask` covers the bits of the type.
 PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
                                                            uint64_t mask) {
   switch (PyNativeType_Passed(type)) {
@@ -123,9 +122,9 @@ PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, ui
   return 0;  // NULL
 }
 
-/// Returns the one comparison that tells a result from everything else, for an entry with this
-/// verdict, signature and flags. GIL: none; any thread; any interpreter; no Python function is
-/// called. Source: docs/ABI.md, 3.8 to 3.15.
+/// Returns the comparison that distinguishes a result from all other outcomes, for an entry with
+/// this verdict, signature and flags. May be called in any thread and interpreter without the GIL.
+/// Calls no Python function. Source: docs/ABI.md, 3.8 to 3.15.
 PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
                                                const PyNativeSignature *signature,
                                                uintptr_t flags) {

@@ -1,10 +1,11 @@
-// typedcall::fallback_function<double(double)>: calls a native function, and the Python callable
-// behind it if that has no result or an int is out of range. The GIL is needed only then.
+// typedcall::fallback_function<double(double)> calls a native function, or its Python callable if
+// the native function has no result or an int is out of range. Only the Python callable needs the
+// GIL.
 #ifndef TYPEDCALL_FALLBACK_H_
 #define TYPEDCALL_FALLBACK_H_
 
 #include "typedcall/resolve.h"
-// resolve.h comes first, because of Python.h.
+// resolve.h comes first because it includes Python.h.
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -19,14 +20,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A Python callable in its interpreter, for threads that may not be attached.
+/// A Python callable and its interpreter, for threads that may not be attached.
 class callable_at_home : public python_callable {
  public:
-  /// Like python_callable::set(), in this interpreter.
+  /// Like python_callable::set(), and stores the current interpreter.
   bool set(PyObject *callable, std::size_t count) {
     return python_callable::set(callable, count) && home_.set_current();
   }
-  /// run_attached_to(). GIL: none, or held.
+  /// run_attached_to(). GIL: optional.
   template <class Call>
   bool attached(const Call &call) const {
     return run_attached_to(home_, get(), call);
@@ -36,8 +37,8 @@ class callable_at_home : public python_callable {
   home_interpreter home_;
 };
 
-/// Calls the Python callable from any thread and returns its result; returns the error value if
-/// that fails or an exception is pending. GIL: none, or held.
+/// Calls the Python callable from any thread and returns its result, or the error value if the call
+/// fails or an exception is already pending. GIL: optional.
 template <class R, class... A>
 TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... args) {
   std::conditional_t<std::is_void_v<R>, char, R> result{};
@@ -53,7 +54,7 @@ TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... a
   }
 }
 
-/// The C type of an R(A...) that falls back.
+/// The C function type of an R(A...) that falls back.
 template <class R, class... A>
 struct falling_back {
   using type = int(A..., R *);
@@ -72,7 +73,7 @@ constexpr bool ends_with_pointer<Last> =
 template <class First, class Second, class... Rest>
 constexpr bool ends_with_pointer<First, Second, Rest...> = ends_with_pointer<Second, Rest...>;
 
-/// True for a number whose type is not the function's.
+/// True for a number whose type differs from the parameter's.
 template <class Given, class Own>
 constexpr bool is_other_number =
     std::conjunction_v<std::is_arithmetic<Given>, std::is_arithmetic<Own>> &&
@@ -83,29 +84,30 @@ constexpr bool is_other_number =
 template <class Signature>
 class fallback_function;
 
-/// Empty, or a native function with the Python callable's results: an entry R(A...), or one that
-/// falls back, `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Made by
-/// resolve<double(double)>(interface, callable, with_fallback()).
+/// Empty, or a native function that has the same results as its Python callable. Its entry is an
+/// R(A...), or an `int(A..., R *)` with PyNativeCallable_FALLS_BACK.
+/// resolve<double(double)>(interface, callable, with_fallback()) makes one.
 ///
-/// A call runs the native function. If that falls back, the call takes the GIL, calls the callable
-/// with boxed arguments, converts its result and releases the GIL. It does the same, without the
-/// native function, if an int of another type is out of the parameter's range. On failure (the
-/// callable's exception, or an OverflowError for an int that is too large for R) the call returns
-/// the error value and raised() is true. While an exception is pending, such as one of an earlier
-/// call, the callable is not called, and the error value is returned at once.
+/// A call runs the native function. If the native function falls back, the call takes the GIL,
+/// calls the callable with boxed arguments, converts the result and releases the GIL. The native
+/// function is skipped if an int of another type is out of the parameter's range. If the callable
+/// raises, or returns an int that is too large for R (OverflowError), the call returns the error
+/// value and raised() is true. While an exception is pending, such as that of an earlier call, the
+/// callable is not called and the error value is returned at once.
 ///
-/// The exception is kept in the thread state. A thread without one cannot keep an exception;
-/// sys.unraisablehook gets it. Before 3.15, in interpreters other than the main one, a thread that
-/// does not hold the GIL reports exceptions through that hook, too; before 3.12 it must hold the
-/// GIL.
+/// The exception is kept in the thread state. In a thread without a thread state,
+/// sys.unraisablehook gets the exception. Before 3.15 this hook also gets the exceptions of threads
+/// without the GIL in interpreters other than the main one; before 3.12 a thread of such an
+/// interpreter must hold the GIL.
 ///
-/// From CPython 3.15 on a thread without the GIL may fall back at any time: the interpreter does
-/// not end while the callable runs, and if it is ending or has ended, the call fails without an
-/// exception. Before, such a thread stops for good at the main interpreter's end, as one that takes
-/// the GIL does from 3.14 on, unless it is the one that ends the interpreter. The end of another
-/// interpreter is not detected: do not call after it.
+/// From CPython 3.15 on a thread without the GIL may fall back at any time. The interpreter does
+/// not end while the callable runs; if it is ending or has ended, the call fails without an
+/// exception. Before 3.15 a thread that falls back after the main interpreter's end stops for good,
+/// unless it is the thread that ends the interpreter. The end of other interpreters is not detected
+/// before 3.15, so do not call a function after its interpreter has ended.
 ///
-/// Copying and destroying a non-empty one needs the GIL; for calls see flags().
+/// The GIL is required to copy or destroy a non-empty function. flags() shows whether a call needs
+/// it.
 template <class R, class... A>
 class fallback_function<R(A...)> {
   static_assert(std::is_void_v<R> || is_convertible_type<R>,
@@ -114,12 +116,12 @@ class fallback_function<R(A...)> {
                 "typedcall: the last argument would be taken for where the result goes");
 
  public:
-  /// The C type of a function that falls back.
+  /// The C function type of back().
   using signature = typename internal::falling_back<R, A...>::type;
 
   fallback_function() = default;
-  /// `callable` is borrowed; the native function keeps it alive. Empty with MemoryError. GIL: held;
-  /// the function belongs to this interpreter.
+  /// `callable` is borrowed, and `native` keeps it alive. The function is empty if memory runs out
+  /// (MemoryError), and belongs to the current interpreter. GIL: held.
   fallback_function(function<R(A...)> native, PyObject *callable) {
     if (callee_.set(callable, sizeof...(A))) plain_ = std::move(native);
   }
@@ -128,13 +130,13 @@ class fallback_function<R(A...)> {
   }
 
   explicit operator bool() const { return static_cast<bool>(plain_) || may_fall_back(); }
-  /// PyNativeCallable_* bits of the entry.
+  /// The PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
-  /// The native function: back() if may_fall_back(), else plain(). The other is empty.
+  /// The native function is back() if may_fall_back(), else plain(); the other function is empty.
   const function<R(A...)> &plain() const { return plain_; }
   const function<signature> &back() const { return back_; }
-  /// The native function's address; null if empty.
+  /// The address of the native function, or null if there is none.
   void *address() const {
     return may_fall_back() ? reinterpret_cast<void *>(back_.get())
                            : reinterpret_cast<void *>(plain_.get());
@@ -146,7 +148,7 @@ class fallback_function<R(A...)> {
     return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();
   }
 
-  /// Undefined if empty.
+  /// The behaviour is undefined if the function is empty.
   R operator()(A... args) const {
     if (!may_fall_back()) return plain_(args...);
     if constexpr (std::is_void_v<R>) {
@@ -158,10 +160,11 @@ class fallback_function<R(A...)> {
     }
   }
 
-  /// The same with numbers of other types: any ints for its ints, and any ints, floats and doubles
-  /// for its floats and doubles. Checks that each int is in range (one comparison; none if its type
-  /// always is), and rounds doubles to floats as the Python callable does. For an int out of range
-  /// the callable gets the same values: it raises its own OverflowError, or returns a result.
+  /// Makes a call with numbers of other types: any int types for ints, and any int type, float or
+  /// double for floats and doubles. Checks that each int is in range (with one comparison, or none
+  /// if its type guarantees it), and rounds doubles to floats like the Python callable. If an int
+  /// is out of range, the callable is called with the same values, and raises its own OverflowError
+  /// or returns a result.
   template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
   R operator()(Given... args) const {
     static_assert((internal::is_taken_for<Given, A>() && ...),
@@ -173,14 +176,15 @@ class fallback_function<R(A...)> {
     return internal::call_boxed_from_anywhere<R>(callee_, internal::widened<A>(args)...);
   }
 
-  /// True if an exception is set; for use after a call. GIL: held.
+  /// True if a call has set an exception. GIL: held.
   bool raised() const { return PyErr_Occurred() != nullptr; }
-  /// The same, but queries CPython only if `result` is the error value. GIL: held.
+  /// True if a call that returned `result` has set an exception. Checks for an exception only if
+  /// `result` is the error value. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
     if constexpr (has_error_value<R>) {
-      // The native function may have another error value.
+      // The native function may have a different error value.
       if (!is_error_value(result) && !plain_.raised(result)) return false;
     }
     return raised();
@@ -194,8 +198,8 @@ class fallback_function<R(A...)> {
   internal::callable_at_home callee_;
 };
 
-/// For find() and resolve(): an entry `d->d` that requires only what the caller handles, else one
-/// that falls back, `d&d->i`.
+/// Makes find() and resolve() look for an entry such as `d->d` that requires only what the caller
+/// handles, or else one that falls back, such as `d&d->i`.
 using with_fallback = internal::finder<fallback_function>;
 
 namespace internal {
@@ -214,7 +218,7 @@ struct finder<fallback_function> {
     const capabilities simple = can & ~PyNativeCallable_FALLS_BACK;
     const auto with_callable = [&](auto native) {
       made all(std::move(native), callable);
-      if (!all && !explain) clear_exception();  // no memory, or an interrupt
+      if (!all && !explain) clear_exception();  // MemoryError or KeyboardInterrupt
       return all;
     };
     auto found = plain::find<Signature>(interface, callable, simple, which);
@@ -228,7 +232,7 @@ struct finder<fallback_function> {
     auto back = plain::find<signature>(interface, callable, asked, which);
     if (back) return with_callable(std::move(back));
     if (explain && !no_memory()) {
-      // Phrases the error for the requested signature.
+      // The error message names the requested signature.
       set_refusal(interface, callable, plain_request<Signature>(simple | calls_boxed));
     }
     return {};

@@ -1,6 +1,6 @@
-// Calls functions whose signature is known only at run time: by a compiled trampoline, a register
-// image or libffi, whichever is fastest for the signature. Link with -lffi, or define
-// TYPEDCALL_WITHOUT_FFI. Also converts arguments and results between signatures: safe casting.
+// Calls functions whose signature is known only at run time, by a compiled trampoline, a register
+// image or libffi, whichever is fastest. Link with -lffi, or define TYPEDCALL_WITHOUT_FFI. Safe
+// casting converts arguments and results between signatures.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
@@ -21,15 +21,16 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// An address, and how to call it with arguments in an array. Does not keep the address valid; the
-/// resolution that it came from does. Copyable; may be called from several threads at once if its
-/// function may.
+/// An address and the way to call it with an array of arguments. An invoker does not keep the
+/// address valid; keep the resolution from which the address came. Copyable. Several threads may
+/// call an invoker at once if they may call its function at once.
 class invoker {
  public:
-  /// `signature` is as in an entry; if `flags` contain TAKES_SELF, the first argument is self,
-  /// which the signature does not show. `asked` forces a way. Returns nothing, and the position of
-  /// the fault, if the text is not a signature or cannot be called that way (position: its end).
-  /// Throws std::bad_alloc. GIL: none; any thread; any interpreter; no exception is set.
+  /// `signature` has the same form as in an entry. If `flags` contain TAKES_SELF, the first
+  /// argument is self, which the signature does not show. `asked` forces one way of calling. If the
+  /// text is not a signature, or cannot be called in the requested way, returns nullopt and the
+  /// position of the fault (the text's end if it cannot be called). Throws std::bad_alloc. May be
+  /// called in any thread and interpreter without the GIL. Sets no exception.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
@@ -43,17 +44,18 @@ class invoker {
     made.funcptr_ = funcptr;
     made.set_narrowing(made.plan_->result);
     made.flags_ = flags;
-    PyNativeSignature of_result;  // its verdict does not depend on the others
+    PyNativeSignature of_result;  // the verdict does not depend on the arguments
     of_result.nargs = 0;
     of_result.result = made.plan_->result;
     made.check_ = PyNativeCheck_Of(PyNativeView_Of(&of_result, flags).verdict, &of_result, flags);
     return made;
   }
 
-  /// Calls with `arity()` arguments, each a native_value::of() exactly the C type in the signature;
-  /// the ways of calling treat other values differently. The result is extended like an argument; 0
-  /// for `v`. A result that does not fit (`g`, `Zd`, `Zg`) goes to `wide_result`, and 0 is
-  /// returned. The entry's flags bind the caller here, too.
+  /// Calls the function with `arity()` arguments. Each must be the native_value::of() a value of
+  /// exactly the C type in the signature, because the ways of calling treat other values
+  /// differently. The result is extended like an argument, and is 0 for `v`. A result that does not
+  /// fit (`g`, `Zd`, `Zg`) is stored in `wide_result`, and 0 is returned. The caller must meet the
+  /// requirements of the entry's flags.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (trampoline_ != nullptr) {
@@ -66,19 +68,19 @@ class invoker {
     return result;
   }
 
-  /// True if the returned value alone shows that it is a result. Otherwise an exception may be set,
-  /// or the function falls back. GIL: none.
+  /// True if the returned value is certainly a result. Otherwise an exception may be set, or the
+  /// function falls back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
-  /// True if a call of a function that may raise has set an exception. Asks CPython only if the
-  /// result is the error value of its class, a nonzero status, or does not fit a native_value; with
-  /// DIFFERS always. GIL: held.
+  /// True if a call of a function that may raise has set an exception. Checks for an exception only
+  /// if the result is the error value of its class, is a nonzero status or does not fit a
+  /// native_value, or if the function has DIFFERS. GIL: held.
   bool raised(native_value result) const {
     return !is_result(result) && PyErr_Occurred() != nullptr;
   }
 
-  /// The number of arguments of a call, including self; a buffer counts as two, the pointer and the
+  /// The number of arguments of a call, including self. A buffer counts as two, the pointer and the
   /// count.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
@@ -88,7 +90,7 @@ class invoker {
  private:
   invoker() = default;
 
-  // The bits of the result register that belong to the result.
+  // Sets which bits of the result register belong to the result.
   void set_narrowing(PyNativeType result) {
     const std::size_t size = PyNativeType_Size(result);
     const PyNativeKind kind = PyNativeType_Kind(result);
@@ -113,7 +115,7 @@ class invoker {
     stats::add(event::ffi);
     void *addresses[internal::most_arguments];
     for (std::size_t i = 0; i < plan_->arity; ++i) {
-      // libffi only reads them, but its prototype does not say so.
+      // libffi only reads the arguments, but its prototype is not const-correct.
       addresses[i] = plan_->by_address[i] != 0 ? arguments[i].get<void *>()
                                                : const_cast<native_value *>(&arguments[i]);
     }
@@ -129,7 +131,7 @@ class invoker {
   internal::trampoline trampoline_ = nullptr;
   void *funcptr_ = nullptr;
   const internal::call_plan *plan_ = nullptr;
-  std::uint8_t narrow_by_ = 0;  // 64: no result
+  std::uint8_t narrow_by_ = 0;  // 64 if there is no result
   bool is_signed_ = false;
   std::uintptr_t flags_ = 0;
   PyNativeCheck check_ = {};
@@ -138,13 +140,14 @@ class invoker {
 
 namespace internal {
 
-/// A number in the widest types: lossless for all conversions that conversion_cost() allows.
+/// A number in the widest types, which lose nothing in any conversion that conversion_cost()
+/// allows.
 struct wide_number {
-  std::uint64_t integer = 0;  // extended by its signedness
+  std::uint64_t integer = 0;  // extended by the type's signedness
   long double real = 0, imaginary = 0;
 };
 
-/// `from` points to the value: a native_value, or the number that it points to.
+/// `from` points to a native_value or, for a wide number, to the number itself.
 inline wide_number read_number(PyNativeType type, const void *from) {
   wide_number number;
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -181,9 +184,9 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 
 }  // namespace internal
 
-/// Safe casting, the consumer's part: converts arguments from the requested signature to the
-/// entry's, and results back, for two signatures that are equal or allow it. No value changes on
-/// the way. Make it once, then use it for every call:
+/// Converts arguments from the requested signature to the entry's, and results back, if the
+/// signatures allow safe casting or are equal. No conversion changes a value. Make a safe_cast
+/// once, then use it for every call:
 ///
 ///     native_value given[kMost]; wide_value scratch[kMost];
 ///     cast->arguments(asked, given, scratch);
@@ -191,8 +194,8 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 ///     result = cast->result(result, &wide, &wide_answer);
 class safe_cast {
  public:
-  /// Returns nothing if one of the texts is not a signature, or if a value could be lost. GIL:
-  /// none; any thread.
+  /// Returns nullopt if one of the texts is not a signature, or if a value could be lost. GIL: not
+  /// needed.
   static std::optional<safe_cast> make(const char *asked, const char *offered) {
     safe_cast made;
     if (PyNativeSignature_ParseString(asked, &made.asked_, nullptr) < 0 ||
@@ -203,14 +206,14 @@ class safe_cast {
     return made;
   }
 
-  /// The number of C arguments: a buffer is two, the pointer and the count.
+  /// The number of C arguments. A buffer counts as two, the pointer and the count.
   std::size_t arity() const {
     return static_cast<std::size_t>(PyNativeSignature_ArgumentsInC(&asked_));
   }
 
-  /// Converts arity() arguments, not counting self. `given` and `scratch` hold that many each;
-  /// `given` may point into `scratch`, which must live until the call is over. GIL: none; any
-  /// thread.
+  /// Converts arity() arguments, which do not include self. `given` and `scratch` must each have
+  /// arity() elements. Values in `given` may point into `scratch`, which must live until the call
+  /// is over. GIL: not needed.
   void arguments(const native_value *asked, native_value *given, wide_value *scratch) const {
     std::size_t at = 0;
     for (int i = 0; i < asked_.nargs; ++i, ++at) {
@@ -221,10 +224,10 @@ class safe_cast {
     }
   }
 
-  /// Converts a result. `wide` holds the call's result if it does not fit a native_value; `answer`
-  /// receives the converted result if that does not fit, and its address is returned. First check
-  /// whether the call has raised: error values are those of the entry's own signature. GIL: none;
-  /// any thread.
+  /// Converts a result. `wide` holds the call's result if it does not fit a native_value. If the
+  /// converted result does not fit, it is stored in `answer`, and the address of `answer` is
+  /// returned. First check whether the call has raised, because error values are those of the
+  /// entry's own signature. GIL: not needed.
   native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
     if (internal::is_wide(offered_.result)) result = native_value::at(wide);
     return convert(result, offered_.result, asked_.result, answer);
@@ -245,7 +248,7 @@ class safe_cast {
       internal::write_number(to, scratch, number);
       return native_value::at(scratch);
     }
-    // Room for any number: GCC cannot tell that this one is narrow.
+    // Large enough for any number, because GCC cannot tell that this number is narrow.
     wide_value any{};
     internal::write_number(to, &any, number);
     native_value made{0};

@@ -1,5 +1,5 @@
-// typedcall::loop: applies a native function to arrays, element by element, like NumPy's inner
-// loops but without NumPy. The function and the way to call it are chosen once, outside the loop.
+// typedcall::loop applies a native function to arrays, element by element, like NumPy's inner loops
+// but without NumPy. The function and the way to call it are chosen only once, outside the loop.
 // Link with -lffi.
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
@@ -27,56 +27,57 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The capabilities of a loop, for find() and resolve(). Add PyNativeCallable_TAKES_SELF if you
-/// have a self, and accepts_differences if you want it.
+/// The capabilities of a loop, for find() and resolve(). Add PyNativeCallable_TAKES_SELF if you can
+/// pass self, and accepts_differences if results may differ from Python's.
 inline constexpr capabilities loop_capabilities =
     checks_errors | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_RETURNS_STATUS | calls_boxed;
 
-/// How a loop gets from one element to the next.
+/// How a loop processes the elements.
 enum class loop_kernel {
-  compiled,  ///< by code compiled for its types, which calls the pointer
-  invoker,   ///< by type codes and an invoker, for every signature
+  compiled,  ///< a loop compiled for the types, which calls the pointer directly
+  invoker,   ///< a loop by type codes and an invoker, for any signature
 };
 
 struct loop_options {
-  /// Passed to entries with TAKES_SELF, refused for others. The caller has checked its type, as
-  /// CPython's method descriptors do.
+  /// Passed to functions with TAKES_SELF; an error for other functions. The caller must check the
+  /// type of self, like CPython's method descriptors.
   object_ref self;
-  /// Called with the values of an element for which the function falls back. Required for entries
-  /// with FALLS_BACK, ignored for others; a resolution contains it.
+  /// Called with the values of each element for which the function falls back. Required for entries
+  /// with FALLS_BACK and ignored for others. If this is null, a loop made from a resolution uses
+  /// the resolution's callable.
   object_ref callable;
-  /// Forces this kernel.
+  /// Forces the use of this kernel.
   std::optional<loop_kernel> asked;
 };
 
-/// A function over arrays. For each i from 0 on, element i of each input is read, the function is
-/// called, and the result is stored as element i of the output. Outputs may overlap inputs; a later
-/// element then sees an earlier result. Elements need not be aligned; strides (in bytes) are
-/// arbitrary: negative, or 0 for a scalar.
+/// Applies a function to arrays. For each i from 0 on, the loop reads element i of each input,
+/// calls the function, and stores the result as element i of the output. If the output overlaps an
+/// input, earlier results are read as later inputs. Elements need not be aligned, and strides (in
+/// bytes) are arbitrary; they may be negative, or 0 for a scalar.
 ///
-/// There is one array for each argument, in order, then one for the result, unless that is `v`.
-/// With RETURNS_STATUS a last argument `&` is the address of the result: its array is the last one,
-/// with elements of the type that it points to, and the status has no array. The same holds for
-/// FALLS_BACK: for an element without a result the loop attaches the thread, calls the Python
-/// callable and continues (fallback.h explains this, and where exceptions go). NULL among the
-/// objects of an input counts as None; a loop that runs with the GIL holds a reference to each
-/// object that it passes, because the function may run code that replaces it. An object result is a
-/// new reference that replaces the output's, if there is one.
+/// There is one array for each argument, in order, and then one for the result unless it is `v`.
+/// With RETURNS_STATUS or FALLS_BACK, a last argument `&` is the address of the result. Its array
+/// is the last one, with elements of the type that the argument points to; the status has no array.
+/// If the function falls back for an element, the loop attaches the thread, calls the Python
+/// callable and continues (see fallback.h for this and for exceptions). A NULL object in an input
+/// counts as None. A loop that runs with the GIL holds a reference to each object that it passes,
+/// because the function may run code that replaces the object. An object result is a new reference
+/// that replaces the output's previous object, if any.
 ///
-/// Copying and destroying needs the GIL. One loop may run in several threads at once if its
-/// function may.
+/// The GIL is required to copy or destroy a loop. One loop may run in several threads at once if
+/// its function may.
 class loop {
  public:
-  /// run() releases the GIL from this many elements on: releasing and taking it costs as much as
-  /// about twenty calls of a short function (bench/loops.cc), 2 % of this many. When other threads
-  /// wait for it, getting it back may take a switch interval.
+  /// The number of elements from which run() releases the GIL. Releasing and taking the GIL costs
+  /// as much as about twenty calls of a short function (bench/loops.cc), which is 2 % of this many.
+  /// If other threads wait for the GIL, taking it again may last a switch interval.
   static constexpr std::intptr_t detach_from = 1000;
 
-  /// Prepares a loop; `signature`, `flags` and `funcptr` are as in an entry. The address depends on
-  /// `keep_alive`. The choice of an entry decides whether DIFFERS matters. Returns nothing with
-  /// ValueError (invalid signature, flags that are unknown or contradict the signature), TypeError
-  /// (the entry needs something that a loop cannot provide, or self is missing or superfluous) or
-  /// MemoryError. No exception on success. GIL: held.
+  /// Prepares a loop from an entry's `signature`, `flags` and `funcptr`. `keep_alive` keeps the
+  /// address valid. DIFFERS is accepted, because the caller has already chosen the entry. Returns
+  /// nullopt with ValueError (the signature is invalid, or the flags are unknown or contradict it),
+  /// TypeError (the entry needs something that a loop cannot provide, or self is missing or
+  /// superfluous) or MemoryError. Sets no exception on success. GIL: held.
   static std::optional<loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                   object_ref keep_alive = {}, loop_options options = {}) {
     loop made;
@@ -96,19 +97,20 @@ class loop {
     return made;
   }
 
-  /// Prepares a loop for a resolution.
+  /// Prepares a loop from a resolution.
   static std::optional<loop> make(resolution found, loop_options options = {}) {
     if (!options.callable) options.callable = object_ref::borrow(found.callable);
     return make(found.signature.c_str(), found.flags, found.funcptr, std::move(found.keep_alive),
                 std::move(options));
   }
 
-  /// Runs over `dimensions[0]` elements; calls nothing if that is 0 or less. `args` and `steps`
-  /// have one element for each array; `steps` is not read if there is only one element. Releases
+  /// Processes `dimensions[0]` elements, or nothing if that is 0 or less. `args` and `steps`
+  /// contain one value for each array; `steps` is not read if there is only one element. Releases
   /// the GIL meanwhile if the function takes it itself, or if may_detach() and there are at least
-  /// detach_from elements. Returns 0, or -1 with the exception of the first call that failed: its
-  /// output and later ones are unchanged. Sets `*done`, unless null, to the number of elements
-  /// before that. GIL: held. No exception may be pending if needs_thread() or may_fall_back().
+  /// detach_from elements. Returns 0, or -1 with the exception of the first call that failed; the
+  /// output is unchanged from that element on. Sets `*done`, unless `done` is null, to the number
+  /// of elements that were processed. GIL: held. No exception may be pending if needs_thread() or
+  /// may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     return may_detach() && dimensions[0] >= detach_from
@@ -116,19 +118,20 @@ class loop {
                : run_attached(args, dimensions, steps, done);
   }
 
-  /// The same, but releases the GIL only if the function takes it itself. GIL: held.
+  /// Like run(), but releases the GIL only if the function takes it itself. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
-  /// The same for a thread that has released the GIL or has no thread state: does not use Python
-  /// unless the function falls back. Unless may_detach(), the caller ensures that only one thread
-  /// at a time calls the function. Returns 0; -1 without an exception and without a call if
-  /// needs_thread(), and from CPython 3.15 on for an element that falls back when the interpreter
-  /// has ended (before, see fallback_function). GIL: none; before 3.12 held if the loop may fall
-  /// back and does not belong to the main interpreter.
+  /// Like run(), for a thread that has released the GIL or has no thread state. Does not use Python
+  /// unless the function falls back. If may_detach() is false, the caller must ensure that only one
+  /// thread at a time calls the function. Returns 0, or -1 without an exception if needs_thread(),
+  /// in which case nothing is called. From CPython 3.15 on, also returns -1 if an element falls
+  /// back after the interpreter has ended (see fallback_function for earlier versions). The GIL is
+  /// needed only before 3.12, if the loop may fall back and does not belong to the main
+  /// interpreter.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -138,11 +141,12 @@ class loop {
     return apply(args, dimensions[0], steps, done, false);
   }
 
-  /// A loop as a PyUFuncGenericFunction; `data` is the `const loop *`. NumPy releases the GIL
-  /// around loops without objects: if it does and needs_thread(), call this from a function that
-  /// takes the GIL; if hold() is NO_GIL, from one that releases it. NumPy checks for the exception
-  /// itself (after loops of numbers from 1.22 on), but may call again before it does. GIL: held if
-  /// needs_thread() (and then no exception is pending), or if objects are among the inputs.
+  /// Runs a loop as a PyUFuncGenericFunction; `data` is a `const loop *`. NumPy releases the GIL
+  /// around loops without objects, so call this from a function that takes the GIL if
+  /// needs_thread(), and from one that releases the GIL if hold() is NO_GIL. NumPy checks for
+  /// exceptions itself (after loops over numbers only from 1.22 on), but may call again before it
+  /// does. GIL: held if needs_thread() (with no exception pending), or if any input contains
+  /// objects.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
@@ -152,38 +156,38 @@ class loop {
   loop_kernel kernel() const {
     return strided_ != nullptr ? loop_kernel::compiled : loop_kernel::invoker;
   }
-  /// True if the thread must be attached while it runs. It must be if exceptions may be set or
-  /// objects are stored, regardless of the other flags.
+  /// True if the thread must be attached while the loop runs, because exceptions may be set or
+  /// objects are stored.
   bool needs_thread() const {
-    // The view's hold is not used: callers of run_detached() may ensure that one thread at a time
-    // calls a function that is not THREAD_SAFE.
+    // The view's hold is not used, because callers of run_detached() may ensure that one thread at
+    // a time calls a function that is not THREAD_SAFE.
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
-  /// True if it may call a Python callable, regardless of needs_thread().
+  /// True if the loop may call a Python callable, which is independent of needs_thread().
   bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// True if it may run in several unattached threads at once.
+  /// True if the loop may run in several unattached threads at once.
   bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
-  /// The thread state that the function is called in.
+  /// The thread state in which the function must be called.
   PyNativeHold hold() const { return view_.hold; }
 
   /// The element types of the input arrays, in order.
   const std::vector<PyNativeType> &inputs() const { return plan_.inputs; }
-  /// The element type of the output array; `v` if there is none.
+  /// The element type of the output array, or `v` if there is no output array.
   PyNativeType output() const { return plan_.output; }
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
-  /// The object that the address depends on, and self, for the tp_traverse of an object that owns
-  /// the loop. Borrowed; null if none.
+  /// The following references are for the tp_traverse of an object that owns the loop. They are
+  /// borrowed and may be null. keep_alive() keeps the address valid.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
-  /// The callable to fall back to, for the same purpose. Borrowed; null if none.
+  /// The callable that the loop calls if the function falls back.
   PyObject *callable() const { return callable_.get(); }
 
  private:
   loop() = default;
 
-  // Returns a callable that takes the arguments without self, binding an unbound method. Null with
-  // an exception set.
+  // Returns a callable that takes the arguments without self, by binding it if it is an unbound
+  // method. Returns null with an exception set.
   static object_ref bound_to(PyObject *self, PyObject *callable) {
     if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
     const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;
@@ -235,7 +239,7 @@ class loop {
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
   }
 
-  // True if a loop meets the entry's requirements for its caller.
+  // Returns true if a loop can meet the entry's requirements; otherwise sets an exception.
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
@@ -259,14 +263,14 @@ class loop {
            fail(PyExc_TypeError, signature, "a self was given that the function does not take");
   }
 
-  // Looks for compiled loops. In these, self is an argument with stride 0, and a function without a
-  // result has one that is ignored.
+  // Looks for compiled loops. Compiled loops treat self as an array with stride 0, and ignore the
+  // result register of a function without a result.
   void compile(bool has_self, const PyNativeCheck &check) {
     const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled loops know these error values. They treat pointers as integers, which have another
-    // one.
+    // Compiled loops check for these error values. Pointers have a different one, but compiled
+    // loops treat them as integers.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
@@ -283,7 +287,7 @@ class loop {
         internal::kernel_class(is_void ? pointer : plan_.output), classes, count);
     if (found == nullptr) return;
     strided_ = raises ? found->checked : found->strided;
-    // The loop has an array with stride 0, or checks for errors.
+    // The contiguous loop cannot check for errors or use an array with stride 0.
     contiguous_ = raises || is_void || has_self ? strided_ : found->contiguous;
     for (std::size_t i = 0; i < plan_.inputs.size(); ++i) {
       sizes_[i] = static_cast<std::intptr_t>(PyNativeType_Size(plan_.inputs[i]));
@@ -297,11 +301,11 @@ class loop {
         [&](PyThreadState *thread) { return apply(args, count, steps, done, false, thread); });
   }
 
-  // The loop itself; the caller has taken or released the GIL as needed.
+  // Runs the loop. The caller has already taken or released the GIL as needed.
   int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps, std::intptr_t *done,
             bool holds_objects, PyThreadState *detached = nullptr) const {
     std::intptr_t reached = 0;
-    // With one element the steps are unused, and NumPy's may be anything.
+    // The steps are unused if there is only one element, and NumPy may pass any values.
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
     if (count == 1) steps = no_steps;
     if (count > 0) {
@@ -331,7 +335,7 @@ class loop {
     std::intptr_t all_steps[internal::kernel_arguments + 1] = {};
     std::size_t first = 0;
     if (self_) all_args[first++] = reinterpret_cast<char *>(&self);
-    if (arrays != 0) {  // else both may be null
+    if (arrays != 0) {  // otherwise `args` and `steps` may be null
       std::memcpy(all_args + first, args, arrays * sizeof(*args));
       std::memcpy(all_steps + first, steps, arrays * sizeof(*steps));
     }
@@ -347,16 +351,16 @@ class loop {
   }
 
   internal::element_plan plan_;
-  internal::kernel contiguous_ = nullptr, strided_ = nullptr;             // null: use invoke_
+  internal::kernel contiguous_ = nullptr, strided_ = nullptr;             // null if invoke_ is used
   std::array<std::intptr_t, internal::kernel_arguments + 1> sizes_ = {};  // element sizes
   std::optional<invoker> invoke_;
   void *funcptr_ = nullptr;
   std::uintptr_t flags_ = 0;
   PyNativeView view_ = {};
-  bool holds_objects_ = false;  // if it has the GIL
+  bool holds_objects_ = false;  // while the loop runs with the GIL
   object_ref self_;
   object_ref keep_alive_;
-  object_ref callable_;  // if the function falls back
+  object_ref callable_;  // null unless the function falls back
   internal::callable_at_home back_;
 };
 

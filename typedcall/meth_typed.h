@@ -1,8 +1,8 @@
-// METH_TYPED under the names of the post that proposed it, with the struct printed there: the
-// post's module compiles and runs with this header, and typedcall's readers find its type
-// information. The post names only T_C_LONG; the other codes are PyPy's. Self-contained: a new
-// module includes typedcall/typed_method.h. Source: M. Bernstein, "Type information for faster
-// Python C extensions"; docs/ABI.md, section 4.
+// METH_TYPED with the names and struct of the post that proposed it. The post's module compiles and
+// runs with this header, and typedcall's readers find the module's type information. The post names
+// only T_C_LONG; the other codes are from PyPy. Self-contained. New modules should include
+// typedcall/typed_method.h instead. Source: M. Bernstein, "Type information for faster Python C
+// extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_METH_TYPED_H_
 #define TYPEDCALL_METH_TYPED_H_
 
@@ -12,7 +12,7 @@
 #else
 
 #include <Python.h>
-// After Python.h.
+// These must come after Python.h.
 #include <assert.h>
 #include <stddef.h>
 
@@ -20,28 +20,28 @@
 extern "C" {
 #endif
 
-// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata. For METH_O.
+// A flag for METH_O functions: `ml_name` points into a PyPyTypedMethodMetadata.
 #define METH_TYPED 0x1000
 
-// The type codes: a long, a double, an object.
+// The type codes for a long, a double and an object.
 #ifndef T_C_LONG
 #define T_C_LONG 1
 #define T_C_DOUBLE 2
 #define T_PY_OBJECT 3
 #endif
 
-// The post's struct: one argument. The same memory as typed_method.h's
-// PyTypedMethod_OneArgMetadata.
+// The post's struct, for functions of one argument. Its layout is that of
+// PyTypedMethod_OneArgMetadata in typed_method.h.
 typedef struct PyPyTypedMethodMetadata {
   int arg_type;           // a T_* code
   int ret_type;           // a T_* code, never 0
-  void *underlying_func;  // does not take `self`
+  void *underlying_func;  // a function that does not take `self`
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
 // Returns the struct that contains the def's name. `def->ml_flags` must have METH_TYPED, and the
-// struct must be this one: typedcall's own readers, in typed_method.h, check that. GIL: none; sets
-// no exception.
+// struct must be a PyPyTypedMethodMetadata. Only typedcall's own readers, in typed_method.h, check
+// that. GIL: not needed. Sets no exception.
 static inline PyPyTypedMethodMetadata *GetTypedSignature(PyMethodDef *def) {
   assert(def->ml_flags & METH_TYPED);
   const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);

@@ -1,5 +1,5 @@
-// For nanobind modules: typedcall::def<function>(module, "name") is module.def() plus a tag,
-// through which native code finds the C++ function behind the Python one.
+// For nanobind modules: typedcall::def<function>(module, "name") calls module.def() and adds a tag,
+// through which native code finds the C++ function behind the Python function.
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
 
@@ -7,7 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
-// After Python.h.
+// These must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
 
@@ -29,12 +29,12 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
 }  // namespace internal
 
 /// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
-/// and tags it with these flags (for example PyNativeCallable_PURE).
+/// and tags the Python function with `flags` (for example PyNativeCallable_PURE).
 ///
-/// nanobind's functions have neither a PyMethodDef nor weak references: the tag belongs to the
-/// object and keeps it alive until it is untagged, that is, as long as the interpreter lives. That
-/// suits functions of modules. Define overloads first and tag them with one table: def() for a
-/// second function of the same name is an error.
+/// nanobind's functions have neither a PyMethodDef nor weak references. Therefore the tag belongs
+/// to the function object and keeps it alive until it is untagged or the interpreter ends, which
+/// suits functions of modules. def() for a second function of the same name is an error, so define
+/// all overloads first and tag them with one table.
 ///
 /// Throws python_error with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>
@@ -44,8 +44,9 @@ void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same for a function that may throw, provided that it then had no effect: native code calls
-/// the Python function with the same arguments, and nanobind translates the exception.
+/// Like def(), for a function that may throw, but only before it has had any effect. If it throws,
+/// native code calls the Python function with the same arguments, and nanobind translates the
+/// exception.
 template <auto function, class... Extra>
 void def_falling_back(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

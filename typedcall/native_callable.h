@@ -1,6 +1,6 @@
-// The central record: one native way to call something (signature, flags, address), and the table
-// of overloads that an instance of an extensible type holds. Everything else is about where to find
-// it. Source: SEP 201; the flag bits are ours, see docs/ABI.md, section 3.
+// The central record, an entry for a native function (signature, flags and address), and the table
+// of overloads in an instance of an extensible type. All other headers store, find or use such
+// tables. Source: SEP 201, and docs/ABI.md, section 3, for the flag bits.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_H_
@@ -9,7 +9,7 @@
 #include "core/slot_id.h"
 #include "typedcall/signature/native_type.h"
 
-#ifndef PYPY_VERSION  // PyPy has only the record, no slots on types
+#ifndef PYPY_VERSION  // PyPy has only the record and no slots on types
 #include "core/custom_slots.h"
 #include "core/type_access.h"
 #endif
@@ -18,66 +18,66 @@
 extern "C" {
 #endif
 
-/// One native way to call: three words, which never change.
+/// A native function in three words. Published entries never change.
 typedef struct PyNativeCallableEntry {
-  const char *signature;  ///< canonical (typedcall/signature.h), NUL-terminated, read no further
-  uintptr_t flags;        ///< PyNativeCallable_* below; bits above the 32nd are zero
-  void *funcptr;          ///< its C type follows from the signature and the flags
+  const char *signature;  ///< canonical (typedcall/signature.h) and NUL-terminated
+  uintptr_t flags;        ///< PyNativeCallable_* below; bits above the 32nd must be zero
+  void *funcptr;          ///< has the C type that the signature and the flags imply
 } PyNativeCallableEntry;
 
-/// Several entries are overloads, in the order in which they are tried.
+/// A list of entries. Several entries are overloads, in the order in which they are tried.
 typedef struct PyNativeCallableTable {
   Py_ssize_t count;
-  PyNativeCallableEntry entries[1];  ///< `count` of them
+  PyNativeCallableEntry entries[1];  ///< has `count` elements
 } PyNativeCallableTable;
 
-/// Bits 31-24: the ABI version. An entry with a version other than 0 is ignored.
+/// Bits 31-24, which contain the ABI version. An entry with a version other than 0 is ignored.
 #define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
 
-// Mandatory bits: a consumer that cannot handle one of these does not use the entry.
+// These bits are mandatory. A consumer that cannot handle one of them must not use the entry.
 
-/// The caller holds an attached thread state (the GIL, where there is one).
+/// The caller must have an attached thread state (the GIL, if there is one).
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
-/// The function takes the GIL itself: the caller must be able to release it.
+/// The function takes the GIL itself, so the caller must be able to release the GIL.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
-/// An exception may be set on return; the result is then the error value of its class: -1 for
-/// signed, all ones for unsigned, -1.0 for floating, NULL for pointers and objects. If no
-/// exception is set, the error value is an ordinary result. Requires NEEDS_THREAD.
+/// If the function sets an exception, the result is the error value of its class: -1 for signed
+/// integers, all ones for unsigned integers, -1.0 for floating types, NULL for pointers and
+/// objects. If no exception is set, the error value is an ordinary result. Requires NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
-/// With MAY_RAISE and a double as the result: the error value is -0.0. Only functions in PyPy's
-/// layout have it.
+/// The error value is -0.0. This flag requires MAY_RAISE and a double as the result. Only functions
+/// in PyPy's layout have it.
 #define PyNativeCallable_ERROR_IS_NEG_ZERO ((uintptr_t)0x0008)
-/// The C result is an int, nonzero when an exception is set; the value goes through a last pointer
-/// argument, which the signature shows. Requires NEEDS_THREAD.
+/// The C result is an int, which is nonzero if an exception is set. The value is stored through the
+/// last argument, a pointer that is part of the signature. Requires NEEDS_THREAD.
 #define PyNativeCallable_RETURNS_STATUS ((uintptr_t)0x0010)
-/// The C function takes `PyObject *self` first, which the signature does not show. The caller
-/// checks the type of self, as CPython's method descriptors do.
+/// The C function's first argument is `PyObject *self`, which the signature does not show. The
+/// caller must check the type of self, like CPython's method descriptors.
 #define PyNativeCallable_TAKES_SELF ((uintptr_t)0x0020)
 /// errno is part of the result.
 #define PyNativeCallable_SETS_ERRNO ((uintptr_t)0x0040)
-/// On some inputs the result differs from the Python callable's (libm returns nan where `math`
-/// raises). Only for consumers that accept it.
+/// For some arguments the result differs from the Python callable's (libm returns nan where `math`
+/// raises). Only consumers that accept such differences may use the entry.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
-/// The C result is an int. 0: the value is behind a last pointer argument, as with RETURNS_STATUS.
-/// Nonzero: there is no result for these arguments; call the Python callable with them. The
-/// function then had no effect and has set no exception, and the value is not read. So it needs no
-/// thread state, and reports no errors itself.
+/// The C result is an int. If it is 0, the value was stored through the last argument, as with
+/// RETURNS_STATUS. If it is nonzero, the function has no result for these arguments, has had no
+/// effect and has set no exception; do not read the value, and call the Python callable with the
+/// same arguments. Such a function needs no thread state and reports no errors itself.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All mandatory bits.
 #define PyNativeCallable_MANDATORY_MASK ((uintptr_t)0xffff)
 
-// Hints, which may be ignored.
+// The following bits are hints and may be ignored.
 
-/// May run in several threads at once.
+/// The function may run in several threads at once.
 #define PyNativeCallable_THREAD_SAFE ((uintptr_t)0x010000)
-/// The same arguments give the same result, without side effects.
+/// The same arguments always give the same result, without side effects.
 #define PyNativeCallable_PURE ((uintptr_t)0x020000)
-/// Does not block.
+/// The function does not block.
 #define PyNativeCallable_SHORT ((uintptr_t)0x040000)
 
-/// The list of flags, by bit: X(NAME, "what it demands of a caller; for a hint, what is missing
-/// without it"). A bit that is not in this list has no meaning.
+/// The flags in the order of their bits, as X(NAME, WORDS). The words describe a mandatory flag
+/// that is set, or a hint that is not set. A bit that is not in this list has no meaning.
 #define PyNativeCallable_FLAG_LIST(X)            \
   X(NEEDS_THREAD, "needs the GIL")               \
   X(ACQUIRES_GIL, "takes the GIL")               \
@@ -98,17 +98,18 @@ typedef struct PyNativeCallableTable {
    PyNativeCallable_MANDATORY_MASK)
 #define PyNativeCallable_Internal_OR(NAME, WORDS) | PyNativeCallable_##NAME
 
-/// The custom slot of an instance's table: `objoffset` locates a `PyNativeCallableTable *` inside
-/// the instance, so that each instance has its own and can replace it. Source: SEP 201.
+/// The ID of the custom slot for an instance's table. The slot's `objoffset` locates a
+/// `PyNativeCallableTable *` inside the instance, so that each instance can have and replace its
+/// own table. Source: SEP 201.
 #define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
-/// True if an entry with these flags is usable with some result (see
+/// True if an entry with these flags is usable with some result type (see
 /// PyNativeCallable_IsWellFormed). False if the ABI version, a mandatory bit or a bit above the
-/// 32nd is unknown, or if the flags contradict each other: an entry that may set an exception needs
-/// a thread state for it, one that falls back sets none, and a special error value requires a
-/// result that may be an error. GIL: none; any thread; any interpreter; no Python function is
-/// called.
+/// 32nd is unknown, or if the flags contradict each other. An entry that may set an exception needs
+/// a thread state, an entry that falls back must not set exceptions, and a special error value
+/// requires a result that may be an error. May be called in any thread and interpreter without the
+/// GIL. Calls no Python function.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -123,10 +124,11 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   return (flags & PyNativeCallable_NEEDS_THREAD) != 0;
 }
 
-/// True if an entry with these flags and this result is usable. A status is an int, even if the
-/// function falls back; a function that may raise has an error value, and -0.0 only for a double.
-/// Both providers and readers check this. GIL: none; any thread; any interpreter; no Python
-/// function is called. Source: docs/ABI.md, 3.
+/// True if an entry with these flags and this result type is usable. The result of a function that
+/// returns a status or falls back must be an int. The result of a function that may raise must have
+/// an error value, which can be -0.0 only for a double. Providers and readers both check this. May
+/// be called in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// docs/ABI.md, 3.
 PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
@@ -140,12 +142,12 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
          PyNativeKind_HasErrorValue(PyNativeType_Kind(result));
 }
 
-// core/custom_slots_limited.h finds the slot with the limited API.
+// With the limited API, core/custom_slots_limited.h finds the slot.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
-/// Returns the table of an instance whose type has the native-callable slot, or NULL. Valid while
-/// the instance lives: code that replaces a table keeps the old one for its readers, as
-/// typedcall/native_callable_slot.h does. GIL: none, as for PyCustomSlots_Find; the caller has a
-/// reference to `object`; sets no exception. Source: SEP 201.
+/// Returns the table of an instance whose type has the native-callable slot, or NULL. The table is
+/// valid while the instance lives, because code that replaces a table must keep the old table for
+/// its readers (see typedcall/native_callable_slot.h). GIL: not needed, but the caller must hold a
+/// reference to `object`. Sets no exception. Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                                 PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS);
@@ -158,9 +160,10 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 
 #if TYPEDCALL_IS_SUPPORTED
 // True if an instance of this type uses the `__call__` of the slot's type, which is the last type
-// in the MRO with the slot. A type in between with its own pair is refused, too, which only costs
-// speed. All classes with a `__call__` in Python share one tp_call, so the attributes of that name
-// in their MROs are compared. Borrowed references suffice: no code runs in between.
+// in the MRO with the slot. The result is also false if a type in between has its own slot and
+// `__call__`, which only costs speed. All classes with a `__call__` in Python have the same
+// tp_call, so the `__call__` attributes of both types are compared. Borrowed references suffice,
+// because no other code runs in between.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -191,9 +194,9 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
 }
 #endif
 
-/// Returns the table if calling the instance uses the `__call__` of the slot's class, else NULL: a
-/// subclass may override `__call__`. GIL: held; keeps a pending exception, sets none. Source:
-/// docs/ABI.md, section 1.
+/// Returns the instance's table if calling the instance uses the `__call__` of the slot's class.
+/// Returns NULL if a subclass overrides `__call__`. GIL: held. Keeps a pending exception and sets
+/// none. Source: docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
 #if TYPEDCALL_IS_SUPPORTED
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);

@@ -1,5 +1,5 @@
-// The provider's side of SEP 201's slot: the fields of an instance whose table of native functions
-// can be replaced while others read it. Readers need only typedcall/native_callable.h.
+// The provider's side of SEP 201's slot, for instances whose table of native functions can be
+// replaced while it is being read. Readers need only typedcall/native_callable.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-// How to add it to a type:
+// How to add a table to the instances of a type:
 //
 //     typedef struct {
 //       PyObject_HEAD
@@ -37,31 +37,31 @@ extern "C" {
 //     const PyCustomSlot slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
 //     PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 1);
 //
-// The type needs a tp_call (or vectorcall) that does the same as its entries: the slot only offers
-// a faster way. Consumers do not use the table of a class that overrides `__call__`. Python classes
-// can derive from the type, even by multiple inheritance: an instance's C fields keep their
-// offsets.
+// The type needs a tp_call (or vectorcall) that does the same as its entries, because the slot is
+// only a faster way to call an instance. Consumers do not use the table of a class that overrides
+// `__call__`. Python classes can derive from the type, even by multiple inheritance, because an
+// instance's C fields keep their offsets.
 //
-// TAKES_SELF: the function gets the instance that the table was found on, as its first argument.
-// The slot's type guarantees its type, so no other check is needed. Such a function reads fields of
-// the instance, perhaps in several threads at once without the GIL: either the fields do not change
-// while the table offers the function, or it has NEEDS_THREAD.
+// A function with TAKES_SELF is called with the instance as its first argument. Callers need not
+// check the type of self, because the table is found through the slot of that type. Several threads
+// without the GIL may call such a function at once. If the instance's fields can change while the
+// table offers the function, its entry must have NEEDS_THREAD.
 
 // A published table and the text of its signatures, in one block of memory.
 typedef struct PyNativeCallableTables_Internal_Block {
   struct PyNativeCallableTables_Internal_Block *next;
-  // PyNativeCallableTable, then its entries' signatures
+  // followed by a PyNativeCallableTable and its entries' signatures
 } PyNativeCallableTables_Internal_Block;
 
-/// The part of an instance that the slot locates. All zero, as after tp_alloc, is a valid start:
-/// nothing is offered. Source: SEP 201, "Description of custom slot".
+/// The part of an instance that the slot locates. If all bytes are zero, as after tp_alloc, the
+/// instance offers nothing. Source: SEP 201, "Description of custom slot".
 typedef struct PyNativeCallableTables {
-  const PyNativeCallableTable *table;             ///< NULL: nothing is offered; for readers
-  PyNativeCallableTables_Internal_Block *blocks;  ///< every table ever published, newest first
+  const PyNativeCallableTable *table;             ///< the readers' table, or NULL
+  PyNativeCallableTables_Internal_Block *blocks;  ///< all tables ever published, newest first
 } PyNativeCallableTables;
 
 /// Returns the slot for the PyNativeCallableTables at `objoffset` bytes from the start of an
-/// instance. Put it first among a type's own slots, where consumers expect it. GIL: none.
+/// instance. Make this the first of a type's own slots, where consumers expect it. GIL: none.
 static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   PyCustomSlot slot;
   slot.id = PYCUSTOMSLOT_NATIVECALLABLE_ID;
@@ -69,8 +69,8 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   return slot;
 }
 
-/// The same as an initialiser, from the instance struct and the name of its field; in C it is
-/// constant, for static tables.
+/// An initialiser for the slot, from the instance struct and the name of its field. In C it is a
+/// constant, so static tables can use it.
 #ifdef __cplusplus
 #define PyNativeCallableTables_SLOT(Instance, field) \
   PyNativeCallableTables_SlotAt((Py_ssize_t)offsetof(Instance, field))
@@ -81,7 +81,7 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   }
 #endif
 
-// The content for a table: `count` entries, and one more unless that is NULL.
+// The content of a table: `count` entries, followed by `one_more` unless that is NULL.
 typedef struct PyNativeCallableTables_Internal_Content {
   const PyNativeCallableEntry *entries;
   Py_ssize_t count;
@@ -106,7 +106,8 @@ static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
 static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
-  // Uses a pointer: with some compiler options an array declared with one element has only one.
+  // Uses a pointer because some compiler options assume that the array has only its one declared
+  // element.
   const PyNativeCallableEntry *existing = table->entries;
   for (Py_ssize_t i = 0; i < table->count; ++i, ++existing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
@@ -115,8 +116,8 @@ static inline int PyNativeCallableTables_Internal_Says(
   return 1;
 }
 
-// Returns a new table, or NULL if memory runs out. The raw allocator needs no GIL, so the readers'
-// part can be tested and used without an interpreter.
+// Returns a new table, or NULL if memory runs out. The raw allocator needs no GIL, so code for
+// readers can be tested and used without an interpreter.
 static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Internal_Copy(
     const PyNativeCallableTables_Internal_Content *content) {
   const Py_ssize_t count = PyNativeCallableTables_Internal_Count(content);
@@ -144,8 +145,8 @@ static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Inte
   return block;
 }
 
-// Publishes a table with this content, reusing an earlier one if possible. Returns 0, or -1 without
-// an exception if there is no memory; nothing has changed then.
+// Publishes a table with this content, reusing an earlier table if possible. Returns 0, or -1
+// without an exception or any change if memory runs out.
 static inline int PyNativeCallableTables_Internal_Publish(
     PyNativeCallableTables *tables, const PyNativeCallableTables_Internal_Content *content) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
@@ -164,34 +165,35 @@ static inline int PyNativeCallableTables_Internal_Publish(
   return 0;
 }
 
-/// Starts with no table; needed if tp_alloc has not zeroed it. Call it once for each instance,
-/// before anything else: in tp_new, not in tp_init, which Python code can call again. GIL: none.
+/// Initialises an instance without a table, which is necessary if tp_alloc has not zeroed it. Call
+/// this once for each instance, before anything else. Call it in tp_new, because Python code can
+/// call tp_init again. GIL: none.
 static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
   tables->table = NULL;
   tables->blocks = NULL;
 }
 
-/// Withdraws all entries. Never fails. Readers that already have the table can continue to use it,
-/// as with PyNativeCallableTables_Set. GIL: as there.
+/// Withdraws all entries. Never fails. Readers that already have the table can continue to use it.
+/// The GIL rules are those of PyNativeCallableTables_Set.
 static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *tables) {
   PyTypedcall_STORE_RELEASE(&tables->table, (const PyNativeCallableTable *)NULL);
 }
 
-/// Offers exactly these entries, in this order; with `count` 0, like
-/// PyNativeCallableTables_Withdraw. Entries and signatures are copied; they may come from a table
-/// of this or another instance.
+/// Offers exactly these entries, in this order. If `count` is 0, withdraws all entries. Entries and
+/// signatures are copied, and may come from a table of this or another instance.
 ///
-/// Others may be reading, without the GIL and without a lock: each read finds the whole old or the
-/// whole new table. Readers hold only a reference to the instance, so a table that was once
-/// offered, and the functions in it, must stay valid until the instance dies; replaced tables are
-/// kept that long. A table with the content of an earlier one is found and reused: switching
-/// between a few costs no memory, a new set of entries costs its size, and calls get slower with
-/// the number of tables so far. Offer the overloads known at the start together.
+/// Other threads may be reading without the GIL or a lock, and find either the whole old table or
+/// the whole new table. Readers hold only a reference to the instance, so a table that was once
+/// offered, and the functions in it, must stay valid until the instance dies. Therefore replaced
+/// tables are kept until then. An earlier table with the same content is found and reused, so
+/// switching between a few sets of entries costs no memory. Each new set costs its size, and makes
+/// later calls of this function slower. Offer all overloads that are known at the start in one
+/// call.
 ///
-/// Returns 0, or -1 with nothing changed: ValueError that names the entry and its fault (a
-/// signature that is not canonical, no function, unusable flags), or a negative `count`, or NULL
-/// entries with a positive one; or MemoryError. GIL: held, which serialises writers of one
-/// instance. On a free-threaded CPython the caller does that with
+/// Returns 0, or -1 without any change. Raises ValueError for an invalid entry (a signature that is
+/// not canonical, no function, unusable flags), a negative `count`, or NULL entries with a positive
+/// `count`. Raises MemoryError if memory runs out. GIL: held, which serialises writers of one
+/// instance. On a free-threaded CPython the caller must serialise them with
 /// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source: SEP 201,
 /// "Description of custom slot".
 static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
@@ -213,9 +215,9 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Offers one more overload, after the current ones. An entry with the signature, flags and
-/// function of a current one is not added. Otherwise like PyNativeCallableTables_Set, including
-/// results and requirements.
+/// Offers one more overload after the current ones, unless an equal entry (signature, flags and
+/// function) is already offered. Otherwise, the results and requirements are those of
+/// PyNativeCallableTables_Set.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {
   const PyNativeCallableTable *table = tables->table;
@@ -237,8 +239,8 @@ static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Frees every table. For tp_dealloc only, when no references remain: during tp_finalize and
-/// tp_clear there may be readers. Never fails; can be called twice. GIL: none.
+/// Frees all tables. Call this only in tp_dealloc, when no references remain, because tables may
+/// still be read during tp_finalize and tp_clear. Never fails. May be called twice. GIL: none.
 static inline void PyNativeCallableTables_Release(PyNativeCallableTables *tables) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
   PyNativeCallableTables_Init(tables);

@@ -1,7 +1,7 @@
-// How well a value suits a parameter: one table of kinds of values and kinds of types, with which
-// every sink chooses among overloads as Python does. Needs no Python.h; C99, C11 and C++11 to C++20
-// (constexpr from C++14). GIL for all functions here: none; any thread; any interpreter; no Python
-// function is called.
+// Ranks how well a value suits a parameter, by one table of kinds of values and parameters. With
+// this table all sinks choose the same overload as Python. Does not need Python.h. C99, C11 and
+// C++11 to C++20 (constexpr from C++14). All functions here may be called in any thread and
+// interpreter without the GIL, and call no Python function.
 
 #include "core/version.h"
 
@@ -12,23 +12,23 @@
 
 #include "typedcall/signature/native_type.h"
 
-/// How well a value suits a parameter, best first. An overload is as good as its worst argument.
+/// Ranks of a value for a parameter, best first. An overload is as good as its worst argument.
 /// Source: docs/ABI.md, 8.7 and 8.8.
 enum PyNativeRank {
-  PyNativeRank_OWN,    ///< a value of exactly that C type, where Python has a wider one: a C float
-  PyNativeRank_EXACT,  ///< the type is the parameter's own: bool, int, float, complex, str
-  PyNativeRank_NEAR,   ///< a subclass of that (a bool for an int); a value that C rounds to its own
-                       ///< type
-  PyNativeRank_SAFE,   ///< CPython converts it itself: an int for a float, anything for an object
+  PyNativeRank_OWN,    ///< the exact C type, if Python only has a wider one: a C float
+  PyNativeRank_EXACT,  ///< the parameter's own Python type: bool, int, float, complex, str
+  PyNativeRank_NEAR,   ///< a subclass of that type (a bool for an int), or a value that C rounds to
+                       ///< its own type
+  PyNativeRank_SAFE,   ///< converted by CPython: an int for a float, anything for an object
   PyNativeRank_NONE,   ///< unsuitable
 };
 
-/// The kinds of values, and how each suits a parameter: X(KIND, bool, integer, double, float,
-/// complex double, complex float, text, object). A long double counts as a double. Most kinds are a
-/// Python type or its subclasses; BOOL includes NumPy's bools, and INT NumPy's integers and
-/// everything else with `__index__`. An ARRAY has `__index__` and a length: it may hold one number.
-/// Pointers and buffers have a rank only for LEFT_OUT: only a conversion shows whether an object
-/// suits. Source: docs/ABI.md, 8.7.
+/// The kinds of values and their ranks for each kind of parameter: X(KIND, bool, integer, double,
+/// float, complex double, complex float, text, object). A long double counts as a double. Most
+/// kinds are a Python type or its subclasses; BOOL includes NumPy's bools, and INT includes NumPy's
+/// integers and all other objects with `__index__`. An ARRAY has `__index__` and a length, because
+/// it may hold a single number. For pointers and buffers only LEFT_OUT has a rank, because an
+/// object must be converted to see whether it suits. Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
@@ -47,9 +47,9 @@ enum PyNativeRank {
   X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
-/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT is not a value:
-/// the parameter's default is used. C_FLOAT and C_COMPLEX are C floats and complex numbers of two C
-/// floats, as in Numba. Source: PyNativeGiven_LIST.
+/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT means that there
+/// is no value and the parameter's default is used. C_FLOAT is a C float and C_COMPLEX a complex
+/// number of two C floats, as in Numba. Source: PyNativeGiven_LIST.
 enum PyNativeGiven {
 #define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
   PyNativeGiven_##KIND,
@@ -58,8 +58,8 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// Each sums the ranks of one column of the list. Names are pasted here, not passed on: Windows has
-// a macro NEAR.
+// Each of these macros combines the ranks of one column of the list. The macros paste the names of
+// ranks directly, because Windows has a macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
@@ -79,8 +79,8 @@ enum PyNativeGiven {
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 
-/// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. A type
-/// that is not in the list (a pointer, a buffer, "v", an unknown code) suits no value. Source:
+/// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. No
+/// value suits a type that is not in the list (a pointer, a buffer, "v", an unknown code). Source:
 /// PyNativeGiven_LIST.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
   const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
@@ -105,19 +105,20 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
     case PyNativeKind_VOID:
       break;
   }
-  // NONE sixteen times, except for LEFT_OUT.
+  // The rank is NONE for all kinds except LEFT_OUT.
   return PyNativeRank_NONE * UINT64_C(0x1111111111111111) -
          ((uint64_t)(PyNativeRank_NONE - PyNativeRank_EXACT) << (4 * PyNativeGiven_LEFT_OUT));
 }
 
-/// Returns how a value of this kind suits the parameter with this PyNativeChoice_Row(). Source:
-/// PyNativeGiven_LIST.
+/// Returns the rank of a value of this kind for the parameter with this PyNativeChoice_Row().
+/// Source: PyNativeGiven_LIST.
 PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
 }
 
-/// True if a parameter of this type converts an int to a floating type, and so may round it: an int
-/// that was out of another overload's range is not passed to it. Source: docs/ABI.md, 8.9.
+/// True if a parameter of this type converts an int to a floating type and may round it. Such a
+/// parameter must not receive an int that was out of another overload's range. Source: docs/ABI.md,
+/// 8.9.
 PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);
   return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;

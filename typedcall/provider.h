@@ -1,11 +1,12 @@
-// The C++ provider: one line per function makes the Python wrapper, the signature and the tagged
-// def.
+// The C++ provider, which needs one line per function to make the Python wrapper, the signature and
+// the tagged def.
 //
 //   long inc(long x) noexcept { return x + 1; }
 //   static typedcall::method_table methods{typedcall::def<inc>("inc", "Add one.")};
 //   TYPEDCALL_MODULE(mymodule, "Adds.", methods);
 //
-// `noexcept` is for functions that run no Python code; others state typedcall::nothrow (gil.h).
+// Use `noexcept` for functions that run no Python code; others can state typedcall::nothrow
+// (gil.h).
 #ifndef TYPEDCALL_PROVIDER_H_
 #define TYPEDCALL_PROVIDER_H_
 
@@ -21,7 +22,7 @@
 #include "typedcall/provider/module.h"
 #include "typedcall/tag.h"
 
-// After Python.h.
+// These must come after Python.h.
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -30,7 +31,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// PyTypedMethodMetadata whose name can be written later, once it is in place.
+/// A PyTypedMethodMetadata whose name can be written once the struct is at its final address.
 struct writable_metadata {
   const void *details;
   const PyNativeCallableTable *table;
@@ -46,10 +47,10 @@ static_assert(sizeof(writable_metadata) == sizeof(PyTypedMethodMetadata));
 static_assert(offsetof(writable_metadata, name) == PyTypedMethod_SIZE);
 static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetadata, magic));
 
-/// One def's place in memory: consumers keep pointers into it.
+/// The memory of one def. Consumers keep pointers into this memory.
 struct def_place {
   writable_metadata metadata;
-  PyNativeCallableTable table;  ///< if there is one entry
+  PyNativeCallableTable table;  ///< used if there is only one entry
   const char *const *names;
   argument_type direct;
   void (*join)(const translation *);
@@ -64,10 +65,10 @@ class defs_of_a_table {
   /// For PyModuleDef::m_methods.
   PyMethodDef *defs() { return defs_; }
 
-  /// For Py_mod_exec: enters the defs in the interpreter's side table. Returns 0, or -1 with the
-  /// exceptions of PyTypedMethod_AddTags, ValueError for parameter names that are invalid in
-  /// Python, or SystemError for a def that def() refused. GIL: held. Call it once for each module
-  /// object, in any interpreter.
+  /// Enters the defs in the interpreter's side table. Call tag() from Py_mod_exec, once for each
+  /// module object in each interpreter. Returns 0, or -1 with an exception of
+  /// PyTypedMethod_AddTags, with ValueError for parameter names that are invalid in Python, or with
+  /// SystemError for a def that def() rejected. GIL: held.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
 
  protected:
@@ -80,14 +81,15 @@ class defs_of_a_table {
     if (fault != nullptr) next_fault_ = fault;
   }
 
-  /// The functions belong to their source file until a module with them is executed.
+  /// Assigns the next def's functions to their source file until a module with these functions is
+  /// executed.
   TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
     places_[count_].join = join;
     join(file);
   }
 
-  // Takes the parts of a method in registers: there is a call for each def. Parts that only some
-  // defs have are set before.
+  // Takes the parts of a method in registers, because there is a call for each def. Parts that only
+  // some defs have must be set beforehand.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
                                            PyCFunction function, void *funcptr,
                                            const char **called);
@@ -106,22 +108,23 @@ class defs_of_a_table {
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// A shortcut from PyObject_Vectorcall into a module's functions of one number that cannot reach
-// Python code. All calls but a plain one with exactly that type go CPython's own way. PyPy's
-// functions have no such field. Without a GIL, other threads could call a function while it is
-// changed.
+// A shortcut from PyObject_Vectorcall into a module's functions of one number that cannot run
+// Python code. Only plain calls with an argument of exactly the right type use this shortcut.
+// PyPy's functions have no vectorcall field. In free-threaded builds, other threads could call a
+// function while it is being changed.
 #if defined(PYPY_VERSION) || defined(Py_GIL_DISABLED)
 
 inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return 0; }
 
 #else
 
-// CPython's own function for METH_O, which is the same for all of them in all interpreters.
+// CPython's own vectorcall function for METH_O, which is the same for all functions and
+// interpreters.
 TYPEDCALL_HIDDEN inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
 
-/// Like CPython's own, without the recursion check: an exact int or float is converted, the
-/// function called and the result boxed without any Python code, so there is no recursion.
-/// Keywords, a wrong number of arguments and all other types go to CPython's own function.
+/// Like CPython's own function, but without the recursion check. Converting an exact int or float,
+/// calling the function and boxing the result run no Python code, so there is no recursion.
+/// CPython's own function handles keywords, wrong numbers of arguments and all other types.
 template <PyTypeObject *Type>
 PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size_t nargsf,
                             PyObject *keywords) {
@@ -133,9 +136,9 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
   return cpythons_vectorcall.load(std::memory_order_relaxed)(function, args, nargsf, keywords);
 }
 
-/// Makes `module`'s function of the METH_O def `def` direct for arguments of `type`, which is int
-/// or float. Changes only the function object that CPython made from that def for that module.
-/// Returns 0, or -1 with an exception. GIL: held.
+/// Installs the shortcut in `module`'s function with the METH_O def `def`. `type` is the type of
+/// the argument, int or float. Changes only the function object that CPython made from this def for
+/// this module. Returns 0, or -1 with an exception. GIL: held.
 TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
                                       PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
@@ -158,8 +161,9 @@ TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
 
 #endif
 
-/// Returns a def's documentation with a signature and overloads added. It lives as long as the
-/// process: functions may need it at any time. Null if it is empty or memory runs out.
+/// Returns a def's documentation with a signature and overloads added. The text lives as long as
+/// the process, because functions may need it at any time. If memory runs out, returns the
+/// documentation unchanged, which may be null.
 TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noexcept {
   const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
@@ -190,7 +194,7 @@ TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noe
   return kept != nullptr ? kept : made.doc;
 }
 
-/// PyUnicode_IsIdentifier, which PyPy does not have.
+/// Replaces PyUnicode_IsIdentifier, which PyPy does not have.
 inline bool is_identifier(PyObject *text) {
 #ifdef PYPY_VERSION
   const object_ref answer = object_ref::steal(PyObject_CallMethod(text, "isidentifier", nullptr));
@@ -201,8 +205,8 @@ inline bool is_identifier(PyObject *text) {
 #endif
 }
 
-/// Returns 0, or -1 with ValueError for parameter names that are invalid or duplicate. The names
-/// end with null. GIL: held.
+/// Returns 0, or -1 with ValueError for parameter names that are invalid or duplicate. `names` ends
+/// with a null pointer. GIL: held.
 TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char *const *names) {
   static constexpr const char *keywords[] = {
       "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -302,7 +306,8 @@ inline int defs_of_a_table::make_all_direct(PyObject *module) const {
 
 }  // namespace internal
 
-/// The defs of a module and their metadata, for `static` storage: modules keep pointers into it.
+/// The defs of a module and their metadata. Must be `static`, because modules keep pointers into
+/// it.
 template <std::size_t Count>
 class method_table : public internal::defs_of_a_table {
  public:
@@ -329,8 +334,8 @@ class method_table : public internal::defs_of_a_table {
 template <class... Methods>
 explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 
-/// The defs of a type: methods, and, with typedcall::class_method and typedcall::static_method,
-/// class and static methods. For `static` storage, and for types of any number of interpreters:
+/// The defs of a type's methods, and of its class and static methods (typedcall::class_method,
+/// typedcall::static_method). Must be `static`; types of any number of interpreters can share it:
 ///
 ///     static typedcall::type_method_table methods{
 ///         typedcall::def<length>("length", typedcall::takes_self)};

@@ -1,5 +1,5 @@
-// For pybind11 modules: typedcall::def<function>(module, "name") is module.def() plus a tag,
-// through which native code finds the C++ function behind the Python one.
+// For pybind11 modules: typedcall::def<function>(module, "name") calls module.def() and adds a tag,
+// through which native code finds the C++ function behind the Python function.
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
 
@@ -7,7 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
-// After Python.h.
+// These must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
 
@@ -19,7 +19,7 @@ template <auto function, class... Extra>
 void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
-  // pybind11 puts the function, or an instance method around it, into the module.
+  // The module's attribute is the function, or an instance method that contains it.
   PyObject *object = pybind11::object(module.attr(name)).ptr();
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
   PyMethodDef *def = PyTypedMethod_DefOf(object);
@@ -33,12 +33,12 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 }  // namespace internal
 
 /// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
-/// and tags it with these flags (for example PyNativeCallable_PURE).
+/// and tags the Python function with `flags` (for example PyNativeCallable_PURE).
 ///
 /// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may reuse
-/// its address: so the function object itself is the tag's owner. A second function of the same
-/// name becomes an overload of the same pybind11 function, which has one tag: that is an error here
-/// (tag all overloads with one table instead).
+/// its address. Therefore the tag's owner is the function object itself. A second function of the
+/// same name is an error, because it becomes an overload of the same pybind11 function, which can
+/// have only one tag (tag all overloads with one table instead).
 ///
 /// Throws error_already_set with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>
@@ -48,8 +48,9 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// The same for a function that may throw, provided that it then had no effect: native code calls
-/// the Python function with the same arguments, and pybind11 translates the exception.
+/// Like def(), for a function that may throw, but only before it has had any effect. If it throws,
+/// native code calls the Python function with the same arguments, and pybind11 translates the
+/// exception.
 template <auto function, class... Extra>
 void def_falling_back(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

@@ -1,6 +1,6 @@
-// The resolver: finds a native function of a given signature behind a Python object. Searches every
-// place where a table can be (places.h), picks the best entry for a request (request.h), or reports
-// what is offered instead (diagnostics.h).
+// The resolver, which finds a native function with a given signature behind a Python object.
+// Searches all places for tables (places.h) and returns the best entry for a request (request.h),
+// or reports what is offered instead (diagnostics.h).
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
@@ -13,7 +13,7 @@
 
 #include "core/await.h"
 #include "typedcall/resolve/places.h"
-// The C headers come first: they need Python.h before all standard headers.
+// The C headers come first because they need Python.h before all standard headers.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,8 +31,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// A copy of a signature, without an allocation. Not std::string: compilers take as long for
-/// <string> as for Python.h.
+/// A copy of a signature without an allocation. Used instead of std::string because compilers take
+/// as long for <string> as for Python.h.
 class signature_copy {
  public:
   signature_copy() = default;
@@ -55,27 +55,27 @@ class signature_copy {
   char text_[PyNativeSignature_MAX_LENGTH + 1] = {};
 };
 
-/// An entry that was found, with its own copy of the signature.
+/// An entry that was found, with a copy of its signature.
 struct resolution {
-  signature_copy signature;  ///< as the provider spells it, not as requested
+  signature_copy signature;  ///< in the provider's spelling, not that of the request
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
-  /// While it lives, `funcptr`, `callable` and `self` are valid. It has references to the callable
-  /// and, if a tag was found in the interpreter's side table, to the tag, what that keeps alive,
-  /// and the module, type or function that it is bound to. The garbage collector sees them: an
-  /// object that owns it visits it in tp_traverse. The entry stays callable even after it is
-  /// untagged.
+  /// Keeps `funcptr`, `callable` and `self` valid, even after the entry is untagged. Holds a
+  /// reference to the callable. If a tag was found in the interpreter's side table, also holds
+  /// references to the tag, to what the tag keeps alive, and to the module, type or function that
+  /// the tag is bound to. An object that owns a resolution must visit `keep_alive` in tp_traverse,
+  /// so that the garbage collector sees these references.
   object_ref keep_alive;
   /// The resolved callable. Borrowed from `keep_alive`.
   PyObject *callable = nullptr;
-  /// safe: the consumer converts to and from the requested signature (safe_cast).
+  /// If `how` is `safe`, the consumer must convert to and from the requested signature (safe_cast).
   casting how = casting::exact;
-  /// With TAKES_SELF, the first argument: see self_of(). Null for an unbound method, where the
-  /// consumer checks its own self with check_self(). Borrowed from `keep_alive`.
+  /// The first argument of an entry with TAKES_SELF (see self_of()). Null for an unbound method,
+  /// whose caller must check self with check_self(). Borrowed from `keep_alive`.
   PyObject *self = nullptr;
-  /// For METH_METHOD callables, the defining class. Native functions do not get it; one that needs
-  /// it uses the module of self's type. Borrowed from `keep_alive`.
+  /// The defining class of a METH_METHOD callable. This class is not passed to native functions,
+  /// which can use the module of self's type instead. Borrowed from `keep_alive`.
   PyTypeObject *defining_class = nullptr;
 };
 
@@ -97,7 +97,7 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
     select_cheapest(table, asked, parsed, &best);
     return false;
   });
-  // A table may be valid only during the visit, so the entry is searched for again.
+  // The entry is searched for again because its table may be valid only during a visit.
   int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
   return visit_tables<kept>(
       interface, callable,
@@ -110,9 +110,10 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
 }
 
 /// Calls found(entry, place, casting) with the best entry, which may be valid only during that
-/// call; with keeping::held, also passes the reference that keeps it valid. Returns false if there
-/// is none, with keeping::held perhaps with MemoryError; sets no other exception. `may_cast` is
-/// false if the caller never allows casting::safe; the code for that is then left out. GIL: held.
+/// call. With keeping::held, also passes the reference that keeps the entry valid. Returns false if
+/// there is no entry. Sets no exception, except that keeping::held may set MemoryError. If the
+/// caller never allows casting::safe, `may_cast` can be false, which leaves out the code for
+/// conversions. GIL: held.
 template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
@@ -141,30 +142,30 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   return is_found;
 }
 
-/// Counts what find_entry() has found.
+/// Updates the counters after find_entry().
 inline void count_found(bool is_found, place where) {
   stats::add(is_found ? found_in(where) : event::found_nothing);
 }
 
-/// Like find(); false, perhaps with MemoryError, if there is none.
+/// Like find(), but returns false, perhaps with MemoryError, if there is no entry.
 TYPEDCALL_HIDDEN bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                                 const request &asked, std::optional<resolution> *made);
 
-/// The exceptions to set with an empty function.
+/// The exceptions to set if the result is an empty function.
 enum class telling { nothing, no_memory, everything };
 
-/// An entry for a typed function; without `funcptr` there is none.
+/// An entry for a typed function. If `funcptr` is null, there is no entry.
 struct held_entry {
   void *funcptr = nullptr;
   std::uintptr_t flags = 0;
   object_ref reference;
 };
 
-/// Finds one without casting.
+/// Finds an entry that needs no conversions.
 TYPEDCALL_HIDDEN held_entry find_typed(const PyTypedcall_Interface *interface, PyObject *callable,
                                        const request &asked, telling which);
 
-/// Saves a pending exception during a search and discards those that the search sets.
+/// Saves a pending exception during a search and discards the exceptions that the search sets.
 class quietly {
  public:
   quietly() : saved_(PyTypedcall_SaveError()) {}
@@ -236,11 +237,11 @@ TYPEDCALL_INTERNAL_DEFINE held_entry find_typed(const PyTypedcall_Interface *int
 }  // namespace internal
 
 /// Returns the best entry of `callable` for `asked`. In each place, in the order of
-/// typedcall::place, looks for the same text, else the first entry with the same widths and
-/// classes. If no place has one and casting is allowed, takes the entry with the cheapest safe
-/// conversions, the first of several. Returns nothing, without an exception, if there is none or
-/// memory runs out. `interface` comes from PyTypedcall_Import(); if it is null, only places that
-/// need no side table are searched. The object may be of any type. GIL: held; may collect garbage.
+/// typedcall::place, looks for an entry with the same text, or else for the first with the same
+/// widths and classes. If no place has such an entry and safe casting is allowed, takes the first
+/// entry with the cheapest conversions. Returns nullopt without an exception if no entry is found
+/// or memory runs out. `interface` comes from PyTypedcall_Import(). If it is null, only places that
+/// need no side table are searched. `callable` may have any type. GIL: held; may collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
@@ -249,16 +250,16 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// The same for a signature (canonical text) and the consumer's capabilities. If these include
-/// TAKES_SELF, it passes `resolution::self`. GIL: held.
+/// Finds an entry for a signature (canonical text) and the consumer's capabilities. If these
+/// include TAKES_SELF, the consumer must pass `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
   return find(interface, callable, request{signature, can});
 }
 
-/// Visits every entry of `callable`, usable or not: calls visit(entry, place), or visit(entry,
-/// place, reference) with the reference that keeps the entry valid. `visit` may run Python code.
-/// May skip entries with MemoryError. GIL: held.
+/// Visits all entries of `callable`, whether usable or not, by calling visit(entry, place), or
+/// visit(entry, place, reference) with the reference that keeps the entry valid. `visit` may run
+/// Python code. If memory runs out, skips entries and sets MemoryError. GIL: held.
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   internal::visit_tables<internal::keeping::held>(
@@ -277,21 +278,20 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
       });
 }
 
-/// Like find(), but sets an exception if nothing is found: ValueError with the fault's position for
-/// an invalid signature, else TypeError, which lists the entries offered, or tells what kind of
-/// callable it is and what to do instead. These replace a pending exception; success keeps it, and
-/// with a null `interface` the pending exception stays as the error. GIL: held.
+/// Like find(), but sets an exception if nothing is found. For an invalid signature this is
+/// ValueError with the position of the fault. Otherwise it is TypeError with a list of the entries
+/// offered, or with the kind of callable and what to do instead. A pending exception is kept on
+/// success, and on failure is replaced unless `interface` is null. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const request &asked) {
-  // The result of a failed PyTypedcall_Import() may be passed on: its exception explains more than
-  // ours.
+  // `interface` may be the result of a failed PyTypedcall_Import(), whose exception explains more.
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
   std::optional<resolution> found;
   bool failed;
   {
     const internal::quietly pending;
-    // A place skipped for lack of memory does not matter if another one has an entry.
+    // A place that was skipped for lack of memory does not matter if another place has an entry.
     failed = !internal::find_held(interface, callable, asked, &found) && pending.failed();
   }
   if (failed) {
@@ -309,13 +309,14 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 
 namespace internal {
 
-/// The request for a function that is called with only its arguments.
+/// Returns the request for a function that is called with only its arguments.
 template <class Signature>
 request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// True for an unbound method; else false, with TypeError if `which` says so.
+/// True for an unbound method. Otherwise returns false, with TypeError if `which` is not
+/// telling::nothing.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
   if (is_unbound(callable)) return true;
@@ -325,11 +326,11 @@ inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *cal
   return false;
 }
 
-/// Finds the kind of functions that one of the tags below selects.
+/// Finds functions of the kind that one of the tags below selects.
 template <template <class Signature> class Function>
 struct finder {
-  /// Returns the function for a request, or an empty one. The text needs no check: it comes from a
-  /// C++ type.
+  /// Returns the function for a request, or an empty one. The signature is not checked, because it
+  /// comes from a C++ type.
   template <class Signature>
   static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                   const request &asked, telling which) {
@@ -365,27 +366,27 @@ struct finder {
 
 }  // namespace internal
 
-// How a function is called: selects what find() and resolve() return.
+// These tags select the kind of function that find() and resolve() return.
 
-/// With only its arguments. Never finds entries that take self, whatever `can` is: they have
-/// another C type.
+/// A function that is called with only its arguments. Entries that take self have another C type
+/// and are never found, whatever `can` is.
 using plain = internal::finder<function>;
-/// For a bound method, a module's function or an instance with a table: an entry that takes self,
-/// and that self. The signature does not show self.
+/// A function that takes self, together with its self, of a bound method, a module's function or an
+/// instance with a table. The signature does not show self.
 using bound = internal::finder<bound_function>;
-/// For an unbound method (`Type.method`, or a class method in its type's dictionary): the entry
-/// that takes self.
+/// A function that takes self, of an unbound method (`Type.method`, or a class method in its type's
+/// dictionary).
 using unbound = internal::finder<unbound_function>;
 
-/// find<double(double)>(interface, callable, bound()) returns the typed function, or an empty one
-/// without an exception. GIL: held.
+/// Returns the typed function, or an empty one without an exception. Example:
+/// find<double(double)>(interface, callable, bound()). GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          internal::finder<Function> how, capabilities can = 0) {
   return how.template find<Signature>(interface, callable, can, internal::telling::nothing);
 }
 
-/// find<double(double)>(interface, callable) returns a plain one.
+/// Returns a plain function. Example: find<double(double)>(interface, callable).
 template <class Signature>
 function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                          capabilities can = 0) {

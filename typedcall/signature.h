@@ -1,7 +1,8 @@
-// Parses, prints and compares signature strings of native functions, in C or at compile time. Needs
-// no Python.h; C99, C11 and C++11 to C++20 (constexpr from C++14), no allocation, no stdio.
+// Parses, prints and compares signature strings of native functions, at run time or compile time.
+// Does not need Python.h, memory allocation or stdio. C99, C11 and C++11 to C++20 (constexpr from
+// C++14).
 //
-// The grammar (EBNF). NumPy's form, PEP 3118's letters:
+// The grammar in EBNF, which has the form of NumPy's signatures and the letters of PEP 3118:
 //
 //     signature = { argument } , "->" , result ;   at most 127 arguments in C
 //     argument  = type | buffer ;
@@ -11,15 +12,15 @@
 //     element   = code, but none of "P", "s", "O" ;
 //     code      = letters of PyNativeType_VALUE_LIST in typedcall/signature/type_codes.h ;
 //
-// "&d" is `double *`, which the function may write through; "&kd" is `const double *`. "&" cannot
-// make a pointer to a pointer; write "P".
+// "&d" is `double *`, through which the function may write, and "&kd" is `const double *`. "&"
+// cannot be used for a pointer to a pointer; use "P" instead.
 //
-// "*d" is `double *, Py_ssize_t`: the first element, and how many there are; "*kd" is the same with
-// `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its length in bytes.
-// The memory may be used only during the call.
+// "*d" is `double *, Py_ssize_t`, a pointer to the first element and the number of elements; for
+// "*kd" the pointer is a `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and
+// its length in bytes. The memory may be used only during the call.
 //
-// The text contains nothing else, so every signature has exactly one spelling: a text that parses
-// is canonical.
+// A signature contains nothing else, so every signature has exactly one spelling, and any text that
+// can be parsed is canonical.
 
 #include "core/version.h"
 
@@ -31,30 +32,31 @@
 #include "core/compiler.h"
 #include "typedcall/signature/native_type.h"
 
-/// The largest number of arguments in C, where a buffer is two; C guarantees 127 parameters (C99,
-/// 5.2.4.1).
+/// The largest number of arguments in C, where a buffer is two arguments. C guarantees 127
+/// parameters (C99, 5.2.4.1).
 #define PyNativeSignature_MAX_ARGS 127
 
-/// The longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
+/// The length of the longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
 #define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 4 + 2 + 4)
 
-/// A parsed signature. Only the first `nargs` of `args` are valid: the arguments that Python
-/// passes, where a buffer counts as one. PyNativeSignature_ArgumentsInC() counts as C does. Source:
-/// the grammar above.
+/// A parsed signature. The first `nargs` elements of `args` are the arguments that Python passes,
+/// where a buffer counts as one; the other elements are not valid. PyNativeSignature_ArgumentsInC()
+/// returns the number of arguments in C. Source: the grammar above.
 typedef struct {
   int nargs;
   PyNativeType result;
   PyNativeType args[PyNativeSignature_MAX_ARGS];
 } PyNativeSignature;
 
-/// Why a text is not a signature: the offset of the first byte that no signature with the same
-/// beginning has there (the text's length if it ends too early), and a static explanation.
+/// The reason why a text is not a signature: the offset of the first byte that no signature with
+/// the same beginning can contain (the text's length if it ends too early), and a static
+/// explanation.
 typedef struct {
   size_t position;
   const char *reason;
 } PyNativeSignature_Fault;
 
-// Returns the message for a byte that fits nowhere, or `otherwise` for other bytes.
+// Returns the message for a byte that no signature can contain, or `otherwise` for any other byte.
 PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
                                                                   const char *otherwise) {
   if (byte == ' ' || (byte >= '\t' && byte <= '\r')) {
@@ -63,8 +65,9 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
   return byte == '\0' ? "a NUL byte is not allowed" : otherwise;
 }
 
-/// The number of arguments in C, without self: a buffer is two. GIL: none; any thread; any
-/// interpreter; no Python function is called. Source: the grammar above.
+/// Returns the number of arguments in C, without self, where a buffer is two arguments. May be
+/// called in any thread and interpreter without the GIL. Calls no Python function. Source: the
+/// grammar above.
 PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
   int count = signature->nargs;
   int i = 0;
@@ -74,8 +77,9 @@ PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *sign
   return count;
 }
 
-// Reads "&" or "*" with its "k", and moves *position past them. Returns a null pointer, or the
-// reason with *position at the faulty byte; *is_pointer is 0 if there is neither.
+// Reads "&" or "*" and a following "k", and moves *position past both. Returns a null pointer, or
+// the reason for a failure with *position at the faulty byte. Sets *is_pointer to 0 if there is no
+// "&" or "*".
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
                                                                    size_t *position,
                                                                    int *is_pointer) {
@@ -110,7 +114,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *t
   }
 }
 
-// Returns why a buffer cannot hold this type (its bytes are an address), or a null pointer.
+// Returns the reason why a buffer cannot hold this type (its bytes are an address), or a null
+// pointer.
 PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
   if ((is_pointer & PyNativePointer_BUFFER) == 0) {
     return NULL;
@@ -132,8 +137,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
 #pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
 #endif
 
-// Reads one type, or "v", and moves *position past it. Returns a null pointer, or the reason with
-// *position at the faulty byte. Out of line, because GCC 16 inlines both calls at -O3.
+// Reads one type or "v" and moves *position past it. Returns a null pointer, or the reason for a
+// failure with *position at the faulty byte. Out of line, because GCC 16 inlines both calls at -O3.
 TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(
     const char *text, size_t length, size_t *position, PyNativeType *type) {
   int is_pointer = 0;
@@ -173,7 +178,8 @@ TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_Rea
 #pragma GCC diagnostic pop
 #endif
 
-// Reads the whole text. Returns a null pointer, or the reason with *position at the fault.
+// Reads the whole text. Returns a null pointer, or the reason for a failure with *position at the
+// fault.
 PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, size_t length,
                                                             PyNativeSignature *out,
                                                             size_t *position) {
@@ -184,7 +190,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   int in_c = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
-    // Counts as C does, even if the next type is incomplete: no valid text continues like this.
+    // Counts C arguments even if the next type is incomplete, because no valid text can continue
+    // from here.
     const int needed = text[start] == '*' ? 2 : 1;
     reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
     if (in_c + needed > PyNativeSignature_MAX_ARGS && *position > start) {
@@ -225,12 +232,13 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   return NULL;
 }
 
-/// Parses the `length` bytes at `text`; reads none beyond them, and stops early if the text is too
-/// long. `out` may be NULL to check only; `fault` may be NULL. Returns 0. Returns -1 if the text is
-/// not a signature: then `*fault` says where and why, and `*out` takes no arguments and returns
-/// nothing. On success `*fault` is unchanged, as are the elements of `out->args` from `nargs` on.
-/// Sets no Python error. GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the grammar above; docs/ABI.md, section 3.
+/// Parses the `length` bytes at `text`. Does not read beyond them, and stops early if the text is
+/// too long. `out` may be NULL if the text is only to be checked, and `fault` may be NULL. Returns
+/// 0, or -1 if the text is not a signature. On failure `*fault` contains the position and the
+/// reason, and `*out` is a function without arguments and result. On success `*fault` and the
+/// elements of `out->args` from `nargs` on are unchanged. Sets no Python exception. May be called
+/// in any thread and interpreter without the GIL. Calls no Python function. Source: the grammar
+/// above; docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyNativeSignature *out,
                                             PyNativeSignature_Fault *fault) {
   size_t position = 0;
@@ -250,14 +258,14 @@ PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyN
   return -1;
 }
 
-/// PyNativeSignature_Parse for NUL-terminated text; NULL counts as "". Reads up to the NUL, but at
-/// most PyNativeSignature_MAX_LENGTH + 1 bytes, so text without a NUL is a fault, not an overrun,
-/// if that much is readable. GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the grammar above.
+/// Like PyNativeSignature_Parse, for NUL-terminated text; NULL counts as "". Reads at most
+/// PyNativeSignature_MAX_LENGTH + 1 bytes. If this many are readable, a text without a NUL is
+/// reported as a fault and not overrun. May be called in any thread and interpreter without the
+/// GIL. Calls no Python function. Source: the grammar above.
 PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
                                                   PyNativeSignature_Fault *fault) {
-  // No signature is longer than MAX_LENGTH, and none can still be incomplete there: one byte more
-  // is enough for the parser to find the same fault at the same place as in the whole text.
+  // No signature is longer than MAX_LENGTH, so with one more byte the parser finds the same fault
+  // at the same position as in the whole text.
   size_t length = 0;
   while (text && length <= PyNativeSignature_MAX_LENGTH && text[length] != '\0') {
     ++length;
@@ -265,7 +273,7 @@ PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSign
   return PyNativeSignature_Parse(text, length, out, fault);
 }
 
-// Writes `byte` if the buffer has room for it and a NUL; returns the next offset.
+// Writes `byte` if the buffer has room for it and a NUL. Returns the next offset.
 PyNative_INLINE size_t PyNativeSignature_Internal_Put(char *buffer, size_t size, size_t at,
                                                       char byte) {
   if (at + 1 < size) {
@@ -289,19 +297,19 @@ PyNative_INLINE size_t PyNativeSignature_Internal_PutType(char *buffer, size_t s
   return at;
 }
 
-// True if the grammar has this type as an argument.
+// True if the grammar allows this type as an argument.
 PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
   return type.code != PyNativeType_VOID && type.code < PyNativeType_COUNT &&
          !PyNativeSignature_Internal_NoElement(type.code, type.is_pointer);
 }
 
-/// Writes the canonical text of `signature` and a NUL to `buffer`, which holds `size` bytes;
-/// truncates it if it does not fit. `buffer` may be NULL if `size` is 0. Returns the length of the
-/// whole text in bytes, without the NUL, like snprintf: it was truncated if that is >= `size`.
-/// PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and writes "" if the grammar
-/// has no such signature (`nargs` out of range, an unknown code, "v" in place of a value, an
-/// invalid buffer). GIL: none; any thread; any interpreter; no Python function is called. Source:
-/// the grammar above.
+/// Writes the canonical text of `signature` and a NUL to `buffer`, which has room for `size` bytes,
+/// and truncates the text if it does not fit. `buffer` may be NULL if `size` is 0. Like snprintf,
+/// returns the length of the whole text in bytes, without the NUL. The text was truncated if the
+/// length is at least `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
+/// writes "" if the grammar does not allow the signature (`nargs` out of range, an unknown code,
+/// "v" instead of a value, an invalid buffer). May be called in any thread and interpreter without
+/// the GIL. Calls no Python function. Source: the grammar above.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
                                                size_t size) {
   const int is_void =
@@ -329,9 +337,10 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   return at;
 }
 
-/// 1 if the two parsed signatures have equally many arguments and all types, including the
-/// results', are pairwise equivalent; else 0. Both must come from a successful parse. GIL: none;
-/// any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+/// Returns 1 if two parsed signatures have the same number of arguments, and all types including
+/// the results are pairwise equivalent; else 0. Both must come from a successful parse. May be
+/// called in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
   int same = a->nargs == b->nargs && PyNativeType_Equivalent(a->result, b->result);
@@ -342,10 +351,11 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// 1 if a function of the parsed signature `offered` may be called as one of `asked` unchanged,
-/// else 0: the two are equivalent, but the offered one may promise more: an argument "*kd" where
-/// "*d" was requested, a result "&d" where "&kd" was. Both must come from a successful parse. GIL:
-/// none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md, section 3.
+/// Returns 1 if a function with the parsed signature `offered` may be called by the signature
+/// `asked` without conversions, else 0. The signatures must be equivalent, except that the offered
+/// one may have an argument "*kd" instead of "*d" and a result "&d" instead of "&kd". Both must
+/// come from a successful parse. May be called in any thread and interpreter without the GIL. Calls
+/// no Python function. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
                                                     const PyNativeSignature *asked) {
   int answers =
@@ -357,7 +367,7 @@ PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *off
   return answers;
 }
 
-// Compares the two texts: PyNativeSignature_AnswersParsed if `is_ordered`, else
+// Compares two texts by PyNativeSignature_AnswersParsed if `is_ordered` is true, else by
 // PyNativeSignature_EquivalentParsed.
 PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char *b,
                                                        int is_ordered) {
@@ -379,18 +389,18 @@ PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char
                      : PyNativeSignature_EquivalentParsed(&parsed_a, &parsed_b));
 }
 
-/// 1 if the two NUL-terminated texts are signatures and equivalent, else 0. A text that is not a
-/// signature is equivalent to nothing, not even to itself, so a caller can rely on 1 without
-/// another check. Equal bytes skip the comparison, not that check; if you know that one side is a
-/// signature, compare bytes first. GIL: none; any thread; any interpreter; no Python function is
-/// called. Source: docs/ABI.md, section 3.
+/// Returns 1 if two NUL-terminated texts are equivalent signatures, else 0. A text that is not a
+/// signature is equivalent to nothing, not even itself, so 1 means that both texts are signatures.
+/// Equal texts are also checked; if you know that one is a signature, compare bytes first. May be
+/// called in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   return PyNativeSignature_Internal_Compare(a, b, 0);
 }
 
-/// PyNativeSignature_AnswersParsed for NUL-terminated texts; 0 if one of them is not a signature.
-/// GIL: none; any thread; any interpreter; no Python function is called. Source: docs/ABI.md,
-/// section 3.
+/// Like PyNativeSignature_AnswersParsed, for NUL-terminated texts. Returns 0 if a text is not a
+/// signature. May be called in any thread and interpreter without the GIL. Calls no Python
+/// function. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
   return PyNativeSignature_Internal_Compare(offered, asked, 1);
 }

@@ -1,6 +1,6 @@
-// Tagging: enters the C function behind a PyMethodDef or an object in an interpreter's side table.
-// For your own defs when the module is executed, and for foreign defs, which are not written to.
-// Source: docs/ABI.md, section 5.
+// Tags Python callables by entering their C functions in an interpreter's side table. Use this
+// header for your own defs when the module is executed, and for foreign defs and objects, which are
+// not modified. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_H_
@@ -13,7 +13,7 @@
 #include "core/platform.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
-#ifndef PYPY_VERSION  // no side table there: defs carry flag bits, and Python code keeps other tags
+#ifndef PYPY_VERSION  // PyPy has flag bits in defs instead, and keeps other tags in Python
 #include "core/rendezvous.h"
 #include "typedcall/tag/def_of.h"
 #endif
@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-// A tag is a promise, like a ctypes prototype: if the address is not a function of that signature,
-// calls through it crash. Everything else about a tag is checked here.
+// Like a ctypes prototype, a tag is a promise. If the address is not that of a function with this
+// signature, calls crash. Everything else about a tag is checked by this header.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -32,8 +32,8 @@ extern "C" {
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
 
-/// Checks a table. Returns 0, or -1 with a ValueError that names the fault (for a signature, also
-/// its position) in the table of the callable `name`. GIL: held.
+/// Checks the table of the callable `name`. Returns 0, or -1 with a ValueError that describes the
+/// fault and, in a signature, its position. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
                                                              const char *name) {
   if (table == NULL || table->count < 1) {
@@ -54,7 +54,7 @@ static inline int PyNativeCallable_TablesAreEqual(const PyNativeCallableTable *a
   return 1;
 }
 
-// Sets ValueError that shows the first difference between two tables.
+// Sets a ValueError that shows the first difference between two tables.
 static inline TYPEDCALL_COLD void PyNativeCallable_Internal_SetConflict(
     const char *name, const PyNativeCallableTable *other, const PyNativeCallableTable *table) {
   Py_ssize_t i = 0;
@@ -77,10 +77,10 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// Publishes a checked table. Returns 1 if it was taken, 0 if there is an equal one already,
-// PyTypedcall_CAME_BACK if an untagged one is back, -1 with ValueError for a conflict or with the
-// exception of the interface's publish. `kept` (may be NULL) is kept alive with whichever table is
-// in place.
+// Publishes a checked table. Returns 1 if the table was published, 0 if an equal table is already
+// published, PyTypedcall_CAME_BACK if an equal table that was untagged is restored, or -1 with
+// ValueError for a conflict or with an exception of the interface's publish. `kept` (may be NULL)
+// is kept alive with the published table.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -96,11 +96,11 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
       Py_DECREF(held);
     }
     if (PyErr_Occurred()) return -1;
-    // It has been removed in the meantime.
+    // The conflicting table has been removed in the meantime.
   }
 }
 
-// PyTypedMethod_TagDef for a def whose name and table have been checked.
+// Implements PyTypedMethod_TagDef for a def whose name and table have been checked.
 static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
     const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
     const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
@@ -114,15 +114,16 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
   return -1;
 }
 
-/// Publishes `table` for `def` while `owner` lives: the module or type whose array holds the def,
-/// or the function object when the def was allocated for it alone. Nothing is written to the def.
-/// `table` must live as long as any owner and any consumer that holds it; `destroy` (may be NULL)
-/// is called when it is no longer needed.
+/// Publishes `table` for `def` while `owner` lives. The owner is the module or type whose array
+/// contains the def, or the function object if the def was allocated only for this function. The
+/// def is not modified. `table` must live as long as any owner and any consumer that holds it.
+/// `destroy` (may be NULL) is called when the table is no longer needed.
 ///
-/// Returns 1 if it was taken; 0 if there is an equal tag already (which now lives as long as this
-/// owner, too); 2 if an equal, untagged tag of this owner is back. After 0 and 2 the caller keeps
-/// `table`. -1: ValueError for a NULL def or name, an invalid table, or a different tag (the
-/// message names both); TypeError if `owner` has no weak references; MemoryError. GIL: held.
+/// Returns 1 if the table was published, 0 if an equal tag already exists (which now lives at least
+/// as long as `owner`), or 2 if an equal, untagged tag of this owner was restored. After 0 and 2
+/// the caller keeps `table`. Returns -1 with ValueError for a NULL def or name, an invalid table or
+/// a different existing tag (the message contains both), TypeError if `owner` does not support weak
+/// references, or MemoryError. GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
@@ -135,13 +136,13 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
   return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy, NULL);
 }
 
-// PyNativeCallable_TagObject, with `kept` as in PyNativeCallable_Internal_Publish.
+// Implements PyNativeCallable_TagObject. For `kept` see PyNativeCallable_Internal_Publish.
 static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interface *interface,
                                                       PyObject *object,
                                                       const PyNativeCallableTable *table,
                                                       void (*destroy)(const void *value),
                                                       PyObject *kept) {
-  // A copy: publishing may run Python code that renames the type.
+  // The name is copied because publishing may run Python code that renames the type.
   char name[101];
   PyOS_snprintf(name, sizeof(name), "%.100s", Py_TYPE(object)->tp_name);
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
@@ -149,33 +150,36 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
                                            table, destroy, kept);
 }
 
-/// Publishes `table` for one object, for callables without a PyMethodDef. An object without weak
-/// references is kept alive until it is untagged. Otherwise like PyTypedMethod_TagDef. GIL: held.
+/// Publishes `table` for one object. Used for callables without a PyMethodDef. An object that does
+/// not support weak references is kept alive until it is untagged. Otherwise like
+/// PyTypedMethod_TagDef. GIL: held.
 ///
-/// An object that has a def may be tagged, too: its def's tag comes first, and this one is used if
-/// that has no suitable entry. The two are not compared: functions with different selfs may share a
-/// def, and an object's tag is more specific.
+/// An object that has a def may also be tagged. The def's tag is searched first, and the object's
+/// tag is used if the def's tag has no suitable entry. The two tags are not compared, because
+/// functions with different selfs may share a def, and an object's tag is more specific.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
   return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
-/// Removes the tag of a def, whoever owns it. Returns 1, or 0 if there is none. Never fails; the
-/// table is kept as long as an owner lives, because others may be reading it. GIL: held.
+/// Removes the tag of a def, regardless of its owner. Returns 1, or 0 if there is no tag. Never
+/// fails. The table is kept as long as an owner lives, because other threads may be reading it.
+/// GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);
 }
 
-/// The same for an object, which is released if its tag kept it alive. GIL: held.
+/// Removes the tag of an object, like PyTypedMethod_UntagDef. The object is released if its tag
+/// kept it alive. GIL: held.
 static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *interface,
                                                PyObject *object) {
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-// Returns the class that `type` inherits `def` from, looked up by name; NULL without an exception
-// if the name leads elsewhere. A new reference; runs no Python code.
+// Returns a new reference to the class from which `type` inherits `def`, which is looked up by
+// name. Returns NULL without an exception if the name has another value. Runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
 #ifdef Py_GIL_DISABLED
@@ -196,8 +200,8 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   return owner;
 }
 
-// Returns the object whose death means that a callable's def is gone, as far as can be known. A new
-// reference.
+// Returns a new reference to the object whose death means, as far as can be known, that a
+// callable's def is gone.
 static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const PyMethodDef *def) {
   PyObject *owner = NULL;
   if (!PyTypedMethod_IsFunction(callable)) {
@@ -209,7 +213,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const
   if (self != NULL && PyModule_Check(self)) {
     owner = self;
   } else if (self != NULL && PyType_Check(self) && (def->ml_flags & METH_STATIC) != 0) {
-    owner = self;  // the class that has the def
+    owner = self;  // the class that contains the def
   } else if (self != NULL) {
     if (PyType_Check(self)) owner = PyTypedMethod_Internal_ClassOf((PyTypeObject *)self, def);
     if (owner == NULL) owner = PyTypedMethod_Internal_ClassOf(Py_TYPE(self), def);
@@ -220,7 +224,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const
   return owner;
 }
 
-// PyTypedMethod_TagCallable, with `kept` as in PyNativeCallable_Internal_Publish.
+// Implements PyTypedMethod_TagCallable. For `kept` see PyNativeCallable_Internal_Publish.
 static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface *interface,
                                                      PyObject *callable,
                                                      const PyNativeCallableTable *table,
@@ -239,10 +243,10 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
   return taken;
 }
 
-/// For foreign callables: publishes `table` for the def that PyTypedMethod_DefOf finds. The tag's
-/// owner is the module of a module's function, and the class of a method, bound or not
-/// (`list.append`, `[].append`, `dict.fromkeys`); a function with neither is its own owner. Returns
-/// like PyTypedMethod_TagDef; TypeError for any other kind of object. GIL: held.
+/// Publishes `table` for the def of a foreign callable, which PyTypedMethod_DefOf finds. The tag's
+/// owner is the module of a module's function, or the class of a bound or unbound method
+/// (`list.append`, `[].append`, `dict.fromkeys`). Any other function is its own owner. The results
+/// are those of PyTypedMethod_TagDef, and TypeError for any other kind of object. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
@@ -251,8 +255,9 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 
 #endif  // PYPY_VERSION
 
-// True if PyPy's fields are empty or agree with one of the entries, also in how the function
-// reports an exception and whether it takes self: PyPy calls it in any case.
+// Returns 0 if PyPy's fields are empty or match one of the entries, else -1 with ValueError. The
+// function must report exceptions and take self as the entry does, because PyPy calls the function
+// in any case.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
@@ -275,25 +280,25 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   return -1;
 }
 
-#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc has the body
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc contains the body
 #define PyTypedMethod_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_AddTags)
 TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                            const PyTypedMethodMetadata *const *typed);
 #else
 
-/// Tags those of `defs` that were written with PyTypedMethod_METHOD_DEF, or changed by
-/// typedcall/tag_array.h; `typed` lists their metadata and ends with NULL. Call it when `owner`, a
-/// module or a type, is executed or made, once for each module or type object made from the same
-/// array. Defs with flag bits need no side table and are only checked.
+/// Tags all elements of `defs` that were written with PyTypedMethod_METHOD_DEF or changed by
+/// typedcall/tag_array.h. `typed` lists their metadata and ends with NULL. Call this when `owner`,
+/// a module or type, is executed or made, and once for each module or type object made from the
+/// same array. Defs with flag bits need no side table and are only checked.
 ///
-/// Returns 0, or -1: ValueError like PyTypedMethod_TagDef, SystemError if no def has the name in a
-/// metadata struct, ImportError like PyTypedcall_Import. GIL: held.
+/// Returns 0, or -1 with an exception of PyTypedMethod_TagDef or PyTypedcall_Import, or with
+/// SystemError if no def has the name in a metadata struct. GIL: held.
 static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                                        const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else
-  const PyTypedcall_Interface *interface = NULL;  // until a def needs it
+  const PyTypedcall_Interface *interface = NULL;  // set when a def needs an interface
 #endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
@@ -304,7 +309,7 @@ static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const Py
                    metadata->pypy.ml_name);
       return -1;
     }
-    if (!TYPEDCALL_IS_SUPPORTED) continue;  // the table has been left out
+    if (!TYPEDCALL_IS_SUPPORTED) continue;  // without tags, metadata have no table
     if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;

@@ -1,7 +1,7 @@
-// METH_TYPED: metadata in memory in front of a PyMethodDef's `ml_name`. Its structs, its readers,
-// which call no Python function, and C macros that write a tagged def. Source: M. Bernstein, "Type
-// information for faster Python C extensions"; PyPy's branch py3.10-mb-typed-sig-experiments;
-// docs/ABI.md, section 4.
+// METH_TYPED, which is metadata in front of a PyMethodDef's `ml_name` in memory. Contains the
+// structs, readers that call no Python function, and C macros that write a tagged def. Source: M.
+// Bernstein, "Type information for faster Python C extensions"; PyPy's branch
+// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TYPED_METHOD_H_
@@ -14,25 +14,27 @@
 
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
-// After Python.h.
+// This must come after Python.h.
 #include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// In `ml_flags`: `ml_name` points into a PyPyTypedMethodMetadata, or, without the next bit, into a
-/// PyTypedMethod_OneArgMetadata.
+/// A bit of `ml_flags` which means that `ml_name` points into a PyPyTypedMethodMetadata or, without
+/// the next bit, perhaps into a PyTypedMethod_OneArgMetadata.
 #define METH_TYPED 0x1000
-/// With METH_TYPED: into the PyPyTypedMethodMetadata that ends a PyTypedMethodMetadata.
+/// Together with METH_TYPED, means that the PyPyTypedMethodMetadata is at the end of a
+/// PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. In a struct of this type alone, the four bytes of padding after
-/// `ret_type` must be 0, as in static data; zero one made at run time first (calloc).
+/// PyPy's struct, unchanged. If a def has only METH_TYPED, the four bytes of padding after
+/// `ret_type` must be 0, as in static data. Use zeroed memory (calloc) for a struct that is made at
+/// run time.
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
-  int ret_type;           ///< a T_* code; negated: may raise
-  void *underlying_func;  ///< does not take `self`
+  int ret_type;           ///< a T_* code; negated if the function may raise
+  void *underlying_func;  ///< a function that does not take `self`
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
@@ -42,16 +44,16 @@ typedef struct PyPyTypedMethodMetadata {
 #define T_C_DOUBLE 2   // (-0.0)
 #define T_PY_OBJECT 3  // (NULL)
 #endif
-/// First in `arg_types` if PyPy's codes cannot express the arguments: readers that know only PyPy's
-/// struct then avoid the typed path.
+/// The first element of `arg_types` if PyPy's codes cannot express the arguments, so that readers
+/// that know only PyPy's struct do not use the typed function.
 #define PyTypedMethod_NOT_FOR_PYPY 0x100
 
-/// Our header in front of PyPy's struct. It is read downwards from `ml_name`: a newer minor version
-/// adds fields in front, and `size` grows.
+/// typedcall's header in front of PyPy's struct. Fields have fixed distances from `ml_name`, so
+/// newer minor versions add fields in front and increase `size`.
 typedef struct PyTypedMethodMetadata {
-  const void *details;                 ///< NULL so far
-  const PyNativeCallableTable *table;  ///< the overloads; NULL: only `pypy` counts
-  uint32_t size;                       ///< bytes from the first field to `ml_name`
+  const void *details;                 ///< NULL in this version
+  const PyNativeCallableTable *table;  ///< the overloads, or NULL if only `pypy` is used
+  uint32_t size;                       ///< the number of bytes from the first field to `ml_name`
   uint16_t abi_major, abi_minor;       ///< 1, 0
   uint64_t magic;                      ///< PyTypedMethod_MAGIC
   PyPyTypedMethodMetadata pypy;
@@ -60,14 +62,15 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// `size` of version 1.0; later versions add fields in front. A smaller size is not ours.
+/// The value of `size` in version 1.0. Later versions add fields in front, so a header with a
+/// smaller size is invalid.
 #define PyTypedMethod_SIZE_1_0 56
-/// `size` of this header's version.
+/// The value of `size` in the version that this file defines.
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is at the place of PyPy's
-/// padding, which tells the two apart.
+/// The struct of Bernstein's post, for METH_O functions. The position of `ret_type` is that of
+/// PyPy's padding, by which readers distinguish the structs.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
   int ret_type;  ///< a T_* code, never 0
@@ -77,12 +80,13 @@ typedef struct PyTypedMethod_OneArgMetadata {
 
 // --- Readers -----------------------------------------------------------------------------------
 //
-// For all readers: `def` may be any PyMethodDef, or NULL. GIL: none; any thread; any interpreter;
-// no Python function is called and no exception is set. Memory in front of `ml_name` is read only
-// as far as the flag bits, and then the header's own size, declare it.
+// In all readers, `def` may be any PyMethodDef or NULL. May be called in any thread and interpreter
+// without the GIL. Calls no Python function and sets no exception. Memory in front of `ml_name` is
+// read only if the flag bits, and then the header's own size, show that it exists.
 
-/// Returns our header in front of the def's name; NULL if the bits do not announce one, or if it
-/// has another magic, another major version or a size below version 1.0's.
+/// Returns typedcall's header in front of the def's name. Returns NULL if the def does not have
+/// both flag bits, or if the header has another magic, another major version or a size below that
+/// of version 1.0.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -95,17 +99,19 @@ static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethod
   return metadata->size >= PyTypedMethod_SIZE_1_0 ? metadata : NULL;
 }
 
-/// The overloads of a def with our header, or NULL. Valid while the def lives.
+/// Returns the overloads of a def with typedcall's header, or NULL. The table is valid while the
+/// def lives.
 static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef *def) {
   const PyTypedMethodMetadata *metadata = PyTypedMethod_Metadata(def);
   return metadata != NULL ? metadata->table : NULL;
 }
 
-/// The longest signature that PyPy's codes spell, with its NUL.
+/// The size of the longest signature that PyPy's codes can express, with a NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
-// PyPy reads only two calling conventions, METH_O and METH_FASTCALL without keywords. Returns the
-// def's, or 0 for any other, or for a mixture that no interpreter would call.
+// Returns the def's calling convention if it is METH_O or METH_FASTCALL without keywords, the only
+// two that PyPy reads. Returns 0 for any other convention, or for a combination that no interpreter
+// would call.
 static inline int PyTypedMethod_Internal_Convention(const PyMethodDef *def) {
   const int conventions =
       METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD;
@@ -117,13 +123,14 @@ static inline char PyTypedMethod_Internal_Letter(int code) {
   return code == T_C_LONG ? 'l' : code == T_C_DOUBLE ? 'd' : code == T_PY_OBJECT ? 'O' : '\0';
 }
 
-// Spells `arg_types` (at most `most` of them) and `ret_type`. Returns 1, or 0 if a code is unknown,
-// there are too many arguments, or the function is missing. Does not read past an unknown code.
+// Writes the signature for `arg_types` (at most `most` of them) and `ret_type`, and fills `entry`.
+// Returns 1, or 0 if a code is unknown, there are too many arguments, or the function is missing.
+// Does not read past an unknown code.
 static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {
   int nargs = 0;
-  // INT_MIN has no positive counterpart; no code is near it.
+  // INT_MIN has no positive counterpart, but no code has such a large magnitude.
   const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
   const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
   if (result == '\0' || function == NULL) return 0;
@@ -139,7 +146,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
   signature[nargs + 3] = '\0';
   entry->signature = signature;
   entry->funcptr = function;
-  // PyPy keeps the GIL during the call, so the function may rely on it.
+  // PyPy holds the GIL during the call, so the function may rely on the GIL.
   entry->flags = PyNativeCallable_NEEDS_THREAD;
   if (raises) entry->flags |= PyNativeCallable_MAY_RAISE;
   if (raises && result == 'd') entry->flags |= PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -147,7 +154,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// The distance in bytes from the post's `ret_type`, and PyPy's padding, to the name.
+// The distance in bytes from the post's `ret_type`, and from PyPy's padding, to the name.
 #define PyTypedMethod_Internal_TELLING               \
   (offsetof(PyTypedMethod_OneArgMetadata, ml_name) - \
    offsetof(PyTypedMethod_OneArgMetadata, ret_type))
@@ -156,17 +163,18 @@ PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                               offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
                           what_tells_the_structs_apart_is_padding_in_one_of_them);
 
-// Returns the bytes that tell the two structs apart. 0 is PyPy's padding, anything else the post's
-// `ret_type`, or uninitialised padding. Copied, because one of the structs has no field there.
+// Returns the bytes that distinguish the two structs: 0 is PyPy's padding, and any other value is
+// the post's `ret_type` or uninitialised padding. Uses memcpy because only one of the structs has a
+// field at this position.
 static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
   int telling;
   memcpy(&telling, def->ml_name - PyTypedMethod_Internal_TELLING, sizeof(telling));
   return telling;
 }
 
-/// Reads only the struct of Bernstein's post, with METH_TYPED alone on a METH_O def: for callers
-/// that know it is there, which a negative `ret_type` does not prove. Otherwise like
-/// PyTypedMethod_ReadPyPy, the general reader.
+/// Reads only the struct of Bernstein's post, from a METH_O def with METH_TYPED alone. The caller
+/// must know that the struct is there, because a negative `ret_type` could also be padding.
+/// Otherwise like PyTypedMethod_ReadPyPy, the general reader.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
@@ -184,11 +192,11 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads PyPy's codes: with METH_TYPED alone, from PyPy's struct or that of Bernstein's post,
-/// whichever is there; after a valid header of ours, from PyPy's. Fills `entry`, whose signature is
-/// written to `signature` and lives as long as that. Returns 1, or 0 if the def is not tagged this
-/// way, its codes are unknown, or the post's struct says that the function may raise; it is then
-/// called boxed.
+/// Reads PyPy's type codes. With METH_TYPED alone, the codes are in PyPy's struct or that of
+/// Bernstein's post; after a valid header of typedcall they are in PyPy's struct. Fills `entry`,
+/// and writes its signature to `signature`, which must live as long as the entry is used. Returns
+/// 1, or 0 if the def is not tagged in this way, has unknown codes, or has a negative `ret_type` in
+/// the post's struct. The function must then be called boxed.
 static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                          char signature[PyTypedMethod_PYPY_LENGTH]) {
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
@@ -198,8 +206,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   if ((def->ml_flags & METH_TYPED_EXT) != 0) {
     if (PyTypedMethod_Metadata(def) == NULL) return 0;
   } else if (PyTypedMethod_Internal_Telling(def) != 0) {
-    // The post's functions do not raise, and the likeliest content of padding is the upper half of
-    // a small negative number.
+    // The post's functions do not raise, and uninitialised padding is most likely to contain the
+    // upper half of a small negative number.
     return PyTypedMethod_Internal_Telling(def) > 0 &&
            PyTypedMethod_ReadOneArg(def, entry, signature);
   }
@@ -210,8 +218,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
                                     metadata->underlying_func, &read, signature)) {
     return 0;
   }
-  if (convention == METH_O && signature[0] == '-')
-    return 0;  // a METH_O function without an argument
+  if (convention == METH_O && signature[0] == '-') return 0;  // METH_O without an argument
   *entry = read;
   return 1;
 }
@@ -231,7 +238,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-// --- Writing a def by hand -----------------------------------------------------------------------
+// --- How to write a def by hand ------------------------------------------------------------------
 //
 //   static long inc_impl(long x) { return x + 1; }
 //   static PyObject *inc(PyObject *module, PyObject *x);   // the boxed wrapper, by hand
@@ -242,15 +249,16 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   // in the module's Py_mod_exec function (typedcall/tag.h):
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
-// The same works for an array in Py_tp_methods, with the new type instead of the module. Class
-// methods, static methods and all calling conventions are written as usual. typedcall/typed_entry.h
-// has entries whose function the compiler checks, typedcall/tag_array.h tags existing defs.
+// An array in Py_tp_methods is tagged in the same way, with the new type instead of the module.
+// Class methods, static methods and all calling conventions are written as usual. With
+// typedcall/typed_entry.h the compiler checks the functions of entries, and typedcall/tag_array.h
+// tags existing defs.
 
-/// The flag bits that defs get. CPython from 3.11 on compares `ml_flags` for equality when it
-/// specialises calls, so with an unknown bit each call takes 1.1 to 1.4 times as long, and up to
-/// 2.2 times under a JIT: there defs have no flag bits, and are found in the side table. PyPy has
-/// no side table, and the bits cost nothing there. Define it before the first include as 0x3000 to
-/// force the bits, or as 0.
+/// The flag bits that are set in defs. From 3.11 on, CPython compares `ml_flags` for equality when
+/// it specialises calls, so with an unknown bit each call takes 1.1 to 1.4 times as long, and up to
+/// 2.2 times with a JIT. Therefore defs have no flag bits in these versions, and readers use the
+/// side table. PyPy has no side table, and flag bits cost nothing on PyPy. To force the bits,
+/// define this as 0x3000 before the first include; to force their absence, define it as 0.
 #if !TYPEDCALL_IS_SUPPORTED
 #undef PyTypedMethod_FLAGS
 #define PyTypedMethod_FLAGS 0
@@ -268,13 +276,13 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
                             PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
 
-/// PyPy's codes of the arguments, at least one; for a function without arguments use {-1}.
+/// PyPy's codes for one or more arguments. For a function without arguments use {-1}.
 #define PyTypedMethod_CODES(...) \
   { __VA_ARGS__, -1 }
 
 #if TYPEDCALL_IS_SUPPORTED
-/// The same with PyPy's own fields: `arg_codes` is PyTypedMethod_CODES(T_C_LONG, ...), `ret_code` a
-/// T_* code, negated if the function may raise; PyPy calls `function`.
+/// Like PyTypedMethod_DEFINE, with PyPy's own fields. `arg_codes` is PyTypedMethod_CODES(T_C_LONG,
+/// ...), and `ret_code` is a T_* code, negated if the function may raise. PyPy calls `function`.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)          \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),   \
                             the_name_of_##variable##_has_at_most_99_bytes);                    \
@@ -294,8 +302,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       PyTypedMethod_MAGIC,                                                                     \
       {variable##_arg_codes, ret_code, (void *)(function), name}}
 #else
-// Defines only the name. Entries may have addresses that are not constants here, so they are in a
-// function that is never called: it marks their functions as used.
+// Defines only the name. On such platforms the addresses in entries may not be constants, so the
+// entries are in a function that is never called, which marks their functions as used.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)        \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name), \
                             the_name_of_##variable##_has_at_most_99_bytes);                  \
@@ -313,7 +321,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       {NULL, PyTypedMethod_NOT_FOR_PYPY, (void *)variable##_left_out, name}}
 #endif
 
-/// A PyMethodDef initialiser whose name is the metadata's; `flags` are the ordinary METH_* ones.
+/// A PyMethodDef initialiser with the name in the metadata. `flags` are the usual METH_* flags.
 #define PyTypedMethod_METHOD_DEF(variable, wrapper, flags, doc)      \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
@@ -322,9 +330,9 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 // --- Sibling symbols -----------------------------------------------------------------------------
 
-/// A sibling symbol `_PyPyTyped_<name>`: a def and its table. It needs neither flag bits nor the
-/// side table, and readers compare the def's address, so a symbol is never mistaken for another
-/// function's. typedcall/sibling_symbol.h reads it.
+/// The type of a sibling symbol `_PyPyTyped_<name>`, which contains a def's address and its table.
+/// Sibling symbols need neither flag bits nor the side table. Readers compare the def's address, so
+/// they never use the symbol of another function. typedcall/sibling_symbol.h reads sibling symbols.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
   const PyNativeCallableTable *table;
@@ -337,18 +345,19 @@ typedef struct PyTypedMethod_Sibling {
 #endif
 
 #if TYPEDCALL_IS_SUPPORTED
-// Readers check the struct's exact size, which Clang's AddressSanitizer would increase.
+// Readers check the exact size of the struct, which Clang's AddressSanitizer would increase.
 #ifdef __clang__
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used, no_sanitize("address")))
 #else
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used))
 #endif
 
-/// Defines the sibling symbol of `def`, an element of a static array, named `name` (without
-/// quotes), with the table of the metadata `variable`: PyTypedMethod_SIBLING(inc, methods[0],
-/// inc_typed). Write it at file scope, after the array, outside C++ namespaces. It is exported
-/// despite -fvisibility, but not against a linker's version script. A shared object can use a name
-/// only once: two types of a module cannot both have it.
+/// Defines the sibling symbol of `def`, an element of a static array with the name `name` (without
+/// quotes). The table is that of the metadata `variable`. Example: PyTypedMethod_SIBLING(inc,
+/// methods[0], inc_typed). Use this macro at file scope, after the array and outside C++
+/// namespaces. The symbol is exported despite -fvisibility, but not if a linker's version script
+/// hides it. A shared object can use each name only once, so two types of a module cannot both have
+/// a method with this name.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \

@@ -1,5 +1,5 @@
 // Runs code that needs Python in any thread: directly if the thread is attached, else with a
-// temporary thread state. From CPython 3.15 on it detects the end of the interpreter.
+// temporary thread state. From CPython 3.15 on, this code detects that the interpreter is ending.
 #ifndef TYPEDCALL_BASE_ATTACH_H_
 #define TYPEDCALL_BASE_ATTACH_H_
 
@@ -12,18 +12,18 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// The interpreter that an object belongs to, for threads that will run its Python code. From 3.15
-// on it is identified by a view (PEP 788), which may outlive it; before, by its address. GIL: held
-// to copy, assign or destroy one that is set, as for object_ref.
+// The interpreter that an object belongs to, for threads that will run the object's Python code.
+// From 3.15 on the interpreter is identified by a view (PEP 788), which may outlive it, and before
+// 3.15 by its address. GIL: held to copy, assign or destroy a home_interpreter that is set.
 class home_interpreter {
  public:
-  // Sets this thread's interpreter. Returns false with MemoryError. GIL: held.
+  // Stores this thread's interpreter. Returns false with MemoryError. GIL: held.
   bool set_current() {
     state_ = PyInterpreterState_Get();
 #if PY_VERSION_HEX >= 0x030F0000
     PyInterpreterView *const view = PyInterpreterView_FromCurrent();
     if (view == nullptr) return false;
-    // The capsule counts the references, so that copying cannot fail.
+    // The capsule is reference-counted, so copying it cannot fail.
     keep_view_ = object_ref::steal(PyCapsule_New(view, nullptr, close_view));
     if (!keep_view_) {
       PyInterpreterView_Close(view);
@@ -34,9 +34,9 @@ class home_interpreter {
     return true;
   }
 
-  // True if this thread has an attached thread state of this interpreter; from 3.12 to 3.14, of any
-  // interpreter. Before 3.12 this is known only for the main interpreter; threads of other
-  // interpreters must be attached. GIL: none, or held.
+  // True if this thread has an attached thread state of this interpreter. From 3.12 to 3.14 a
+  // thread state of any interpreter counts. Before 3.12 only the main interpreter can be checked,
+  // so threads of other interpreters must be attached. GIL: optional.
   bool is_attached() const {
 #if PY_VERSION_HEX >= 0x030F0000
     PyThreadState *const current = PyThreadState_GetUnchecked();
@@ -67,15 +67,15 @@ class home_interpreter {
   PyInterpreterState *state_ = nullptr;
 };
 
-// Runs `call`, which returns false with an exception, attached to `home`. Its argument is true if
-// this thread's state outlives the call. An exception would be lost with a temporary state, so
-// sys.unraisablehook gets it, with `callable`.
+// Runs `call` attached to `home`; `call` returns false if it raises an exception. Its argument is
+// true if this thread's state outlives the call. If the thread state is temporary, an exception
+// would be lost with it, and so is passed to sys.unraisablehook with `callable`.
 //
-// Returns false without a call and without an exception if there is no thread state: no memory, or
-// (from 3.15 on) the interpreter is ending or has ended. Before 3.15 an unattached thread stops for
-// good if the main interpreter has ended, unless it is the one that ends it; the end of other
-// interpreters is not detected. From 3.15 on the interpreter does not end while `call` runs. `call`
-// must not throw: the GIL would stay held. GIL: none, or held.
+// Returns false without a call and without an exception if no thread state can be made, because
+// memory is exhausted or (from 3.15 on) because the interpreter is ending or has ended. Before 3.15
+// an unattached thread stops for good if the main interpreter has ended, unless this thread ends
+// it. The end of other interpreters is not detected before 3.15. From 3.15 on the interpreter does
+// not end while `call` runs. `call` must not throw, because the GIL would stay held. GIL: optional.
 template <class Call>
 TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
                                     const Call &call) {
@@ -103,7 +103,7 @@ TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *call
       return is_done;
     }
     PyThreadState *const made = PyThreadState_New(home.state());
-    if (made == nullptr) return false;  // no memory, and nowhere to report it
+    if (made == nullptr) return false;  // out of memory, with no way to report it
     PyEval_RestoreThread(made);
     const bool is_done = call(false);
     if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);

@@ -1,5 +1,5 @@
-// The results by which a native function reports that an exception is set: one error value per
-// class of types. Source: docs/ABI.md, section 3, MAY_RAISE.
+// Error values, the results by which a native function reports that an exception is set. Source:
+// docs/ABI.md, section 3, MAY_RAISE.
 #ifndef TYPEDCALL_BASE_ERROR_VALUE_H_
 #define TYPEDCALL_BASE_ERROR_VALUE_H_
 
@@ -13,13 +13,14 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// PyNativeKind_HasErrorValue() for a C++ type.
+/// The result of PyNativeKind_HasErrorValue() for a C++ type.
 template <class T>
 constexpr bool has_error_value =
     std::is_pointer_v<T> ||
     PyNativeKind_HasErrorValue(PyNativeCode_Kind(internal::code_of<T>())) != 0;
 
-/// -1 for signed, all ones for unsigned, -1.0 for floating types, null for pointers and objects.
+/// Returns -1 for signed integers, all ones for unsigned integers, -1.0 for floating types, and
+/// null for pointers and objects.
 template <class T>
 constexpr T error_value() {
   static_assert(has_error_value<T>);
@@ -45,14 +46,14 @@ bool is_error_value(T result) {
 
 namespace internal {
 
-/// True for the error value of floating types in PyPy's layout (ERROR_IS_NEG_ZERO).
+/// True for -0.0, the error value of floating types in PyPy's layout (ERROR_IS_NEG_ZERO).
 template <class Real>
 bool is_negative_zero(Real result) {
   return result <= 0 && result >= 0 && std::signbit(result);
 }
 
-/// Sets SystemError unless an exception is set, for a function that failed, or returned NULL for an
-/// object, without one. Source: CPython's "returned NULL without setting an exception". GIL: held.
+/// Sets SystemError if a native function failed, or returned NULL for an object, without setting an
+/// exception. Source: CPython's "returned NULL without setting an exception". GIL: held.
 TYPEDCALL_RARE inline void set_missing_error() {
   if (!PyErr_Occurred()) {
     PyErr_SetString(PyExc_SystemError,
@@ -60,9 +61,9 @@ TYPEDCALL_RARE inline void set_missing_error() {
   }
 }
 
-#ifndef PYPY_VERSION  // whose headers do not declare PyErr_SetInterrupt() from Python 3.11 on
-/// Clears the pending exception. Returns true if it was an interrupt; Python raises that again.
-/// GIL: held.
+#ifndef PYPY_VERSION  // from Python 3.11 on, PyPy's headers do not declare PyErr_SetInterrupt()
+/// Clears the pending exception. Returns true if it was a KeyboardInterrupt, which Python then
+/// raises again. GIL: held.
 TYPEDCALL_RARE inline bool clear_exception() {
   const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   PyErr_Clear();

@@ -1,6 +1,6 @@
-// Handles the end of the interpreter in other threads: CPython before 3.14 ends a thread that
-// requests the GIL by unwinding its stack, through all frames, without the GIL. (musl ends it
-// without unwinding: nothing on its stack is destroyed, and none of this is needed.)
+// Handles the end of the interpreter in other threads. CPython before 3.14 ends a thread that
+// requests the GIL by unwinding all frames of its stack without the GIL. (With musl the stack is
+// not unwound and nothing on it is destroyed, so this code is not needed.)
 #ifndef TYPEDCALL_BASE_GIL_H_
 #define TYPEDCALL_BASE_GIL_H_
 
@@ -19,7 +19,8 @@
 #include <thread>
 #endif
 
-// PyPy ends in its own way, and from 3.14 on such a thread stops for good.
+// PyPy does not unwind threads, and from CPython 3.14 on a thread that requests the GIL stops for
+// good.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
 #define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
 #else
@@ -30,7 +31,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// A loop: signals end a pause, and a new interpreter may be running by then.
+// Loops because a signal ends a pause, and by then a new interpreter may be running.
 [[noreturn]] inline void wait_for_ever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
@@ -51,16 +52,17 @@ inline bool python_is_ending() {
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
-/// True if this thread has the GIL (its thread state); false while its stack is unwound at the end.
-/// Before 3.12 the result is meaningful only during such unwinding: while the interpreter lives, it
-/// is always true.
+/// True if this thread has the GIL (its thread state); false while its stack is unwound because the
+/// interpreter is ending. Before 3.12 the result is meaningful only during this unwinding, and is
+/// always true before the interpreter ends.
 inline bool is_attached() {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != nullptr;
 #else
   const PyThreadState *current = _PyThreadState_UncheckedGet();
 #if PY_VERSION_HEX < 0x030C0000
-  // This is the state of the thread that has the GIL; at the end only one thread can get it.
+  // `current` belongs to the thread that has the GIL; while the interpreter ends, only one thread
+  // can take it.
   if (current != nullptr && _Py_IsFinalizing()) {
     return current->thread_id == PyThread_get_thread_ident();
   }
@@ -88,16 +90,17 @@ TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (has_python_ended()) wait_for_ever();
 }
 
-/// For a thread that is about to take the GIL. CPython stops a thread that has a thread state,
-/// except the one that ends the interpreter, which can take the GIL until the end.
+/// Call this in a thread that is about to take the GIL. CPython itself stops any thread that has a
+/// thread state, except the thread that ends the interpreter, which can take the GIL until the end.
 TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
   if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
 }
 #endif
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
-/// Stops a thread that is unwound at the end. A destructor, not a handler: C++ ends the process if
-/// such an unwinding is caught while an outer exception is being handled.
+/// Stops a thread whose stack CPython unwinds at the end of the interpreter. A destructor does this
+/// because C++ ends the process if a handler catches this unwinding while an outer exception is
+/// being handled.
 struct unwinding_guard {
   bool is_done = false;
   unwinding_guard() = default;
@@ -112,12 +115,13 @@ struct unwinding_guard {
 }  // namespace internal
 
 /// Runs `call`, which may run Python code, and returns its result. If the interpreter ends
-/// meanwhile, the thread stops here for good, as it does from CPython 3.14 on, instead of being
-/// unwound. So a function that runs all its Python code through this may be noexcept, and objects
-/// on its stack are not destroyed without the GIL. Costs nothing otherwise.
+/// meanwhile, the thread is not unwound but stops here for good, as in CPython 3.14 and later.
+/// Therefore a function that runs all its Python code through run_python() may be noexcept, and
+/// objects on its stack are never destroyed without the GIL. There is no cost while the interpreter
+/// runs.
 ///
-/// A cancelled thread (pthread_cancel) is still unwound without the GIL: CPython does not support
-/// that, nor do we.
+/// A cancelled thread (pthread_cancel) is still unwound without the GIL. Neither CPython nor this
+/// library supports thread cancellation.
 template <class Call>
 TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
@@ -142,8 +146,8 @@ inline void restore_thread(PyThreadState *thread) {
   run_python([thread] { PyEval_RestoreThread(thread); });
 }
 
-/// Runs `call` without the GIL, which this thread holds if `has_gil` is true, and returns its
-/// result. `call` gets the thread state to restore, if there is one, and must not throw.
+/// Runs `call` without the GIL and returns its result; `has_gil` is true if this thread holds the
+/// GIL. The argument of `call` is the thread state to restore, or null. `call` must not throw.
 template <class Call>
 TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = true) {
   PyThreadState *const thread = has_gil ? PyEval_SaveThread() : nullptr;
@@ -157,8 +161,9 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
   }
 }
 
-/// Runs `call`, which releases something that needs the GIL, in a destructor, which must not be
-/// unwound through. Without the GIL, when a stack is unwound at the end, does nothing.
+/// Runs `call`, which releases something that needs the GIL. Destructors use this because they must
+/// not be unwound through. Does nothing without the GIL, when CPython unwinds a stack at the
+/// interpreter's end.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   if (TYPEDCALL_EXPECT(is_attached(), 1)) {
@@ -170,7 +175,7 @@ TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   }
 }
 
-/// Out of line: one copy serves all destructors.
+/// Out of line, so that all destructors share one copy.
 TYPEDCALL_OUT_OF_LINE inline void give_back_reference(PyObject *object) {
   give_back([object] {
     assert(PyGILState_Check());

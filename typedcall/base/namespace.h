@@ -13,11 +13,12 @@
 #include TYPEDCALL_INTERNAL_STOP
 #endif
 
-// Without it, a module loaded with RTLD_GLOBAL would replace another module's inline functions with
-// its own, which are compiled for different members. Change it in each release that changes a class
-// or an inline function; between releases, modules built from different checkouts share symbols.
-// Counters are members, too, as are the standard library's strings and containers, which have
-// several layouts. Files whose functions are compiled separately have a different name, too.
+// Without TYPEDCALL_LAYOUT, a module loaded with RTLD_GLOBAL would replace another module's inline
+// functions with its own, which are compiled for a different layout. Change the name in each
+// release that changes a class or an inline function; between releases, modules built from
+// different checkouts share symbols. The name also depends on whether classes contain counters, on
+// the layout of the standard library's strings and containers, and on whether functions are
+// compiled separately.
 #include <cstddef>
 
 #include "core/compiler.h"
@@ -51,8 +52,8 @@
   TYPEDCALL_INTERNAL_JOIN_5(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
                             TYPEDCALL_INTERNAL_COUNTING, TYPEDCALL_INTERNAL_KIND)
 
-// Precedes the body of a function that typedcall/separate.cc compiles for other files. The body is
-// in #if !TYPEDCALL_INTERNAL_IS_DECLARED.
+// The specifier of a function that typedcall/separate.cc compiles for other files. The function's
+// body must be inside #if !TYPEDCALL_INTERNAL_IS_DECLARED.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE
 #define TYPEDCALL_INTERNAL_DEFINE __attribute__((weak))
 #else

@@ -1,5 +1,5 @@
-// An owned reference to a Python object, released automatically. Made only by steal() and borrow(),
-// whose names tell where the reference comes from.
+// An owned reference to a Python object, which is released automatically. Only steal() and borrow()
+// make one, and their names show where the reference comes from.
 #ifndef TYPEDCALL_BASE_OBJECT_REF_H_
 #define TYPEDCALL_BASE_OBJECT_REF_H_
 
@@ -13,9 +13,9 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// GIL: held to copy, assign or destroy a non-empty one. On a stack that CPython unwinds at the end
-/// of the interpreter (before 3.14, see gil.h) references are not released; if the interpreter ends
-/// while the last one runs a `__del__`, the thread stops there.
+/// GIL: held to copy, assign or destroy a non-empty one. Before 3.14, references on a stack that
+/// CPython unwinds at the end of the interpreter are not released (see gil.h). If the interpreter
+/// ends while a `__del__` runs because the last reference was released, the thread stops there.
 class object_ref {
  public:
   object_ref() = default;
@@ -29,9 +29,9 @@ class object_ref {
     if (object_ != nullptr) internal::give_back_reference(object_);
   }
 
-  /// Takes ownership of a new reference; NULL is allowed.
+  /// Takes ownership of a new reference. `object` may be NULL.
   static object_ref steal(PyObject *object) { return object_ref(object); }
-  /// Adds its own reference; NULL is allowed.
+  /// Adds a reference of its own. `object` may be NULL.
   static object_ref borrow(PyObject *object) {
     Py_XINCREF(object);
     return object_ref(object);
@@ -39,7 +39,8 @@ class object_ref {
 
   PyObject *get() const { return object_; }
   PyObject *release() { return std::exchange(object_, nullptr); }
-  /// Releases it now. Cheaper than the destructor, which must check whether the GIL is held.
+  /// Releases the reference now. Cheaper than the destructor, which must check whether the GIL is
+  /// held.
   void reset() { Py_XDECREF(release()); }
   explicit operator bool() const { return object_ != nullptr; }
 

@@ -1,4 +1,4 @@
-// From C++ types to signatures, at compile time: native_type<long>() and
+// Makes signatures from C++ types at compile time: native_type<long>(), and
 // signature_of<double(double, long)>, whose text is "dl->d".
 #ifndef TYPEDCALL_BASE_SIGNATURE_OF_H_
 #define TYPEDCALL_BASE_SIGNATURE_OF_H_
@@ -16,8 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The code of a type in the list of codes, or -1. If two codes have the same C++ type (`l` and `n`
-/// on LP64), the first in the list is used: requests match by width anyway.
+/// Returns a type's code in the list of codes, or -1. If two codes have the same C++ type (`l` and
+/// `n` on LP64), the first in the list is used, since requests match by width anyway.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -30,13 +30,12 @@ constexpr int code_of() {
 template <class T>
 constexpr bool has_code = code_of<T>() >= 0;
 
-/// True for C's integers; a bool is not one.
+/// True for C's integer types other than bool.
 template <class T>
 constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
                                  PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
 
-/// For a floating type the type itself, for a complex type that of its parts; unspecified for
-/// others.
+/// A floating type itself, or the type of a complex type's parts; unspecified for other types.
 template <PyNativeKind kind, class T>
 struct real_type {
   using type = double;
@@ -50,9 +49,9 @@ struct real_type<PyNativeKind_COMPLEX, T> {
   using type = std::remove_reference_t<decltype(PyNativeType_REAL(std::declval<T &>()))>;
 };
 
-/// Calls body(Real()) with the real_type of a floating or complex code; for others returns 0
-/// without a call. The types come from the list: a body that does not handle a new one, such as
-/// mantissa_bits below, does not compile.
+/// Calls body(Real()) with the real_type of a floating or complex code; for other codes, returns 0
+/// without a call. The types come from the list of codes, and so a body that does not handle a new
+/// type (see mantissa_bits below) does not compile.
 template <class Body>
 constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \
@@ -66,7 +65,7 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
       return decltype(body(0.0))();
 }
 
-/// The largest width of integers that such a type holds exactly, in bits.
+/// The largest width, in bits, of integers that a floating type can hold exactly.
 template <class Real>
 struct mantissa_bits;
 template <>
@@ -83,7 +82,7 @@ constexpr bool is_element_code() {
   return passed != PyNativePassed_NOTHING && passed != PyNativePassed_ADDRESS;
 }
 
-/// True if T is a buffer whose elements have a code, or a text.
+/// True if T is a text, or a buffer whose elements have a code.
 template <class T, bool = is_buffer<T>>
 constexpr bool has_buffer_code = false;
 template <class T>
@@ -105,7 +104,8 @@ constexpr PyNativeType buffer_type() {
 
 }  // namespace internal
 
-/// The code of `T`, and whether it has `&` or `*`, with `k` if the elements are const.
+/// Returns the code of `T`, with the marks for a pointer (`&`), a buffer (`*`) and const elements
+/// (`k`).
 template <class T>
 constexpr PyNativeType native_type() {
   using value = std::remove_cv_t<T>;
@@ -130,7 +130,7 @@ constexpr PyNativeType native_type() {
   }
 }
 
-/// The canonical signature of a C++ function type, as a constant of its own.
+/// The canonical signature of a C++ function type, as a constant.
 template <class Function>
 struct TYPEDCALL_HIDDEN signature_of;
 
@@ -164,7 +164,7 @@ struct signature_of<R(A...)> {
   static constexpr storage printed = print();
 
  public:
-  /// NUL-terminated, for the life of the module.
+  /// A NUL-terminated string that is valid for the life of the module.
   static constexpr const char *text = printed.text;
 };
 

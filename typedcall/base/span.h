@@ -1,5 +1,6 @@
-// typedcall::span<const double>: a pointer and a count, for parameters that are buffers ("*kd").
-// std::span and std::string_view ("*s") work, too, without including their headers here.
+// typedcall::span<const double>, a pointer and a count, for parameters that are buffers ("*kd").
+// Parameters can also be a std::span or a std::string_view ("*s"), whose headers are not needed
+// here.
 #ifndef TYPEDCALL_BASE_SPAN_H_
 #define TYPEDCALL_BASE_SPAN_H_
 
@@ -32,7 +33,7 @@ constexpr bool is_span = false;
 template <class T>
 constexpr bool is_span<span<T>> = true;
 
-/// True if T is the element type of `Data *`, except for const.
+/// True if T is the element type of `Data *`, or its const version.
 template <class T, class Data>
 constexpr bool is_span_of = std::is_convertible_v<Data (*)[], T (*)[]>;
 
@@ -45,8 +46,9 @@ constexpr bool
 
 }  // namespace internal
 
-/// Like C++20's std::span: a pointer to the first element, and the count; owns nothing. It is valid
-/// only during the call. `span<const char>` is a text in UTF-8, without a terminating NUL.
+/// A pointer to the first element and a count, like C++20's std::span. A span does not own its
+/// elements and is valid only during the call. `span<const char>` is a text in UTF-8 without a
+/// terminating NUL.
 template <class T>
 class span {
  public:
@@ -57,7 +59,8 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// From any type with data() and size() for these elements: std::vector, std::array, std::span.
+  /// Converts any type with data() and size() for such elements: std::vector, std::array,
+  /// std::span.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
@@ -80,9 +83,9 @@ class span {
 namespace internal {
 
 #if TYPEDCALL_IS_SUPPORTED
-/// True if the compiler's name of a template (`__PRETTY_FUNCTION__`) is that of std::`wanted_name`.
-/// The headers of such types take longer to parse than all of ours, and forward declarations in
-/// namespace std are not allowed.
+/// True if the compiler's name for a template (`__PRETTY_FUNCTION__`) is std::`wanted_name`. Names
+/// are compared because forward declarations in namespace std are not allowed, and the headers of
+/// these templates take longer to parse than all of this library's.
 constexpr bool names_std(const char *name, const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";
   for (;; ++name) {
@@ -94,7 +97,7 @@ constexpr bool names_std(const char *name, const char *wanted_name) {
     }
     if (*name == '\0') return false;
   }
-  // libc++ has it in an inline namespace, which some compilers show: std::__1::complex.
+  // In libc++ the template is in an inline namespace, which some compilers show: std::__1::complex.
   if (name[0] == '_' && name[1] == '_') {
     while (*name != ':' && *name != '\0') ++name;
     if (name[0] != ':' || name[1] != ':') return false;
@@ -118,7 +121,7 @@ constexpr bool is_sized_named_std(const char *wanted) {
   return names_std(__PRETTY_FUNCTION__, wanted);
 }
 #else
-// If the compiler does not name templates, the templates themselves are compared.
+// The templates themselves are compared if the compiler does not name them.
 template <template <class> class, template <class> class>
 constexpr bool is_same_template = false;
 template <template <class> class Template>
@@ -155,7 +158,7 @@ struct elements_are {
   static constexpr bool is_buffer = true;
   using element = T;
 };
-/// The element type of a buffer parameter: `const double`.
+/// The element type of a buffer parameter, such as `const double`.
 template <class T, class = void>
 struct buffer_of {
   static constexpr bool is_buffer = false;
@@ -185,8 +188,8 @@ constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
   return {};
 }
 
-/// A parameter in C: a buffer is two, the pointer and the count. A struct of two words would not
-/// work: once registers run out, it is passed differently.
+/// The C parameters for one C++ parameter: a buffer becomes two, the pointer and the count. A
+/// struct of two words would not do, because it is passed differently once registers run out.
 template <class T, bool = is_buffer<T>>
 struct one_in_c {
   using type = type_list<T>;
@@ -210,12 +213,12 @@ template <class R, class... A>
 struct function_of<R, type_list<A...>> {
   using type = R(A...);
 };
-/// R(A...) as a C type.
+/// The C function type for R(A...).
 template <class R, class... A>
 using c_function = typename function_of<R, decltype(all_in_c(type_list<A...>()))>::type;
 
 /// Calls function(values...), with each buffer as a pointer and a count. The first `Count` values
-/// are not processed yet; each moves to the end when it is.
+/// are not processed yet; each value moves to the end once it is processed.
 template <std::size_t Count, class Function>
 TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function) {
   static_assert(Count == 0);

@@ -1,5 +1,5 @@
-// Included first by headers that throw or catch: gives one clear error if the compiler's options
-// forbid exceptions.
+// Headers that throw or catch include this first, to get one clear error if exceptions are
+// disabled.
 #ifndef TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
 #define TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
 

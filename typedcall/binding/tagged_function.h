@@ -1,11 +1,11 @@
-// Shared by pybind11.h and nanobind.h: the entry of a C++ function, either unchanged or falling
-// back when it throws.
+// The entry of a C++ function, which is used unchanged or falls back when it throws. Used by
+// pybind11.h and nanobind.h.
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 
 #include "typedcall/base/signature_of.h"
 #include "typedcall/tag.h"
-// tag.h comes first, because of Python.h.
+// tag.h comes first because it includes Python.h.
 #include <cstdint>
 #include <type_traits>
 
@@ -39,7 +39,7 @@ struct plain_function<function, R (*)(A...) noexcept> {
   }
 };
 
-/// A function of type int(A..., R *) that returns nonzero if the function throws.
+/// Wraps a C++ function as an int(A..., R *) that returns nonzero if the C++ function throws.
 template <auto function, class Type = decltype(function)>
 struct falling_back_function {
   static_assert(!std::is_same_v<Type, Type>,
@@ -49,7 +49,7 @@ struct falling_back_function {
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {
   static_assert(has_no_buffers<A...>());
-  /// `place` receives the result, if there is one.
+  /// `place` receives the result; it is absent if the function returns void.
   template <class... Place>
   static int call(A... args, Place... place) {
     return unless_thrown(
@@ -77,16 +77,17 @@ template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};
 
-/// A tag's data, kept as long as the tag exists. Allocated, not static: two names of one function
-/// may have different flags, and a published table does not change.
+/// A tag's data, which lives as long as the tag. It is not static, because one function may be
+/// tagged under two names with different flags, and a published table never changes.
 struct one_entry {
   PyNativeCallableTable table;
 
   static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
 };
 
-/// Calls `tag` with the interface, a table of one entry and its destroy function; it returns as the
-/// functions of tag.h do. Returns false with a Python exception set. GIL: held.
+/// Calls `tag` with the interface, a table of one entry and the table's destroy function. `tag` has
+/// the same return values as the functions of tag.h. Returns false with a Python exception set.
+/// GIL: held.
 template <class Tag>
 bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -4,7 +4,7 @@
 #define TYPEDCALL_CALLBACK_WAITING_EXCEPTION_H_
 
 #include "typedcall/base/attach.h"
-// attach.h comes first, because of Python.h.
+// attach.h comes first because it includes Python.h.
 #include <atomic>
 
 #include "typedcall/base/error_value.h"
@@ -14,7 +14,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The first exception of a callback, kept until the library has returned.
+/// Holds the first exception of a callback until the library has returned.
 class waiting_exception {
  public:
   waiting_exception() = default;
@@ -22,12 +22,12 @@ class waiting_exception {
   waiting_exception &operator=(const waiting_exception &) = delete;
 
   bool is_there() const { return object_.load(std::memory_order_relaxed) != nullptr; }
-  /// For the garbage collector; borrowed.
+  /// Returns a borrowed reference to the exception, for the garbage collector.
   PyObject *get() const { return object_.load(); }
 
-  /// Runs `body` in any thread and keeps the exception if it returns false with one. A pending
-  /// exception stays. Returns false if there is an exception, or the interpreter has ended.
-  /// `callee` is a callable_at_home.
+  /// Runs `body` in any thread and keeps the exception if `body` returns false. An exception that
+  /// was pending before stays pending. Returns false if `body` does, or if the interpreter has
+  /// ended. `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;
@@ -41,8 +41,8 @@ class waiting_exception {
     return is_done;
   }
 
-  /// Takes the pending exception, which must exist; sys.unraisablehook gets it if another is
-  /// already kept. GIL: held.
+  /// Takes the pending exception, or SystemError if there is none. If another exception is already
+  /// kept, sys.unraisablehook gets this one. GIL: held.
   void keep(PyObject *callable) {
     set_missing_error();
     PyObject *kind, *raised, *traceback, *none = nullptr;
@@ -58,7 +58,7 @@ class waiting_exception {
     }
   }
 
-  /// Sets the kept exception as pending. Returns false if there was none. GIL: held.
+  /// Raises the kept exception. Returns false if no exception was kept. GIL: held.
   bool raise() {
     PyObject *const exception = object_.exchange(nullptr);
     if (exception == nullptr) return false;
@@ -68,8 +68,8 @@ class waiting_exception {
     return true;
   }
 
-  /// Passes an exception that was never taken to sys.unraisablehook; a pending exception stays.
-  /// GIL: held.
+  /// Passes an exception that is still kept to sys.unraisablehook. A pending exception stays
+  /// pending. GIL: held.
   void tell(PyObject *callable) {
     if (!is_there()) return;
     const PyTypedcall_SavedError pending = PyTypedcall_SaveError();

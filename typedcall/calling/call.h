@@ -1,10 +1,10 @@
-// One call of a typed function for another runtime: the overload that Python would choose, in the
-// thread state that it requires, with a result or an exception; else the Python callable.
+// Makes one call of a typed function for another runtime. Calls the overload that Python would
+// choose, in the thread state that it requires, or else the Python callable.
 #ifndef TYPEDCALL_CALLING_CALL_H_
 #define TYPEDCALL_CALLING_CALL_H_
 
 #include "typedcall/boxed_call.h"
-// boxed_call.h comes first, because of Python.h.
+// boxed_call.h comes first because it includes Python.h.
 #include <cstddef>
 
 #include "typedcall/base/gil.h"
@@ -19,7 +19,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Returns the Python object for a runtime's value. Null with an exception, including MemoryError
+/// Returns the Python object for a runtime's value, or null with an exception. Raises MemoryError
 /// for a text that could not be allocated earlier. GIL: held.
 inline object_ref box(const given &value) {
   const native_value bits{value.bits};
@@ -41,8 +41,8 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with `box(i)`, an object_ref, for each argument. Null with an exception set.
-/// GIL: held.
+/// Calls `callable` with an object_ref `box(i)` for each argument. Returns null with an exception
+/// set. GIL: held.
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
@@ -57,26 +57,28 @@ object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   return boxed.call(callable);
 }
 
-#ifndef PYPY_VERSION  // PyPy cannot tell whether a thread has the GIL, and has no such sink
-/// Releases the GIL if this thread has it. Returns the argument for reattach(), null if it did not.
+#ifndef PYPY_VERSION  // no sink runs on PyPy, which cannot tell if a thread has the GIL
+/// Releases the GIL if this thread has it. Returns the argument for reattach(), or null if the
+/// thread did not have the GIL.
 inline PyThreadState *detach() {
   return PyTypedcall_IsAttached() != 0 ? PyEval_SaveThread() : nullptr;
 }
 
-/// Takes the GIL again; stops the thread for good if Python has ended.
+/// Takes the GIL again. Stops the thread for good if Python has ended.
 inline void reattach(PyThreadState *thread) {
   if (thread != nullptr) internal::restore_thread(thread);
 }
 
-/// Runs `body` without the GIL if this thread has it; before 3.12 in the main interpreter only.
+/// Runs `body` without the GIL, which is released if this thread has it. Before 3.12 the GIL can be
+/// released only in the main interpreter.
 template <class Body>
 void without_gil(const Body &body) {
   internal::run_without_gil([&](PyThreadState *) { body(); }, PyTypedcall_IsAttached() != 0);
 }
 #endif
 
-/// fall_back() for a sink with `object_ref box(std::size_t i)` and `bool give_object(PyObject *)`,
-/// which returns false with an exception: calls `callable` in `where`.
+/// Implements fall_back() by calling `callable` in the home `where`. The sink must have `object_ref
+/// box(std::size_t i)` and `bool give_object(PyObject *)`, which returns false with an exception.
 template <class Home, class Sink>
 TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
                               Sink &sink) {
@@ -88,8 +90,8 @@ TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t
   if (!is_run) sink.detached(where.why_detached());
 }
 
-/// Calls one C function with `values`, in the thread state that it requires. Returns false if it
-/// falls back.
+/// Calls one C function with `values`, in the thread state that it requires. Returns false if the
+/// function falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, const Home &where,
                                     native_value *values, Sink &sink) {
@@ -110,13 +112,14 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls Python, or the chosen overload if it is not plain.
+/// Calls the chosen overload if it is not plain, or Python if there is no overload or it falls
+/// back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
-    result_cell cell;  // cannot raise: raising needs a thread state
+    result_cell cell;  // the function cannot raise, because that needs a thread state
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));
     }
@@ -136,13 +139,13 @@ TYPEDCALL_IN_LINE inline void run(const entry *chosen, PyObject *callable, const
   sink.give(chosen->result, &result);
 }
 
-/// call() for several overloads.
+/// Implements call() for several overloads.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *callable,
                                           const Home &where, std::size_t count, Sink &sink) {
   given arguments[PyNativeSignature_MAX_ARGS];
   native_value values[PyNativeSignature_MAX_ARGS + 1];
-  // The runtime's caller may pass any number.
+  // The runtime's caller may pass any number of arguments.
   if (count > PyNativeSignature_MAX_ARGS) {
     return finish(nullptr, callable, where, count, values, sink);
   }
@@ -154,8 +157,9 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
   run(chosen, callable, where, count, values, sink);
 }
 
-/// Makes one call: chooses among `functions`, takes the values, runs, returns the result; else
-/// falls back. A call of a plain C function needs no allocation, lock, reference count or static.
+/// Makes one call of one of the `functions`, chosen by the values, and passes the result to the
+/// sink; otherwise falls back. A call of a plain C function uses no allocation, lock, reference
+/// count or static variable.
 template <class Home, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
                                    const Home &where, std::size_t count, Sink &sink) {

@@ -1,6 +1,5 @@
-// Chooses an overload by a call's values, as Python does: the one whose worst argument ranks best,
-// among equals one that no other beats, then the first in the table. Source: docs/ABI.md, 8.7 to
-// 8.9.
+// Chooses the overload for a call's values by Python's rule: the one whose worst argument ranks
+// best, then one that no other beats, then the first in the table. Source: docs/ABI.md, 8.7 to 8.9.
 #ifndef TYPEDCALL_CALLING_CHOOSE_H_
 #define TYPEDCALL_CALLING_CHOOSE_H_
 
@@ -18,13 +17,13 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Calls `visit` for each overload that suits, best first, until it returns false. `ranks` has a
-/// row for each, which is overwritten: its worst rank, or NONE if it does not suit, then all
-/// `count` ranks.
+/// Calls `visit` for each suitable overload, best first, until `visit` returns false. `ranks` has a
+/// row for each overload: the worst rank, or NONE if the overload is not suitable, and then all
+/// `count` ranks. The worst ranks are overwritten.
 template <class Visit>
 void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const Visit &visit) {
   const auto at = [=](std::size_t row) { return ranks + row * (count + 1); };
-  // True if `one` is at least as good as `other` in every argument, and better in one.
+  // True if `one` is at least as good as `other` in every argument, and better in at least one.
   const auto beats = [=](const unsigned char *one, const unsigned char *other) {
     bool is_better = false;
     for (std::size_t i = 1; i <= count; ++i) {
@@ -51,13 +50,13 @@ void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const 
   }
 }
 
-/// The entries of one Python function: all overloads that it chooses among, including those that
-/// the sink cannot call. Immutable once prepared.
+/// The entries of all overloads of one Python function, including those that the sink cannot call.
+/// Immutable once prepared.
 class overloads {
  public:
   std::vector<entry> all;
 
-  /// Call it once `all` is complete.
+  /// Call prepare() once `all` is complete.
   void prepare() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
@@ -65,18 +64,20 @@ class overloads {
     }
   }
 
-  /// The same, if `all` is already in each_in_order() for the kinds of all future values.
+  /// Replaces prepare() if all future values have the same kinds and `all` is already in the order
+  /// of each_in_order() for them.
   void prepare_in_order() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     is_in_order_ = true;
   }
 
-  /// The only overload, which is not ranked; null if there are several.
+  /// Returns the only overload, which needs no ranking, or null if there are several.
   const entry *alone() const { return alone_; }
-  /// The overload to try before choose() for one argument of that kind, or null.
+  /// Returns the overload to try before choose() for a single argument of this kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
-  /// Returns the overload that the values choose, with `values` filled in; null if Python decides.
+  /// Returns the overload for these arguments and fills in `values`. Returns null if Python must
+  /// decide.
   TYPEDCALL_OUT_OF_LINE const entry *choose(const given *arguments, std::size_t count,
                                             native_value *values) const {
     if (is_in_order_) return first_of_all(arguments, count, values);
@@ -95,7 +96,8 @@ class overloads {
     return walk(arguments, count, values);
   }
 
-  /// Calls `visit` for each that suits values of these kinds, best first, until it returns false.
+  /// Calls `visit` for each overload that suits the arguments, best first, until `visit` returns
+  /// false.
   template <class Visit>
   void each_in_order(const given *arguments, std::size_t count, const Visit &visit) const {
     std::vector<unsigned char> ranks(all.size() * (count + 1));
@@ -103,7 +105,7 @@ class overloads {
   }
 
  private:
-  // Returns false if it does not take these values as they are.
+  // Returns false if the overload cannot take these arguments as they are.
   static bool take_all(const entry &one, const given *arguments, std::size_t count,
                        native_value *values) {
     const value_type *type = one.parameters.data();
@@ -114,7 +116,8 @@ class overloads {
     return true;
   }
 
-  // Null if there are buffers among them, for which the kind does not suffice.
+  // Returns null if any overload takes a buffer, because a value's kind does not show whether it
+  // suits.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -141,11 +144,11 @@ class overloads {
 
   using positions = std::bitset<PyNativeSignature_MAX_ARGS>;
 
-  // Takes the values for `one`. `too_large` marks ints that were out of range before, and those
-  // that are now.
+  // Takes the values for the overload `one`. `too_large` marks ints that were out of range for this
+  // or an earlier overload.
   static taken attempt(const entry &one, const given *arguments, std::size_t count,
                        native_value *values, positions *too_large) {
-    // An int that was too large for one overload would lose digits in this one.
+    // An int that was too large for an earlier overload would lose digits in this overload.
     for (std::size_t i = 0; i < count; ++i) {
       if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;
     }
@@ -183,10 +186,10 @@ class overloads {
     each_best(ranks, all.size(), count, [&](std::size_t at) { return visit(all[at]); });
   }
 
-  // Tries the overloads, best first, until one takes the values.
+  // Tries the overloads, best first, until one of them takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
-    constexpr std::size_t kMost = 64;  // beyond this, Python decides
+    constexpr std::size_t kMost = 64;  // Python chooses among more overloads than this
     unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
     const entry *found = nullptr;
     positions too_large;
@@ -195,7 +198,7 @@ class overloads {
       if (!each.is_here()) return false;
       const taken how = attempt(each, arguments, count, values, &too_large);
       if (how == taken::yes) found = &each;
-      return how == taken::out_of_range;  // taken::no: its kind suits, its content does not
+      return how == taken::out_of_range;  // if taken::no, Python decides
     });
     return found;
   }

@@ -1,5 +1,5 @@
-// An entry prepared for an engine: its parameters and result are worked out once, and one
-// comparison tells the outcome of a call.
+// An entry prepared for repeated calls. Its parameters and result are worked out once, so that one
+// comparison suffices to recognise the outcome of a call.
 #ifndef TYPEDCALL_CALLING_ENTRY_H_
 #define TYPEDCALL_CALLING_ENTRY_H_
 
@@ -46,18 +46,18 @@ TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
   }
 }
 
-/// Where a result is after entry::run(): in a register, or in the place, which follows the
-/// arguments or holds a result too wide for a register.
+/// The result after entry::run(), either in `returned` or in `place`. The place is the C function's
+/// last argument or holds a result that is too wide for a register.
 struct result_cell {
   native_value returned;
   wide_value place;
 };
 
-/// A C function, and how to call it. Immutable: any number of threads may use it.
+/// A C function and the way to call it. Immutable, so any number of threads may use it.
 struct entry : description {
-  /// Returns nothing with ValueError for an entry that `caller` cannot call. A caller that
-  /// `calls_all` passes self and takes results that fit no register. For other callers an entry
-  /// without an address is only ranked, not called. GIL: held.
+  /// Returns nullopt with ValueError for an entry that `caller` cannot call. If `calls_all` is
+  /// true, the caller can pass self and take results that fit no register. For other callers an
+  /// entry without an address is only ranked, not called. GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
                                    const char *caller, bool calls_all = false) {
     PyNativeSignature parsed;
@@ -75,9 +75,10 @@ struct entry : description {
     return std::nullopt;
   }
 
-  /// Calls it with `values`, which has room for one more. Returns `value` if the result is at
-  /// `at(*cell)`, `none` if it falls back, `raised` if an exception is set. The thread must be in
-  /// the state that view.hold requires, with no exception pending if the function may raise.
+  /// Calls the function with `values`, which must have room for one more value. Returns `value` if
+  /// the result is in `at(*cell)`, `none` if the function falls back, `raised` if an exception is
+  /// set. The thread must be in the state that view.hold requires, with no exception pending if the
+  /// function may raise.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values, &cell->place);
@@ -85,8 +86,8 @@ struct entry : description {
                                                                  : settle(view.verdict);
   }
 
-  /// Call it once with the values of a call: sets all bytes in writable arrays of bools to 0 or 1,
-  /// because uninitialised memory may have others.
+  /// Sets all bytes in writable arrays of bools to 0 or 1, because uninitialised memory may contain
+  /// other values. Call prepare() once with the values of each call.
   void prepare(const native_value *values) const {
     if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
     if (view.takes_self) ++values;
@@ -101,9 +102,9 @@ struct entry : description {
   const void *at(const result_cell &cell) const {
     return is_in_place_ ? static_cast<const void *>(&cell.place) : &cell.returned;
   }
-  /// True if the sink can call it.
+  /// True if the sink can call this entry.
   bool is_here() const { return is_here_; }
-  /// True if it is called directly, and its return value is its result.
+  /// True if the function can be called directly and its return value is the result.
   bool is_plain() const { return is_plain_; }
 
   invoker invoke;

@@ -1,5 +1,5 @@
-// A value from another runtime in one small form: its kind in Python, and its bits. A sink makes
-// these from its own values; type codes are the engine's.
+// A value from another runtime in one compact form: its kind in Python and its bits. Each sink
+// converts its own values to this form.
 #ifndef TYPEDCALL_CALLING_GIVEN_H_
 #define TYPEDCALL_CALLING_GIVEN_H_
 
@@ -16,19 +16,21 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// One argument. No initialisers: a call has room for the longest signature.
+/// One argument. There are no initialisers, because each call has an array for the longest
+/// signature.
 struct given {
-  /// Its kind in Python. For an ARRAY, and for bytes, which are OTHER, `element` and `element_size`
-  /// describe the elements, else they are VOID and 0: a buffer takes only these.
+  /// The value's kind in Python. `element` and `element_size` describe the elements of an ARRAY,
+  /// and of bytes, whose kind is OTHER; for other values, which no buffer takes, they are VOID and
+  /// 0.
   PyNativeGiven kind;
   PyNativeKind element;
   std::uint16_t element_size;
-  bool is_const;  ///< elements must not be written to
-  /// BOOL: 0 or 1. INT: a std::int64_t, or, with `size` 1, a std::uint64_t too large for that.
-  /// FLOAT and C_FLOAT: a double. STR: the address of its UTF-8, which ends with a NUL. Elements:
-  /// their address.
+  bool is_const;  ///< true if the elements must not be written to
+  /// BOOL: 0 or 1. INT: a std::int64_t, or if `size` is 1, a std::uint64_t that exceeds INT64_MAX.
+  /// FLOAT and C_FLOAT: a double. STR: the address of UTF-8 text that ends with a NUL. ARRAY and
+  /// bytes: the address of the elements.
   std::uint64_t bits;
-  /// STR: its length in bytes. Elements: their number.
+  /// The length of a STR in bytes, or the number of elements.
   std::int64_t size;
 
   /// A value without elements.
@@ -44,7 +46,8 @@ struct given {
     return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
   }
   static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
-  /// UTF-8 with a terminating NUL; null if there was no memory: Python raises MemoryError.
+  /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null because memory ran out,
+  /// Python will raise MemoryError.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
     return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
@@ -54,25 +57,25 @@ struct given {
     return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
-  /// A text that is not UTF-8: OTHER, with its address.
+  /// A text that is not valid UTF-8 has the kind OTHER and the text's address.
   static given no_text(const void *bytes) {
     return of(PyNativeGiven_OTHER, native_value::of(bytes).bits);
   }
   bool is_no_text() const { return kind == PyNativeGiven_OTHER && element_size == 0 && bits != 0; }
 
-  /// Returns the UTF-8 of a STR, `size` bytes.
+  /// Returns the UTF-8 of a STR, which has `size` bytes.
   const char *utf8() const { return native_value{bits}.get<const char *>(); }
 
   bool is_int() const { return kind == PyNativeGiven_BOOL || kind == PyNativeGiven_INT; }
-  /// A BOOL or INT as a double, rounded as Python does.
+  /// Converts a BOOL or INT to a double with Python's rounding.
   double as_real() const {
     return size != 0 ? static_cast<double>(bits)
                      : static_cast<double>(static_cast<std::int64_t>(bits));
   }
 };
 
-/// A C value that is not a buffer, as Python sees it: a result, or an argument of a closure. `v`
-/// and a null text are nothing().
+/// Returns the form of a C value that is not a buffer: a result, or an argument of a closure. A
+/// value of type `v` and a null text become nothing().
 inline given given_of(const value_type &type, const void *place) {
   const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
@@ -97,12 +100,12 @@ inline given given_of(const value_type &type, const void *place) {
 
 enum class taken { yes, out_of_range, no };
 
-/// take() for all but floats for a `d` and ordinary ints.
+/// Implements take() for everything except floats for a `d` and ordinary ints.
 TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_type &wanted,
                                               native_value *out) {
   out[0] = native_value{value.bits};
   if (wanted.is_integer && value.is_int()) {
-    // With a size, the value is above all signed ones.
+    // A value whose `size` is not 0 exceeds INT64_MAX.
     return value.size != 0 && wanted.kind == PyNativeKind_UNSIGNED && wanted.size == 8
                ? taken::yes
                : taken::out_of_range;
@@ -118,7 +121,7 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
     const bool fits = value.element == wanted.element &&
                       value.element_size == wanted.element_size && !(may_write && value.is_const);
     if (!fits || value.element_size == 0) return taken::no;
-    // Writable bools are corrected when they are passed: entry::prepare().
+    // entry::prepare() corrects writable bools when they are passed.
     const bool are_right = wanted.element != PyNativeKind_BOOL || may_write ||
                            internal::first_not_bool(out[0].get<const void *>(),
                                                     static_cast<std::size_t>(value.size)) ==
@@ -136,8 +139,8 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
   return taken::yes;
 }
 
-/// Stores a value for the C function in one or two of `out`: exactly what the Python function would
-/// pass. Returns `no` if that is not certain; then Python decides.
+/// Stores a value in one or two elements of `out`, exactly as the Python function would pass it to
+/// the C function. Returns `no` if Python must decide.
 inline taken take(const given &value, const value_type &wanted, native_value *out) {
   const bool is_usual = wanted.is_double ? value.kind == PyNativeGiven_FLOAT
                                          : wanted.is_integer && value.is_int() && value.size == 0 &&
@@ -147,7 +150,7 @@ inline taken take(const given &value, const value_type &wanted, native_value *ou
   return taken::yes;
 }
 
-/// Returns how a value suits a parameter among overloads. Buffers allow no conversion.
+/// Returns the rank of a value for a parameter of an overload. Buffers are never converted.
 inline PyNativeRank rank_of(const given &value, const value_type &wanted) {
   if (!wanted.is_buffer || wanted.is_text) return PyNativeChoice_Rank(wanted.ranks, value.kind);
   native_value unused[2];

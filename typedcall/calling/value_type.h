@@ -1,5 +1,5 @@
-// A type of a signature, prepared for an engine: which values suit it and how well, which ones a C
-// function takes as they are, and how to read a result.
+// A type of a signature, prepared for calls. It ranks the values that suit it, recognises those
+// that a C function takes unchanged, and reads results.
 #ifndef TYPEDCALL_CALLING_VALUE_TYPE_H_
 #define TYPEDCALL_CALLING_VALUE_TYPE_H_
 
@@ -16,7 +16,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// True if Python would decode the text as UTF-8. For texts that other runtimes pass to C
+/// True if Python would decode the text as UTF-8. Used for texts that other runtimes pass to C
 /// functions.
 inline bool is_utf8(const unsigned char *text, std::size_t size) {
   std::size_t at = 0;
@@ -33,7 +33,7 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
     if (first < 0x80) continue;
     const std::size_t more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
     if (first < 0xC2 || first > 0xF4 || size - at < more) return false;
-    // Too long, a surrogate, or above U+10FFFF.
+    // Rejects overlong forms, surrogates and code points above U+10FFFF.
     const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
     const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
     if (text[at] < low || text[at] > high) return false;
@@ -45,8 +45,8 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
   return true;
 }
 
-/// `size` and `kind` are those of the argument, for a buffer those of a pointer; `element_size` and
-/// `element` those of its target. `is_text`: Python has a str for it.
+/// `size` and `kind` describe the argument (for a buffer, its pointer), and `element_size` and
+/// `element` describe what it points to. `is_text` is true if Python passes a str.
 struct value_type {
   TYPEDCALL_OUT_OF_LINE explicit value_type(PyNativeType asked)
       : type(asked),
@@ -69,12 +69,12 @@ struct value_type {
   PyNativeKind kind, element;
   bool is_integer;
 
-  /// True if this integer type can hold the number.
+  /// True if an integer of this type can hold the number.
   bool holds(std::int64_t number) const {
     return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
-  /// For a text type: true if a C function gets these bytes, which end with a NUL, as Python would
-  /// pass them.
+  /// True for a text type if Python would pass these bytes, which end with a NUL, to a C function
+  /// unchanged.
   bool holds(const void *text, std::size_t length) const {
     return is_utf8(static_cast<const unsigned char *>(text), length) &&
            (is_buffer || std::memchr(text, 0, length) == nullptr);
@@ -88,7 +88,7 @@ struct value_type {
     return is_double ? native_value{bits}.get<double>()
                      : static_cast<double>(native_value{bits}.get<float>());
   }
-  /// Returns the bits of a value; integers are extended to a register.
+  /// Returns the bits of a value; integers are extended to 64 bits.
   std::uint64_t bits_at(const void *place) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, place, size);

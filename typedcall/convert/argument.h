@@ -1,5 +1,5 @@
 // One argument of a generated wrapper: the value for the C function and everything that must live
-// until the call returns. Also ranks objects for a parameter, to choose among overloads.
+// until the call returns. Also ranks objects for a parameter, which decides among overloads.
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
@@ -12,8 +12,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Ranks of an object for an overload's parameter, best first: those of PyNativeRank, and a
-/// failure.
+/// Ranks of an object for an overload's parameter, best first. All but the last correspond to a
+/// PyNativeRank.
 enum class conversion_rank : unsigned char {
   exact = PyNativeRank_EXACT,
   subclass = PyNativeRank_NEAR,
@@ -24,17 +24,18 @@ enum class conversion_rank : unsigned char {
 
 namespace internal {
 
-/// Numbers and objects: nothing needs to be released.
+/// Holds a number or an object, so there is nothing to release.
 template <class T, class = void>
 struct argument {
   T value;
 
-  /// Returns false with an exception set. `object` is borrowed while this exists.
+  /// Returns false with an exception set. `object` must outlive the argument, which borrows it.
   TYPEDCALL_IN_LINE bool convert(PyObject *object) { return from_python(object, &value); }
   void set(T ready) { value = ready; }
 };
 
-/// A str as UTF-8, which belongs to the object and lives as long as the caller's reference.
+/// Holds the UTF-8 of a str. The text belongs to the object and lives as long as the caller's
+/// reference.
 template <>
 struct argument<const char *> {
   const char *value;
@@ -54,7 +55,7 @@ struct argument<const char *> {
   void set(const char *ready) { value = ready; }
 };
 
-/// An exporter's buffer, released on destruction; none if `view.obj` is NULL.
+/// A buffer that an object exports, or none if `view.obj` is NULL. The destructor releases it.
 struct held_buffer {
   Py_buffer view;
 
@@ -82,7 +83,7 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   held_buffer held_;
 };
 
-/// An exporter's elements, which stay in place until this is destroyed.
+/// Holds the elements that an object exports, which stay in place until the argument is destroyed.
 template <class Element>
 struct argument<span<Element>, void> {
   span<Element> value;
@@ -91,7 +92,7 @@ struct argument<span<Element>, void> {
     void *data;
     std::size_t count;
     if constexpr (std::is_same_v<Element, const unsigned char>) {
-      // Immutable, and the caller holds a reference.
+      // A bytes object is immutable, and the caller holds a reference.
       if (PyBytes_CheckExact(object)) {
         value = {reinterpret_cast<const unsigned char *>(PyBytes_AS_STRING(object)),
                  static_cast<std::size_t>(PyBytes_GET_SIZE(object))};
@@ -110,7 +111,7 @@ struct argument<span<Element>, void> {
   held_buffer held_;
 };
 
-/// A str as UTF-8, which belongs to the object.
+/// Holds the UTF-8 of a str, which belongs to the object.
 template <>
 struct argument<span<const char>, void> {
   span<const char> value;
@@ -119,23 +120,24 @@ struct argument<span<const char>, void> {
   void set(span<const char> ready) { value = ready; }
 };
 
-/// True if a Python caller can pass, or get, a value of T.
+/// True if a Python caller can pass a value of type T (python_can_pass) or get one.
 template <class T>
 constexpr bool python_can_pass =
     is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
 template <class T>
 constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || has_pointer_code<T>;
 
-/// Returns 1, 0, or -1 with MemoryError.
+/// Returns 1 if the type has `__complex__`, 0 if not, or -1 with MemoryError.
 inline int has_complex_method(PyTypeObject *type) {
   const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
 /// Call this after an object failed to convert to a pointer. Clears the exception and returns true
-/// if such objects never convert; returns false if something else went wrong, which an overload for
-/// other types must not hide. Exporters refuse with BufferError, those in C also with TypeError or
-/// ValueError (NumPy, memoryview). An exception from a `__buffer__` in Python has a traceback.
+/// if objects of this type never convert. Returns false after any other error, which another
+/// overload must not hide. Exporters raise BufferError if they cannot export, and exporters in C
+/// (NumPy, memoryview) also raise TypeError or ValueError. Only exceptions from a `__buffer__` in
+/// Python have a traceback.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&
@@ -143,7 +145,7 @@ inline bool clear_pointer_refusal() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
 #ifdef PYPY_VERSION
-    is_refusal = true;  // here C code's exceptions have tracebacks; no class has `__buffer__`
+    is_refusal = true;  // all exceptions have tracebacks here; no class has `__buffer__`
 #else
     is_refusal = traceback == nullptr;
 #endif
@@ -153,21 +155,21 @@ inline bool clear_pointer_refusal() {
   return is_refusal;
 }
 
-/// True for types where only an attempt shows whether an object suits.
+/// True for types that require a conversion to find out whether an object suits.
 template <class T>
 constexpr bool is_tried = is_buffer<T> ? !std::is_same_v<T, span<const char>>
                                        : std::is_pointer_v<T> && !std::is_same_v<T, const char *> &&
                                              !std::is_same_v<T, PyObject *>;
 
-/// A parameter's ranks for all kinds of objects.
+/// The ranks of all kinds of objects for a parameter.
 template <class T>
 constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 }  // namespace internal
 
 /// Returns the rank of `object`, whose internal::kind_of() is `kind`, for a parameter of type T.
-/// Sets an exception only with conversion_rank::raised. Runs Python code only to match a pointer or
-/// buffer with an object whose class defines `__buffer__` in Python. GIL: held.
+/// Sets an exception only if it returns conversion_rank::raised. Runs Python code only to match a
+/// pointer or buffer with an object whose class defines `__buffer__` in Python. GIL: held.
 template <class T>
 conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
   if constexpr (internal::is_tried<T>) {

@@ -1,5 +1,6 @@
-// C bools in memory that other code has filled. Compilers assume that the byte of a C bool is 0 or
-// 1, and may add it as it is; a buffer or a library's array may contain other bytes.
+// Checks and corrects C bools in memory filled by other code. Compilers assume that the byte of a C
+// bool is 0 or 1, and may use it as a number. Buffers and libraries' arrays may contain other
+// bytes.
 #ifndef TYPEDCALL_CONVERT_BOOLS_H_
 #define TYPEDCALL_CONVERT_BOOLS_H_
 
@@ -11,7 +12,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns the index of the first byte that is neither 0 nor 1; `count` if there is none.
+/// Returns the index of the first byte that is neither 0 nor 1, or `count` if there is none.
 inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   const auto *const all = static_cast<const unsigned char *>(bytes);
   std::size_t at = 0;
@@ -19,8 +20,8 @@ inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   return at;
 }
 
-/// Sets writable bytes, such as uninitialised memory, to 0 or 1. Bytes that are already 0 or 1 are
-/// not written: another thread may be reading them.
+/// Sets writable bytes, such as uninitialised memory, to 0 or 1. Does not write to bytes that are
+/// already 0 or 1, because another thread may be reading them.
 inline void make_bools(void *bytes, std::size_t count) {
   auto *const all = static_cast<unsigned char *>(bytes);
   for (std::size_t i = 0; i < count; ++i) {

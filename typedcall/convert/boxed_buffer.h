@@ -1,10 +1,10 @@
-// Passes a buffer to a Python callable in a boxed call, as a copy. Data written to the copy are
+// Passes a copy of a buffer to a Python callable in a boxed call. Data that the callable writes are
 // copied back after the call.
 #ifndef TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 #define TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 
 #include "typedcall/base/object_ref.h"
-// Python.h, which object_ref.h includes, comes before all standard headers.
+// Python.h, which object_ref.h includes, must come before all standard headers.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -17,17 +17,18 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The elements of one buffer, for Python.
+/// The elements of one buffer and their type.
 struct buffer_parts {
   PyNativeType type;
   const void *data;
   std::size_t count;
 
-  /// The size of an element; the elements of a text are bytes.
+  /// The size of an element in bytes, which is 1 for a text.
   std::size_t size() const {
     return type.code == PyNativeType_STRING ? 1 : PyNativeCode_Size(type.code);
   }
-  /// Returns PY_SSIZE_T_MAX, a size that no Python object has, on overflow.
+  /// Returns the size of all elements. On overflow it is PY_SSIZE_T_MAX, too large for any Python
+  /// object.
   Py_ssize_t bytes() const {
 #if TYPEDCALL_IS_SUPPORTED
     Py_ssize_t found;
@@ -40,7 +41,8 @@ struct buffer_parts {
   const char *begin() const { return static_cast<const char *>(data); }
 };
 
-/// A buffer and the object that holds Python's copy. For other arguments it has no elements.
+/// A buffer and the object that holds its copy for Python. There are no elements if an argument is
+/// not a buffer.
 struct copied_buffer {
   buffer_parts parts = {};
   object_ref copy;
@@ -57,12 +59,12 @@ buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
 }
 
-/// Returns a memoryview of the elements in `copy`, a bytes or bytearray, and keeps a reference to
-/// it; NULL with MemoryError. Sets the view's fields itself, because memoryview.cast() supports
-/// neither complex numbers nor empty buffers.
+/// Returns a memoryview of the elements in `copy`, a bytes or bytearray object to which the view
+/// holds a reference, or NULL with MemoryError. Sets the view's fields itself, because
+/// memoryview.cast() supports neither complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
-  // PyPy reads a view's fields only once, as early as in PyMemoryView_FromObject().
+  // PyPy reads fields only once: after PyMemoryView_FromObject(), changing them has no effect.
   Py_buffer whole;
   if (PyObject_GetBuffer(copy, &whole, PyBUF_SIMPLE) < 0) return nullptr;
   PyObject *const view = PyMemoryView_FromBuffer(&whole);
@@ -85,15 +87,15 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// Returns the Python object for buffer `at` of a call: a str for a text, bytes for const bytes,
-/// else a one-dimensional memoryview of a copy, read-only for const elements. Buffers over the same
-/// memory share one copy, so each sees what is written to the other. NULL with MemoryError, or
-/// UnicodeDecodeError if a text is not UTF-8. GIL: held.
+/// Returns the Python object for buffer `at` of a call. This is a str for a text, bytes for const
+/// bytes, and otherwise a one-dimensional memoryview of a copy, read-only for const elements.
+/// Buffers over the same memory share one copy, so data written to one are visible in the other.
+/// Returns NULL with MemoryError, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
                                                   std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
-  // Otherwise each Python version would raise a different exception.
+  // Raised here because Python versions raise different exceptions.
   if (parts.bytes() == PY_SSIZE_T_MAX) return PyErr_NoMemory();
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());
@@ -114,7 +116,7 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_
   return view_of_copy(parts, own.copy.get());
 }
 
-/// Copies written data back after the call, even if the call failed. GIL: held.
+/// Copies data that Python has written back after the call, even if the call failed. GIL: held.
 inline void finish_buffer(const copied_buffer &own) {
   const buffer_parts &parts = own.parts;
   if (!own.copy || !own.is_written() || !PyByteArray_Check(own.copy.get())) return;

@@ -1,10 +1,10 @@
-// Buffers from Python callers: any exporter of a contiguous array of the right elements, or a str
-// for a text.
+// Gets buffers from Python callers, who pass any exporter of a contiguous array of the right
+// elements, or a str for a text.
 #ifndef TYPEDCALL_CONVERT_BUFFER_H_
 #define TYPEDCALL_CONVERT_BUFFER_H_
 
 #include "typedcall/convert/pointer.h"
-// pointer.h comes first, because of Python.h.
+// pointer.h comes first because it includes Python.h.
 #include <cstddef>
 
 #include "typedcall/base/namespace.h"
@@ -14,12 +14,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Gets the elements that `object` exports, of the buffer type `wanted`, and their number. If
+/// Gets the elements that `object` exports, and their number; `wanted` is the buffer's type. If
 /// `view->obj` is not NULL afterwards, the caller releases the buffer once the elements are no
 /// longer used. `*data` is arbitrary if there are no elements. Returns false with TypeError if the
-/// object exports no such elements, ValueError if the array is not aligned or not one-dimensional
-/// (a count would not tell the shape), BufferError if the memory is not contiguous, or is read-only
-/// and must be writable. GIL: held.
+/// object exports no elements of the wanted type, with ValueError if the array is not aligned or
+/// not one-dimensional (a count does not describe the shape), or with BufferError if the memory is
+/// not contiguous, or is read-only but must be writable. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
                                                      void **data, std::size_t *count,
                                                      Py_buffer *view) {
@@ -51,8 +51,8 @@ TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeT
   return true;
 }
 
-/// Gets the UTF-8 of a str, which lives as long as the object. Returns false with TypeError if it
-/// is not a str, UnicodeEncodeError for lone surrogates. GIL: held.
+/// Gets the UTF-8 of a str, which is valid as long as the object lives. Returns false with
+/// TypeError if the object is not a str, or with UnicodeEncodeError for lone surrogates. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool text_from_python(PyObject *object, span<const char> *text) {
   if (!PyUnicode_Check(object)) {
     PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);

@@ -1,10 +1,10 @@
-// Finds the arguments that a Python callable takes by name only, for callers in C, which pass all
-// arguments in order. Used by typedcall/boxed_call.h.
+// Finds a Python callable's keyword-only arguments, for C callers that pass all arguments in order.
+// Used by typedcall/boxed_call.h.
 #ifndef TYPEDCALL_CONVERT_BY_NAME_H_
 #define TYPEDCALL_CONVERT_BY_NAME_H_
 
 #include "typedcall/base/object_ref.h"
-// Python.h, which object_ref.h includes, comes before all standard headers.
+// Python.h, which object_ref.h includes, must come before all standard headers.
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -15,7 +15,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns the end of a parameter in a text signature: its comma, the closing bracket, or the NUL.
+/// Returns the end of a parameter in a text signature, which is a comma, the closing bracket or the
+/// NUL.
 inline const char *end_of_parameter(const char *text) {
   int depth = 0;
   char quote = '\0';
@@ -35,8 +36,8 @@ inline const char *end_of_parameter(const char *text) {
   return text;
 }
 
-/// Makes `*names` from a text like "($self, x, /, y=1.5, *, z)". It stays empty if the text does
-/// not say which of the last arguments have names. Returns false with MemoryError.
+/// Makes `*names` from a text like "($self, x, /, y=1.5, *, z)". `*names` stays empty if the text
+/// does not show which of the last arguments are passed by name. Returns false with MemoryError.
 inline bool names_in_text(const char *text, std::size_t count, object_ref *names) {
   std::size_t at = 0;
   Py_ssize_t named = 0;
@@ -47,7 +48,7 @@ inline bool names_in_text(const char *text, std::size_t count, object_ref *names
     const std::size_t length = std::strcspn(text, " =:,)");
     if (length == 0 || *text == '$' || *text == '/') continue;
     if (*text == '*') {
-      if (length != 1 || at >= count) return true;  // *args, or no keyword-only C arguments
+      if (length != 1 || at >= count) return true;  // *args, or all are positional
       made = object_ref::steal(PyTuple_New(static_cast<Py_ssize_t>(count - at)));
       if (!made) return false;
     } else if (at++ < count && made) {
@@ -60,7 +61,7 @@ inline bool names_in_text(const char *text, std::size_t count, object_ref *names
   return true;
 }
 
-/// The same for a function in Python. Returns false with an exception set.
+/// Makes `*names` from the code object of a Python function. Returns false with an exception set.
 inline bool names_in_code(PyObject *function, std::size_t count, object_ref *names) {
   const object_ref code = object_ref::steal(PyObject_GetAttrString(function, "__code__"));
   if (!code) return false;
@@ -78,10 +79,10 @@ inline bool names_in_code(PyObject *function, std::size_t count, object_ref *nam
   return static_cast<bool>(*names);
 }
 
-/// Sets `*names` to the tuple of names by which the last of `count` arguments are passed, as
-/// PyObject_Vectorcall() wants them; empty if all go by position, or if nothing is known. Returns
-/// false with MemoryError, or an exception that does not derive from Exception. A pending exception
-/// stays. GIL: held.
+/// Sets `*names` to the tuple of names for the last of `count` arguments that PyObject_Vectorcall()
+/// expects. `*names` stays empty if all arguments are passed by position or the names are unknown.
+/// Returns false with MemoryError or an exception that does not derive from Exception; otherwise a
+/// pending exception stays pending. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
                                              object_ref *names) {
 #ifndef PYPY_VERSION

@@ -1,11 +1,11 @@
-// Converts between Python objects and C values, in the generated wrappers and in boxed calls. The
-// rules are CPython's own: an int or bool is accepted for a float, either for a complex, a float is
-// not accepted for an int, and no int wraps around.
+// Converts between Python objects and C values, in generated wrappers and boxed calls. The rules
+// are CPython's own: ints and bools convert to float, all three to complex, floats do not convert
+// to int, and ints never wrap around.
 #ifndef TYPEDCALL_CONVERT_CONVERT_H_
 #define TYPEDCALL_CONVERT_CONVERT_H_
 
 #include "typedcall/base/object_ref.h"
-// Python 3.9 and 3.10 do not include it themselves.
+// In Python 3.9 and 3.10, Python.h does not include longintrepr.h.
 #if PY_VERSION_HEX < 0x030B0000 && !defined(PYPY_VERSION)
 #include <longintrepr.h>
 #endif
@@ -21,13 +21,13 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// C's complex types (std::complex is another type; see native.h).
+/// True for C's complex types. std::complex is a different type; see c_type.h.
 template <class T>
 constexpr bool is_complex_type =
     internal::has_code<T> &&PyNativeCode_Kind(internal::code_of<T>()) == PyNativeKind_COMPLEX;
 
-/// True for the types that from_python converts: bool, the integers, the floating and complex types
-/// and PyObject *. to_python also converts strings and pointers.
+/// True for the types that from_python converts: bool, integers, floating and complex types and
+/// PyObject *. In addition, to_python converts strings and pointers.
 template <class T>
 constexpr bool is_convertible_type = internal::has_code<T> &&
                                      (!std::is_pointer_v<T> ||
@@ -38,7 +38,7 @@ namespace internal {
 inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
 
 /// Gets the value of an int of one digit (below 2**30), the usual case, without a call. Returns
-/// false for longer ones, and always on PyPy, whose ints have no digits to look at.
+/// false for longer ints, and always on PyPy, where the digits are not accessible.
 #ifdef PYPY_VERSION
 inline bool short_int(PyObject *, long *) { return false; }
 #else
@@ -48,7 +48,7 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   if (!PyUnstable_Long_IsCompact(digits)) return false;
   *value = static_cast<long>(PyUnstable_Long_CompactValue(digits));
 #elif PY_VERSION_HEX >= 0x030B0000
-  // Source: CPython 3.11, _PyLong_New: even 0 has a digit.
+  // 0 also has a digit. Source: CPython 3.11, _PyLong_New.
   const Py_ssize_t size = Py_SIZE(digits);
   if (static_cast<std::size_t>(size) + 1 > 2) return false;
   *value = static_cast<long>(size) * static_cast<long>(digits->ob_digit[0]);
@@ -64,20 +64,21 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
 }
 #endif  // PYPY_VERSION
 
-/// A value, or an exception. Returned in registers: passing the value's address would force it into
-/// memory, in every wrapper.
+/// A value, or a sign that an exception is set. Returned in registers, because passing the value's
+/// address would force the value into memory in every wrapper.
 template <class T>
 struct converted {
   T value;
   bool is_valid;
 };
 
-// Not inline: one of each serves all wrappers, for arguments that are not short ints.
+// These are not inline, so that all wrappers share them. They convert arguments that are not short
+// ints.
 TYPEDCALL_HIDDEN converted<long long> signed_from_object(PyObject *object, std::size_t bytes);
 TYPEDCALL_HIDDEN converted<unsigned long long> unsigned_from_object(PyObject *object,
                                                                     std::size_t bytes);
-// Passes the value's address: a returned one would occupy the register of the call's first floating
-// argument, and compilers would move that argument out of the way in every call.
+// Takes the value's address because a returned value would occupy the register of the call's first
+// floating argument, and compilers would move that argument out of the way in every call.
 TYPEDCALL_HIDDEN bool double_from_object(PyObject *object, double *value);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
@@ -85,7 +86,7 @@ TYPEDCALL_HIDDEN bool double_from_object(PyObject *object, double *value);
 #ifdef PYPY_VERSION
 inline bool middling_int(PyObject *, long long *) { return false; }
 #else
-/// Gets the value of an int of up to two digits (below 2**60). Returns false for longer ones.
+/// Gets the value of an int of up to two digits (below 2**60). Returns false for longer ints.
 inline bool middling_int(PyObject *integer, long long *value) {
   const auto *digits = reinterpret_cast<const PyLongObject *>(integer);
 #if PY_VERSION_HEX >= 0x030C0000
@@ -152,7 +153,7 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE converted<unsigned long long> un
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject *object,
                                                                         double *value) {
   long long integer;
-  // Rounds to nearest even, as int.__float__ does.
+  // The conversion rounds to nearest even, like int.__float__.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
     *value = static_cast<double>(integer);
     return true;
@@ -168,12 +169,13 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Inline in every wrapper, here and in from_python: it is a few instructions.
+// This function and from_python are inlined into every wrapper, because they are only a few
+// instructions.
 template <class T>
 TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
   using limits = std::numeric_limits<T>;
   constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
-  long small = 0;  // some compilers (gcc -Og) do not see that it is set before it is read
+  long small = 0;  // set because gcc -Og warns that it may be uninitialised
   if (TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
     bool fits = true;
     if constexpr (!std::is_signed_v<T>) fits = small >= 0;
@@ -215,9 +217,9 @@ bool complex_from_python(PyObject *object, T *value) {
 
 }  // namespace internal
 
-/// Converts `object`. Returns false with TypeError for a wrong type, OverflowError for an int that
-/// does not fit, or the exception of the object's own __index__, __float__, __complex__ or
-/// __bool__. A PyObject * is borrowed. GIL: held.
+/// Converts `object`. Returns false with TypeError for a wrong type, with OverflowError for an int
+/// that does not fit, or with an exception from the object's own __index__, __float__, __complex__
+/// or __bool__. A PyObject * is borrowed. GIL: held.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   static_assert(is_convertible_type<T>,
@@ -249,9 +251,9 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   }
 }
 
-/// Returns a new reference, or NULL with MemoryError. An object is returned as it is, even NULL. A
-/// string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer becomes a capsule
-/// (pointer.h), and a null string or pointer becomes None. GIL: held.
+/// Returns a new reference, or NULL with MemoryError. An object is returned unchanged, even if it
+/// is NULL. A string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer becomes
+/// a capsule (see pointer.h), and a null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {
   static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,

@@ -1,5 +1,5 @@
-// Turns C++ exceptions into Python's: the standard ones, and others through the module's own
-// translator. Bytes of what() that are not UTF-8 are shown as \xff.
+// Converts C++ exceptions to Python exceptions. A module's own translator can handle classes that
+// are not in the standard library. Bytes of what() that are not UTF-8 are shown as \xff.
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
@@ -7,7 +7,7 @@
 
 #include <Python.h>
 
-#if __has_include(<cxxabi.h>)  // MSVC has none and needs none
+#if __has_include(<cxxabi.h>)  // MSVC does not have this header or need it
 #include <cxxabi.h>
 #endif
 
@@ -27,7 +27,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The exception translator of a module, or of all modules in a source file; if none is set,
+/// The exception translator of a module, or of all modules in a source file. If it is not set,
 /// `outer` is used.
 struct translation {
   std::atomic<void (*)()> translate{nullptr};
@@ -35,23 +35,25 @@ struct translation {
 };
 
 namespace {
-// A different class in each source file: templates instantiated with it belong to that file.
+// This class is different in each source file, so templates instantiated with it belong to one
+// file.
 struct this_file {};
 }  // namespace
 
-// Hidden, here and below, so that each shared object has its own. One shared object may hold
-// several modules.
+// This variable and the others below are hidden, so that each shared object has its own. One shared
+// object may contain several modules.
 template <class File>
 TYPEDCALL_HIDDEN inline translation translation_of_file{};
 
-/// The translation of the module that this thread is executing (TYPEDCALL_MODULE and its variants).
+/// The translation of the module that is being executed in this thread (TYPEDCALL_MODULE and its
+/// variants).
 TYPEDCALL_HIDDEN inline thread_local translation *executing = nullptr;
 
-/// The translator set last in any file, for a shared object with one module but several files.
+/// The most recently set translator, for a shared object with one module but several source files.
 TYPEDCALL_HIDDEN inline translation last_translation{};
 TYPEDCALL_HIDDEN inline std::atomic<int> modules_here{0};
 
-/// The translation of one module, in static storage.
+/// The translation of one module. Has static storage duration.
 struct TYPEDCALL_HIDDEN module_translation : translation {
   explicit module_translation(const translation *file) {
     outer = file;
@@ -70,14 +72,15 @@ class TYPEDCALL_HIDDEN while_executing {
   translation *before_;
 };
 
-/// The translation of the module whose table has the function.
+/// The translation of the module whose method table contains the function.
 template <auto Function>
 TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr};
 
 }  // namespace internal
 
-/// Gives the module a translator for exceptions of its own classes. It is called while an exception
-/// is being handled, rethrows that, and sets a Python exception for those that it knows:
+/// Gives the module a translator for exceptions of its own classes. The translator is called while
+/// an exception is being handled. It rethrows the exception and sets a Python exception for each
+/// class that it handles:
 ///
 ///     typedcall::set_exception_translator([] {
 ///       try {
@@ -87,11 +90,11 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 ///       }
 ///     });
 ///
-/// An exception that it lets through, or sets no Python exception for, is translated as if there
-/// were no translator. There is one per extension module, for all interpreters; a later call
-/// replaces it, and null removes it. Call this before the module's functions are called: while the
-/// module is executed (exec() of its state), from any file; or from a static initialiser, for the
-/// modules of its source file, or for the only module of the shared object.
+/// If the translator throws, or sets no Python exception, the C++ exception is translated as if
+/// there were no translator. Each extension module has one translator for all interpreters; a later
+/// call replaces it, and null removes it. Call this before the module's functions are called. Any
+/// file may call it while the module is executed (exec() of its state). A static initialiser may
+/// call it for the modules of its source file, or for the only module of the shared object.
 template <class File = internal::this_file>
 TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
   if (translate == nullptr) translate = [] { throw; };
@@ -107,12 +110,12 @@ TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_error_from_exception(const translation 
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// An object of the wrong kind; becomes TypeError.
+/// Thrown for an object of the wrong kind. Becomes TypeError.
 struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// PyErr_SetString for text in any encoding: invalid UTF-8 must not replace the exception.
+/// Like PyErr_SetString, for text in any encoding. Invalid UTF-8 must not raise another exception.
 TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
   PyObject *decoded =
@@ -122,7 +125,7 @@ TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text)
   Py_DECREF(decoded);
 }
 
-/// The translator for a function or module; null if there is none.
+/// Returns the translator for a function or module, or null if there is none.
 TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of) {
   for (; of != nullptr; of = of->outer) {
     if (auto *const translate = of->translate.load()) return translate;
@@ -131,7 +134,7 @@ TYPEDCALL_HIDDEN TYPEDCALL_RARE inline auto translator_of(const translation *of)
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const translation *of) {
-  // If a function sets a Python exception and throws to get out, the Python exception counts.
+  // If a function sets a Python exception and then throws, the Python exception is kept.
   if (PyErr_Occurred()) return;
   try {
     if (auto *const translate = translator_of(of)) run_python([translate] { translate(); });
@@ -146,7 +149,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
   } catch (const wrong_object &error) {
     set_error_from_text(PyExc_TypeError, error.what());
   } catch (const std::logic_error &error) {
-    // invalid_argument, domain_error and length_error: the caller's values are wrong.
+    // The caller has passed wrong values: invalid_argument, domain_error, length_error.
     set_error_from_text(PyExc_ValueError, error.what());
   } catch (const std::exception &error) {
     set_error_from_text(PyExc_RuntimeError, error.what());
@@ -157,11 +160,11 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Returns the result of `call`, or, if that throws, of `thrown`, which runs in the handler.
-/// Inline, and so not noexcept: a thread that is being cancelled must go on unwinding. GIL: not
-/// needed.
+/// Returns the result of `call` or, if `call` throws, of `thrown`, which runs in the handler.
+/// Inline and not noexcept, because the stack of a cancelled thread must continue to unwind. GIL:
+/// not needed.
 template <class Call, class Thrown>
-// The reference to a __forced_unwind is null: there is no object.
+// A reference to a __forced_unwind is null, because there is no such object.
 TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&call,
                                                                       Thrown &&thrown) {
   try {
@@ -175,9 +178,9 @@ TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&cal
   }
 }
 
-/// Returns the result of `call`, which may run Python code. If that throws, sets a Python exception
-/// by the translation that `of` returns, and returns the result of `failed`. GIL: held. A thread
-/// that CPython ends stops in run_python().
+/// Returns the result of `call`, which may run Python code. If `call` throws, uses the translation
+/// that `of` returns to set a Python exception, and returns the result of `failed`. GIL: held. If
+/// CPython ends this thread, the thread stops in run_python().
 template <class Of, class Call, class Failed>
 TYPEDCALL_IN_LINE inline auto translated(Of &&of, Call &&call, Failed &&failed) {
   return unless_thrown([&] { return run_python(std::forward<Call>(call)); },

@@ -1,5 +1,5 @@
-// Tells whether an int is a value of an integer type, and converts a number to another type. The
-// same rule serves types known at compile time and type codes.
+// Checks whether an int fits an integer type, and converts numbers between types. Types known at
+// compile time and type codes follow the same rules.
 #ifndef TYPEDCALL_CONVERT_INT_RANGE_H_
 #define TYPEDCALL_CONVERT_INT_RANGE_H_
 
@@ -14,7 +14,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if `value`, an integer of up to 64 bits, fits a type of this many bytes, at most eight.
+/// True if `value`, an integer of up to 64 bits, fits an integer type of `bytes` bytes (at most
+/// eight).
 template <class Given>
 constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   const std::size_t unused = 64 - 8 * bytes;
@@ -28,7 +29,7 @@ constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   }
 }
 
-/// True if the number fits that type. Only an int can be too large.
+/// True if the number fits the type Own. Only an int can be too large.
 template <class Own, class Given>
 constexpr bool has_room(Given value) {
   if constexpr (is_integer_type<Own> && std::is_integral_v<Given>) {
@@ -39,8 +40,8 @@ constexpr bool has_room(Given value) {
   }
 }
 
-/// Converts a number that fits as the wrapper does: to float and long double by way of double. As a
-/// bool, nan is true.
+/// Converts a number that fits with the wrapper's rules: values become a float or long double by
+/// way of double, and nan becomes true.
 template <class Own, class Given>
 constexpr Own narrowed(Given value) {
   if constexpr (std::is_same_v<Own, bool>) {
@@ -55,9 +56,9 @@ constexpr Own narrowed(Given value) {
 template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
-/// True if a Given may be passed for the native function's Own. The rules are the wrapper's: no int
-/// from a float, no bool from an int, and no Python float holds a long double. Types that are not
-/// numbers take what converts to them.
+/// True if a Given may be passed where the native function takes an Own. As in the wrapper, a float
+/// cannot become an int, an int cannot become a bool, and a long double is not accepted because no
+/// Python float can hold it. Types other than numbers must be implicitly convertible.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
@@ -72,7 +73,8 @@ constexpr bool is_taken_for() {
   }
 }
 
-/// What the Python callable gets instead of an Own: ints and floats of any width.
+/// Returns the value that is passed to the Python callable instead of an Own. An int becomes a long
+/// long or unsigned long long, and a float becomes a double.
 template <class Own, class Given>
 constexpr auto widened(Given value) {
   if constexpr (!std::is_arithmetic_v<Own>) {

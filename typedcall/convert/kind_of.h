@@ -1,9 +1,9 @@
-// The kind of an object for the choice among overloads, from its type alone.
+// Determines the kind of an object from its type alone, to choose among overloads.
 #ifndef TYPEDCALL_CONVERT_KIND_OF_H_
 #define TYPEDCALL_CONVERT_KIND_OF_H_
 
 #include "typedcall/base/object_ref.h"
-// Python.h, which object_ref.h includes, comes before all standard headers.
+// Python.h, which object_ref.h includes, must come before all standard headers.
 
 #include <cstring>
 
@@ -14,8 +14,9 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. Recognised by its
-/// name, so that NumPy is not needed: "numpy.bool_" up to 1.x, "numpy.bool" from 2.0 on.
+/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. The type is
+/// recognised by its name, so NumPy is not needed. The name is "numpy.bool_" up to NumPy 1.x and
+/// "numpy.bool" from 2.0 on.
 inline bool is_numpy_bool(const PyTypeObject *type) {
   static constexpr char name[] = "numpy.bool";
   const char *rest = type->tp_name;
@@ -25,10 +26,10 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
 }
 
 #ifdef PYPY_VERSION
-// The slots of classes in Python are not reliable on PyPy. Some are never set (nb_index up to
-// 7.3.11; number slots in subclasses of bytes), some always are (the lengths; nb_float before
-// 2024), and none changes after C code has seen the class. The names are made once: making one
-// costs more than the look-up.
+// On PyPy, the slots of classes written in Python are not reliable. Some slots are never set
+// (nb_index up to 7.3.11, number slots in subclasses of bytes), some are always set (the lengths,
+// and nb_float before 2024), and no slot changes after C code has seen the class. Each name is made
+// only once, because making one costs more than the look-up.
 inline PyObject *method_of(PyTypeObject *type, PyObject *name) {
   if (name == nullptr) PyErr_Clear();
   return name != nullptr ? _PyType_Lookup(type, name) : nullptr;
@@ -49,8 +50,9 @@ inline bool has_length(PyTypeObject *type) {
   static PyObject *const name = PyUnicode_FromString("__len__");
   return method_of(type, name) != nullptr;
 }
-/// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept: before PyPy 8 they
-/// ignore `__index__`. `first` is the method that they try first. Null with an exception set.
+/// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept, because before PyPy
+/// 8 both functions ignore `__index__`. `first` looks up the method that the function tries first.
+/// Returns null with an exception set.
 inline object_ref number_of(PyObject *object, PyObject *(*first)(PyTypeObject *)) {
   PyTypeObject *type = Py_TYPE(object);
   const bool is_index = PYPY_VERSION_NUM < 0x08000000 && type != &PyComplex_Type &&
@@ -71,7 +73,8 @@ inline bool has_length(const PyTypeObject *type) {
 }
 #endif
 
-// Not inline: one serves all wrappers. The object is neither an int nor a float.
+// Implements kind_of() for objects that are neither ints nor floats. Not inline, so that all
+// wrappers share it.
 TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyUnicode_Check(object)) {
@@ -80,7 +83,7 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   if (PyLong_Check(object)) {
     return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
   }
-  // float and complex have nb_absolute; without it no MRO needs to be walked.
+  // Both float and complex have nb_absolute, so the MRO of a type without it need not be searched.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
     if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
@@ -94,17 +97,18 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
-/// Returns the kind of `object`; OTHER even if it has `__complex__` alone, for which types have no
-/// slot: conversion_rank_of() looks that up for a complex parameter. GIL: held. Sets no exception,
-/// and runs no Python code.
+/// Returns the kind of `object`, which is OTHER even if the object has only `__complex__`. Types
+/// have no slot for that method, so conversion_rank_of() looks it up for a complex parameter. GIL:
+/// held. Sets no exception, and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;
   return kind_of_other(object);
 }
 
-/// Returns 0 or 1 if `object`, for which PyNumber_Index() has failed, is NumPy's bool, which
-/// converts to an integer as Python's bool does; else -1, and the exception stays. GIL: held.
+/// Call this after PyNumber_Index() has failed for `object`. Returns 0 or 1 if the object is
+/// NumPy's bool, which can be used as an integer like Python's bool; otherwise returns -1 and the
+/// exception stays set. GIL: held.
 TYPEDCALL_RARE inline int truth_without_index(PyObject *object) {
   if (!is_numpy_bool(Py_TYPE(object))) return -1;
   PyErr_Clear();

@@ -1,11 +1,11 @@
-// Pointers in Python, as arguments and results: a buffer whose items have the type that the pointer
-// points to, or a capsule named for the pointer's code; None for NULL; for a void * also a ctypes
-// pointer object. Never an int: no number becomes an address.
+// Converts pointer arguments and results. A pointer is a buffer of the right items, or a capsule
+// with the pointer's code as its name; NULL is None; and a void * can also be a ctypes pointer
+// object. An int is never converted to an address.
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
 #include "typedcall/base/object_ref.h"
-// Python.h, which object_ref.h includes, comes before all standard headers.
+// Python.h, which object_ref.h includes, must come before all standard headers.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if items of this format (NULL means "B") and size have that type, or one of its width and
-/// class. They are compared as signatures are: "l" and "q" match where both have eight bytes. "c"
-/// is a char, signed or not. Other byte orders do not match. Source: PEP 3118; `struct`, where the
-/// prefix decides the sizes.
+/// True if items of this format (NULL means "B") and size have the type `type`, or one of the same
+/// width and class. As in signatures, "l" and "q" match where both have eight bytes. A "c" can be a
+/// signed or an unsigned char. Formats in the other byte order do not match. Source: PEP 3118; the
+/// module `struct`, where the prefix determines the sizes.
 inline bool is_buffer_of(PyNativeType type, const char *format, std::size_t size) {
   if (format == nullptr) format = "B";
   if (*format == '@' || *format == '=' || *format == '<' || *format == '^') {
-    ++format;  // native, or the same on the platforms that core/platform.h admits
+    ++format;  // same as native on the platforms that core/platform.h supports
   }
   if (*format == '\0' || (format[1] != '\0' && format[2] != '\0')) return false;
   if (size != PyNativeType_Size(type)) return false;
@@ -40,15 +40,15 @@ inline bool is_buffer_of(PyNativeType type, const char *format, std::size_t size
   return code > PyNativeType_VOID && PyNativeCode_Kind(code) == kind;
 }
 
-/// `void *`, `const char *`, or a pointer to a type that has a code.
+/// True for `void *`, `const char *`, and pointers to types that have a code.
 template <class T>
 constexpr bool has_pointer_code =
     std::is_pointer_v<T> && !std::is_volatile_v<std::remove_pointer_t<T>> &&
     (std::is_void_v<std::remove_pointer_t<T>> || std::is_same_v<T, const char *> ||
      (has_code<std::remove_cv_t<std::remove_pointer_t<T>>> && !std::is_same_v<T, PyObject *>));
 
-/// The name of a pointer's capsules: its code, such as "&d" or "P", after "const " if it is
-/// read-only.
+/// The name of capsules for a pointer, which is the pointer's code, such as "&d" or "P". The prefix
+/// "const " means read-only memory.
 template <class T>
 struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
@@ -76,8 +76,8 @@ struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr const char *text = printed.text;
 };
 
-/// Returns a capsule, or None for NULL. `name` must live as long as the process; extension modules
-/// are never unloaded.
+/// Returns a capsule, or None for NULL. `name` must live as long as the process, like a constant of
+/// an extension module, because these are never unloaded.
 inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
   if (pointer == nullptr) Py_RETURN_NONE;
   return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
@@ -85,8 +85,8 @@ inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *na
 
 /// A parameter's requirements for a pointer.
 struct pointer_wanted {
-  PyNativeType type;  ///< {POINTER, 0} for void *, else the pointed-to type with is_pointer
-  bool is_const;      ///< read-only memory will do
+  PyNativeType type;  ///< {POINTER, 0} for void *, else the pointer's type
+  bool is_const;      ///< true if read-only memory is accepted
   const char *name;   ///< pointer_name
 };
 
@@ -96,8 +96,8 @@ constexpr pointer_wanted wanted_pointer() {
   return {type, pointer_name<T>::is_const, pointer_name<T>::text};
 }
 
-/// True if a pointer from a capsule of this name fits. A `void *` accepts every pointer, a pointer
-/// to an integer those to another of the same width and sign.
+/// True if a pointer from a capsule with this name can be passed. A `void *` accepts every pointer,
+/// and a pointer to an integer accepts pointers to integers of the same width and sign.
 inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   static constexpr char is_const[] = "const ";
   if (name == nullptr) return false;
@@ -114,8 +114,8 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
                                  wanted.type);
 }
 
-/// Checks the bools of a buffer, last of all because it may change them: writable ones are
-/// corrected in place; a read-only one that is not a bool is a ValueError.
+/// Corrects writable bools in place. Returns false with ValueError if a read-only byte is not a
+/// bool. Must be the last check of a buffer, because it may change the elements.
 TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is_const) {
   const auto count = static_cast<std::size_t>(view.len);
   if (!is_const) {
@@ -143,7 +143,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
     return false;
   }
 #ifdef PYPY_VERSION
-  // PyPy exports memory that is not contiguous even if contiguous memory was requested.
+  // PyPy exports non-contiguous memory even if contiguous memory was requested.
   if (!PyBuffer_IsContiguous(const_cast<Py_buffer *>(&view), 'C')) {
     PyErr_SetString(PyExc_BufferError, "the buffer is not contiguous");
     return false;
@@ -151,7 +151,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // An empty buffer is never misaligned, although array.array gives it an odd address.
+  // The alignment of an empty buffer does not matter; an empty array.array has an odd address.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
@@ -160,26 +160,26 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 }
 
 /// True for the memory of a ctypes pointer object: c_void_p, c_char_p, c_wchar_p, py_object,
-/// POINTER(...) or a function. Arrays of pointers have a dimension, and are memory like any other.
-/// Source: ctypes, `stgdict->format`.
+/// POINTER(...) or a function. An array of pointers has a dimension, and is treated as ordinary
+/// memory. Source: ctypes, `stgdict->format`.
 inline bool is_pointer_object(const Py_buffer &view) {
   const char *format = view.format;
   if (view.ndim != 0 || format == nullptr || view.itemsize != sizeof(void *)) return false;
   if (*format == '&' || std::strncmp(format, "X{", 2) == 0) return true;
-  if (std::strcmp(format, "<O") == 0) return true;  // NumPy's has no "<"
+  if (std::strcmp(format, "<O") == 0) return true;  // NumPy's format for objects has no "<"
   if (*format == '<') ++format;
   return (*format == 'P' || *format == 'z' || *format == 'Z') && format[1] == '\0';
 }
 
-/// True if a pointer object may point to read-only data: a bytes or a str.
+/// True if a pointer object may point to the read-only data of a bytes or str.
 inline bool points_to_text(const char *format) {
   return *format != '&' && std::strpbrk(format, "zZ") != nullptr;
 }
 
-/// Gets the pointer that `object` stands for. If `view->obj` is not NULL afterwards, the caller
+/// Gets the pointer that `object` represents. If `view->obj` is not NULL afterwards, the caller
 /// releases the buffer once the pointer is no longer used. Returns false with TypeError if the
-/// object holds no such pointer, BufferError if its memory is not contiguous, or is read-only and
-/// must be writable, ValueError if it is not aligned. GIL: held.
+/// object does not provide the wanted pointer, with BufferError if its memory is not contiguous, or
+/// is read-only but must be writable, or with ValueError if the memory is not aligned. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
                                                       const pointer_wanted &wanted, void **pointer,
                                                       Py_buffer *view) {
@@ -220,7 +220,8 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
     return false;
   }
   *pointer = view->buf;
-  // The pointer's value, as ctypes passes it; a memoryview of such an object gives its own memory.
+  // Like ctypes, passes a pointer object's value; a memoryview of the object passes the object's
+  // own memory.
   if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
     if (!wanted.is_const && points_to_text(view->format)) {
       PyErr_Format(PyExc_TypeError, "'%.100s' points to a constant, and this may be written to",

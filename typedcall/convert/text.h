@@ -1,5 +1,5 @@
-// Builds text for documentation and messages, off the hot path: a few shared functions. std::string
-// is inline, and each use would have its own clean-up code.
+// Builds text for documentation and messages with a few shared functions, off the hot path.
+// std::string is inline, and each use would add its own clean-up code.
 #ifndef TYPEDCALL_CONVERT_TEXT_H_
 #define TYPEDCALL_CONVERT_TEXT_H_
 
@@ -13,7 +13,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Does not throw: if memory runs out, the text is incomplete, and is_complete() is false.
+/// A growing text. It never throws; if memory runs out, the text is incomplete and is_complete() is
+/// false.
 class text {
  public:
   text() = default;
@@ -29,12 +30,12 @@ class text {
     return *this;
   }
   TYPEDCALL_RARE text &add(const char *words) noexcept { return add(words, std::strlen(words)); }
-  /// Also notes if the other text is incomplete.
+  /// If the other text is incomplete, so is this text.
   TYPEDCALL_RARE text &add(const text &other) noexcept {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);
   }
-  /// Adds `between` first if the text is not empty.
+  /// Adds `words`, and before it `between` if the text is not empty.
   TYPEDCALL_RARE text &add_behind(const char *between, const char *words) noexcept {
     if (length_ != 0) add(between);
     return add(words);
@@ -52,7 +53,7 @@ class text {
   const char *c_str() const { return bytes_ != nullptr ? bytes_ : ""; }
   std::size_t length() const { return length_; }
   bool is_complete() const { return !is_cut_; }
-  /// Returns the text, which lives as long as the process; null if memory ran out or nothing was
+  /// Returns the text, which lives as long as the process, or null if memory ran out or nothing was
   /// added.
   const char *keep() {
     const char *const kept = is_cut_ ? nullptr : bytes_;

@@ -1,11 +1,11 @@
-// How to call a function whose signature is known only at run time: prepared once for each
-// signature and shared by all its invokers. Used by typedcall/invoker.h.
+// A plan for calling functions whose signature is known only at run time. It is prepared once for
+// each signature and shared by all invokers with that signature. Used by typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
 #include "typedcall/base/namespace.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // else there is no plan, and nothing to call
+#if TYPEDCALL_IS_SUPPORTED  // otherwise there are no plans
 #include <pthread.h>
 #endif
 // With TYPEDCALL_WITHOUT_FFI, for modules linked without libffi, only signatures that fit registers
@@ -32,10 +32,10 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// How an invoker calls.
+/// How an invoker calls a function.
 enum class way {
-  trampoline,  ///< up to four scalars: compiled for their classes
-  image,       ///< more scalars: registers and stack are filled as the calling convention says
+  trampoline,  ///< a compiled function for the classes of up to four scalars
+  image,       ///< registers and stack are filled with any number of scalars
   ffi,         ///< everything else
 };
 
@@ -43,8 +43,8 @@ namespace internal {
 
 class call_plan;
 
-/// A counted reference to a plan. Not std::shared_ptr: its header would take much of this header's
-/// compile time, as would those of std::map and std::mutex.
+/// A counted reference to a plan. Used instead of std::shared_ptr because <memory>, like <map> and
+/// <mutex>, would take much of this header's compile time.
 class plan_ref {
  public:
   plan_ref() = default;
@@ -66,12 +66,13 @@ class plan_ref {
   const call_plan *plan_ = nullptr;
 };
 
-/// Everything about a call except the address. Immutable once made.
+/// Everything needed to call a function of one signature, except its address. Immutable once made.
 class call_plan {
  public:
-  /// Returns the plan for `signature`, by the requested way, else the fastest; null, with the
-  /// position of the fault, if there is none. Plans are kept for a while, so that preparing the
-  /// next invoker of the same signature is a look-up. Throws std::bad_alloc. GIL: none.
+  /// Returns the plan for `signature`, with the requested way of calling or else the fastest one.
+  /// Returns null, with the position of the fault, if there is no such plan. Plans are cached, so
+  /// preparing the next invoker of the same signature is only a look-up. Throws std::bad_alloc.
+  /// GIL: none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -91,7 +92,7 @@ class call_plan {
     made->signature_ = signature;
     made->takes_self_ = takes_self;
     made->asked_ = number;
-    // Invokers have their own references: at worst, a dropped plan is made again.
+    // Dropping plans is safe because invokers have their own references; a plan may be made again.
     if (known.count >= kMostKept) known.drop();
     ++known.count;
     made->next_ = std::move(first);
@@ -111,7 +112,7 @@ class call_plan {
 #if TYPEDCALL_INTERNAL_HAS_FFI
   std::optional<ffi_signature> ffi;
 #endif
-  std::vector<std::uint8_t> by_address;  // per argument: 1 if its value holds an address
+  std::vector<std::uint8_t> by_address;  // for each argument, 1 if its value is an address
   PyNativeType result = {};
   bool wide_result = false;
 
@@ -128,7 +129,7 @@ class call_plan {
 
     void drop() {
       for (plan_ref &chain : chains) {
-        // One by one: a plan may live on, without those that followed it.
+        // Plans are unlinked one by one, because an invoker may keep a plan but not its successors.
         while (chain) {
           const plan_ref gone = std::move(chain);
           chain = std::move(const_cast<call_plan *>(gone.get())->next_);
@@ -151,18 +152,18 @@ class call_plan {
     }
     return hash % kChains;
   }
-  // Never destroyed: another static object's destructor may still make an invoker. Hidden, so that
-  // modules made with different versions of this header have one each.
+  // Never destroyed, because another static object's destructor may still make an invoker. Hidden,
+  // so that modules built with different versions of this header have separate caches.
   TYPEDCALL_HIDDEN static cache &kept() {
     static cache *const made = make_cache();
     return *made;
   }
-  // The mutex is held across a fork: a thread without the GIL that held it would not exist in the
-  // child.
+  // The mutex is held across a fork, because a thread that held it without the GIL would not exist
+  // in the child.
   TYPEDCALL_HIDDEN static cache *make_cache() {
     const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
     const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
-    // If memory runs out here, the cache still works.
+    // The cache still works if this call runs out of memory.
     static_cast<void>(pthread_atfork(lock, unlock, unlock));
     return new cache;
   }
@@ -188,13 +189,13 @@ class call_plan {
     for (int i = 0; i < parsed.nargs; ++i) {
       classes[count] = register_class_of(parsed.args[i]);
       if (classes[count++] == register_class::none) return false;
-      // A buffer's element count.
+      // A buffer's element count is another argument.
       if (PyNativeType_IsBuffer(parsed.args[i])) classes[count++] = register_class::integer;
     }
     register_class returned = register_class_of(parsed.result);
     if (returned == register_class::none) {
       if (PyNativeType_Kind(parsed.result) != PyNativeKind_VOID) return false;
-      returned = register_class::integer;  // any value: it is ignored
+      returned = register_class::integer;  // the result is ignored
     }
     arity = count;
     if (!asked || *asked == way::trampoline) trampoline = find_trampoline(returned, classes, count);
@@ -229,7 +230,7 @@ class call_plan {
   std::string signature_;
   bool takes_self_ = false;
   int asked_ = -1;
-  plan_ref next_;  // in its chain, guarded by the cache's mutex
+  plan_ref next_;  // the next plan in the chain, guarded by the cache's mutex
 #endif
 };
 

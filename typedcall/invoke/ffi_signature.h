@@ -1,5 +1,5 @@
-// Calls through libffi, for signatures that are known only at run time. Link with -lffi.
-// The call interface is prepared once; afterwards a call only fills registers.
+// Calls through libffi, for signatures that are known only at run time. Link with -lffi. The call
+// interface is prepared only once, and then each call only fills registers.
 #ifndef TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 #define TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 
@@ -19,8 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns libffi's type for an integer of that many bytes; libffi names types by width, we by C
-/// type.
+/// Returns libffi's type for an integer of `size` bytes, because libffi names integer types by
+/// width.
 inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -34,7 +34,7 @@ inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   }
 }
 
-/// libffi's types for a floating type and for complex numbers made of it.
+/// libffi's types for a floating type and for the corresponding complex type.
 template <class Real>
 struct ffi_real;
 template <>
@@ -53,7 +53,7 @@ struct ffi_real<long double> {
   static ffi_type *paired() { return &ffi_type_complex_longdouble; }
 };
 
-/// Returns the libffi type of a native type; every code of the grammar has one.
+/// Returns the libffi type of a native type. Every code of the grammar has a libffi type.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
   switch (PyNativeType_Passed(type)) {
@@ -74,7 +74,7 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
   return &ffi_type_void;
 }
 
-/// A libffi call interface. Must not move: libffi's part points to the types.
+/// A libffi call interface. Must not be moved, because libffi's struct points to the types.
 struct ffi_interface {
   ffi_cif cif{};
   std::vector<ffi_type *> types;
@@ -83,7 +83,7 @@ struct ffi_interface {
   ffi_interface(const ffi_interface &) = delete;
   ffi_interface &operator=(const ffi_interface &) = delete;
 
-  /// False if libffi refuses the signature.
+  /// Returns false if libffi rejects the signature.
   bool prepare(const PyNativeSignature &signature, bool takes_self) {
     if (takes_self) types.push_back(&ffi_type_pointer);
     for (int i = 0; i < signature.nargs; ++i) {
@@ -99,8 +99,8 @@ struct ffi_interface {
 
 }  // namespace internal
 
-/// A signature with a call interface that libffi has prepared, for any number of functions.
-/// Movable; may be used from several threads at once.
+/// A call interface that libffi has prepared for any number of functions with the same signature.
+/// Movable. Several threads may use it at once.
 class ffi_signature {
  public:
   ffi_signature(ffi_signature &&other) noexcept
@@ -111,9 +111,10 @@ class ffi_signature {
   }
   ~ffi_signature() { delete prepared_; }
 
-  /// `signature` is as in an entry. If `takes_self`, the first argument is self, which the
-  /// signature does not show. Returns nothing, and the position of the fault, if the text is not a
-  /// signature or libffi refuses it (position: its end). GIL: not needed; sets no exception.
+  /// `signature` has the same form as in an entry. If `takes_self` is true, the first argument is
+  /// self, which the signature does not show. If the text is not a signature, or libffi rejects it,
+  /// returns nullopt and the position of the fault (the text's end if libffi rejects it). GIL: not
+  /// needed; sets no exception.
   static std::optional<ffi_signature> make(const char *signature, bool takes_self,
                                            PyNativeSignature_Fault *fault = nullptr) {
     PyNativeSignature parsed;
@@ -132,11 +133,12 @@ class ffi_signature {
     return made;
   }
 
-  /// Calls `funcptr`. `arguments` holds the address of each argument, each of its C type; `result`
-  /// points to room for the C result (unused for `v`). The caller does what the entry's flags
-  /// require.
+  /// Calls `funcptr`. `arguments` contains the address of each argument, which has the C type of
+  /// the signature. `result` points to memory for the C result and is unused for `v`. The caller
+  /// must meet the requirements of the entry's flags.
   void call(void *funcptr, void *result, void *const *arguments) const {
-    // libffi only reads the cif and the argument addresses, but its prototypes do not say so.
+    // libffi only reads the cif and the argument addresses, but its prototypes are not
+    // const-correct.
     ffi_cif *cif = const_cast<ffi_cif *>(&prepared_->cif);
     void **values = const_cast<void **>(arguments);
     if (!prepared_->narrow) {
@@ -159,8 +161,8 @@ class ffi_signature {
 
   ffi_signature() = default;
 
-  // libffi widens integers that are narrower than a register. Not inlined: gcc would warn where a
-  // call of another signature passes a null `result`.
+  // libffi widens integers that are narrower than a register. Not inline, because gcc would warn
+  // about calls of other signatures that pass a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

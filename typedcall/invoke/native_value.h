@@ -1,5 +1,5 @@
-// One argument or result of a call made at run time, as a register holds it. Used by
-// typedcall/invoker.h.
+// One argument or result of a call by a run-time signature, in the form that a register holds. Used
+// by typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 #define TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 
@@ -13,15 +13,15 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Eight bytes: integers and pointers extended to 64 bits by their signedness, a double as it is, a
-/// float in the low half, a `Zf` as its two floats. `g`, `Zd` and `Zg` do not fit: their values
-/// hold the address of the number, which must last until the call is over.
+/// Eight bytes that hold an integer or pointer extended to 64 bits by its signedness, a double, a
+/// float in the low half, or the two floats of a `Zf`. A `g`, `Zd` or `Zg` does not fit, so its
+/// value holds the address of the number, which must stay valid until the call is over.
 ///
-/// Code that writes `bits` by hand must extend narrow integers, too: callees rely on it.
+/// Code that writes `bits` directly must also extend narrow integers, because callees rely on it.
 struct native_value {
   std::uint64_t bits;
 
-  /// The value of a C argument of type T, which is not checked against any signature.
+  /// Returns the value of a C argument of type T. The type is not checked against a signature.
   template <class T>
   static native_value of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t),
@@ -39,13 +39,13 @@ struct native_value {
     return made;
   }
 
-  /// A number that does not fit, by its address.
+  /// Returns the value of a number that is too wide and is passed by its address.
   template <class T>
   static native_value at(const T *wide) {
     return of(reinterpret_cast<std::uintptr_t>(wide));
   }
 
-  /// Returns the value as a T: for a result whose type is T, or has T's width and class.
+  /// Returns the value as a T. The result's type must be T or have the same width and class.
   template <class T>
   T get() const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(bits));
@@ -61,7 +61,7 @@ struct native_value {
   }
 };
 
-/// Room for one number that does not fit a native_value: `g`, `Zd` and `Zg`.
+/// Memory for one number that is too wide for a native_value: `g`, `Zd` or `Zg`.
 struct alignas(16) wide_value {
   unsigned char bytes[32];
 };
@@ -70,7 +70,7 @@ static_assert(sizeof(PyNativeType_ComplexLongDouble) <= sizeof(wide_value) &&
 
 namespace internal {
 
-/// True if a value of that type is passed by its address.
+/// True if a value of this type is passed by its address.
 inline bool is_wide(PyNativeType type) {
   return PyNativeType_Size(type) > sizeof(native_value::bits);
 }
@@ -78,7 +78,7 @@ inline bool is_wide(PyNativeType type) {
 }  // namespace internal
 
 #if TYPEDCALL_IS_SUPPORTED
-// A float's bytes are at the start only if the low half comes first.
+// A float's bytes are at the start of the value only in little-endian order.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "typedcall: little-endian only");
 #endif
 

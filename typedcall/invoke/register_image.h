@@ -1,6 +1,6 @@
-// Calls of scalar functions whose signature is known only at run time, without libffi: a calling
-// convention assigns registers by class, so a few prototypes serve all signatures.
-// Source: System V AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
+// Calls scalar functions whose signature is known only at run time, without libffi. Calling
+// conventions assign registers by class, so a few prototypes serve all signatures. Source: System V
+// AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
 #ifndef TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
 #define TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
 
@@ -14,8 +14,8 @@
 #include "typedcall/invoke/native_value.h"
 #include "typedcall/signature.h"
 
-// Register images need one of these calling conventions. They cannot be used where indirect calls
-// are checked against the prototype, which differs from the callee's.
+// Register images need one of these calling conventions. They cannot be used if indirect calls are
+// checked against the prototype, because the prototype differs from the callee's.
 #if defined(__LP64__) && (defined(__x86_64__) || (defined(__aarch64__) && !defined(__APPLE__)))
 #define TYPEDCALL_REGISTER_IMAGE 1
 #else
@@ -28,7 +28,8 @@
 #endif
 #endif
 
-// Clang's -fsanitize=function compares a callee's type with the prototype; here they differ.
+// Clang's -fsanitize=function reports calls through a prototype that differs from the callee's
+// type.
 #ifdef __clang__
 #define TYPEDCALL_OTHER_PROTOTYPE __attribute__((no_sanitize("function")))
 #else
@@ -41,7 +42,8 @@ namespace internal {
 
 enum class register_class : std::uint8_t { integer, floating, none };
 
-/// Returns the class of register that holds a value of that type; `none` if it needs libffi.
+/// Returns the class of register that holds a value of this type, or `none` if only libffi can pass
+/// it.
 inline register_class register_class_of(PyNativeType type) {
   switch (PyNativeType_Passed(type)) {
     case PyNativePassed_SIGNED:
@@ -64,17 +66,18 @@ inline constexpr int integer_registers = 6;
 #endif
 inline constexpr int floating_registers = 8;
 
-// A float is passed in the low half of the register that holds a double, so both are doubles here.
+// A float is passed in the low half of a double's register, so both are passed as doubles here.
 inline double floating(native_value value) { return value.get<double>(); }
 
 /// Returns the content of the result register as a value.
 inline native_value as_value(std::uint64_t result) { return {result}; }
 inline native_value as_value(double result) { return native_value::of(result); }
 
-// --- Trampolines: the real prototype, except for widths, for signatures with few arguments -------
+// --- Trampolines have the real prototype, except for widths, and serve up to four arguments ------
 
 inline constexpr unsigned trampoline_arguments = 4;
-/// A shape is a 1 followed by one bit for each argument, the first one lowest; 1 means floating.
+/// A shape is a 1 followed by one bit for each argument, with the first argument in the lowest bit.
+/// A set bit means floating.
 inline constexpr unsigned trampoline_shapes = 2u << trampoline_arguments;
 
 using trampoline = native_value (*)(void *funcptr, const native_value *arguments);
@@ -113,7 +116,8 @@ constexpr std::array<trampoline, sizeof...(shape)> trampoline_table(std::index_s
   return {(shape == 0 ? nullptr : &trampoline_of < Result, shape == 0 ? 1 : shape >)...};
 }
 
-/// Returns the trampoline for a signature with these classes, or null if it has too many arguments.
+/// Returns the trampoline for a signature with these classes, or null if there are too many
+/// arguments.
 inline trampoline find_trampoline(register_class result, const register_class *arguments,
                                   std::size_t count) {
   static constexpr auto integer =
@@ -128,14 +132,15 @@ inline trampoline find_trampoline(register_class result, const register_class *a
   return result == register_class::floating ? floating[shape] : integer[shape];
 }
 
-// --- Images: fill every argument register, whatever the signature, then the stack ----------------
+// --- Images fill the argument registers, whatever the signature, and then the stack --------------
 
 inline constexpr int image_registers = integer_registers + floating_registers;
 inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
 inline constexpr std::size_t most_words = most_arguments - integer_registers;
 
-/// Where each argument goes: integer registers first, then floating ones, then the words that the
-/// stack holds. Source: both conventions give a scalar on the stack eight bytes, in order.
+/// The index of each argument in an image, which has integer registers first, then floating-point
+/// registers, then stack words. Both conventions give each scalar on the stack eight bytes, in
+/// order.
 struct image_plan {
   std::array<std::uint8_t, most_arguments> where = {};
   std::uint8_t count = 0;
@@ -144,8 +149,8 @@ struct image_plan {
   register_class result = register_class::integer;
 };
 
-/// Arguments that do not fit in registers go on the stack, so every signature of scalars has a
-/// plan.
+/// Returns the plan for a signature of scalars. Arguments that do not fit in registers go on the
+/// stack.
 inline image_plan plan_image(register_class result, const register_class *arguments,
                              std::size_t count) {
   image_plan plan;
@@ -185,8 +190,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 
 #if defined(__x86_64__)
-/// Enough words that one struct argument makes smaller code: its copy is on the stack, where the
-/// callee expects the words. AArch64 would pass its address.
+/// For this many words, one struct argument makes smaller code. The struct's copy is on the stack,
+/// where the callee expects the words. AArch64 would pass the struct's address.
 struct stack_words {
   native_value words[most_words];
 };
@@ -204,8 +209,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 #endif
 
-/// Registers that the callee does not read may hold anything, and so may the stack above its
-/// arguments: the caller puts it there and removes it.
+/// Registers that the callee does not read may hold anything. The stack above the callee's
+/// arguments, which the caller pushes and removes, may also hold anything.
 template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
   native_value image[image_registers + words] = {};
@@ -223,13 +228,13 @@ native_value run_image_for(const image_plan &plan, void *funcptr, const native_v
     if (plan.floating_count <= 4) return fill_image<Result, 4, 0>(plan, funcptr, arguments);
     return fill_image<Result, all, 0>(plan, funcptr, arguments);
   }
-  // The compiler puts words on the stack only after all registers are full.
+  // The compiler puts words on the stack only if all registers are full.
   if (plan.stack_count <= 4) return fill_image<Result, all, 4>(plan, funcptr, arguments);
   if (plan.stack_count <= 16) return fill_image<Result, all, 16>(plan, funcptr, arguments);
   return fill_image<Result, all, most_words>(plan, funcptr, arguments);
 }
 
-/// Calls a function by its image.
+/// Calls a function by filling an image.
 inline native_value run_image(const image_plan &plan, void *funcptr,
                               const native_value *arguments) {
   return plan.result == register_class::floating

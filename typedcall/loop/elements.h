@@ -1,11 +1,11 @@
-// The general inner loop, for signatures without a compiled one: loads each element by its type
-// code, calls through the invoker, and stores the result by its type code. If the function falls
-// back, it calls the Python callable. Used by typedcall/loop.h.
+// The general inner loop, for signatures without a compiled loop. It loads elements by type code,
+// calls through the invoker, or the Python callable if the function falls back, and stores results
+// by type code. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
 #include "typedcall/boxed_call.h"
-// boxed_call.h comes first, because of Python.h.
+// boxed_call.h comes first because it includes Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -27,8 +27,8 @@ struct element_type {
   using type = T;
 };
 
-/// Returns body(element_type<T>()) for the C type of a value; typed pointers count as `void *`. For
-/// "v", which has no values, returns 0, false or null.
+/// Returns body(element_type<T>()) for a C type T, which is `void *` for all typed pointers.
+/// For "v", which has no values, returns 0, false or null.
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
   switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
@@ -44,7 +44,7 @@ TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &b
 template <class T>
 native_value load_value(const char *from, wide_value *scratch) {
   if constexpr (std::is_same_v<T, PyObject *>) {
-    // As in NumPy's loops over objects, an element that was never set counts as None.
+    // An element that was never set counts as None, as in NumPy's loops over objects.
     PyObject *object = load_as<PyObject *>(from);
     return native_value::of(object != nullptr ? object : Py_None);
   } else if constexpr (sizeof(T) > sizeof(native_value::bits)) {
@@ -55,8 +55,8 @@ native_value load_value(const char *from, wide_value *scratch) {
   }
 }
 
-/// Loads the element at `from` as an argument; one too wide for a native_value is copied to
-/// `scratch`.
+/// Loads the element at `from` as an argument. An element that is too wide for a native_value is
+/// copied to `scratch`.
 TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char *from,
                                                    wide_value *scratch) {
   return with_element_type(type, [&](auto element) {
@@ -64,10 +64,11 @@ TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char
   });
 }
 
-/// Stores a result that is not an object: the low bytes of `result`, or those of `scratch`.
+/// Stores a result that is not an object, from the low bytes of `result` or, if it is wide, from
+/// `scratch`.
 inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
                           char *to) {
-  switch (size) {  // a copy of variable size takes longer
+  switch (size) {  // copies of constant size are faster
     case 8:
       return void(std::memcpy(to, &result.bits, 8));
     case 4:
@@ -77,16 +78,16 @@ inline void store_element(std::size_t size, native_value result, const wide_valu
   }
 }
 
-/// Replaces the reference at `to`, which may be NULL, with a new one. As with Py_SETREF, the old
-/// object's destructor sees the array already changed.
+/// Replaces the reference at `to`, which may be NULL, with `object`. As with Py_SETREF, the array
+/// has already changed when the old object's destructor runs.
 inline void store_object(PyObject *object, char *to) {
   PyObject *const old = load_as<PyObject *>(to);
   std::memcpy(to, &object, sizeof(object));
   Py_XDECREF(old);
 }
 
-/// References to a call's object arguments, which the called code may remove from the arrays. Not
-/// object_refs: each call would construct and destroy the maximum number of them.
+/// References to a call's object arguments, which the called code may remove from the arrays. An
+/// array of object_refs would be slower, because each call would construct and destroy all of it.
 struct held_objects {
   PyObject *objects[most_arguments];
   std::size_t count = 0;
@@ -100,12 +101,13 @@ struct held_objects {
   }
 };
 
-/// The signature as the loop uses it: its arrays, and how they become arguments.
+/// The parts of a signature that the loop uses: the types of the arrays and the place of the
+/// result.
 struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
   PyNativeVerdict verdict = PyNativeVerdict_RESULT;
-  bool has_place = false;  // the argument after the inputs points to the output
+  bool has_place = false;  // true if the argument after the inputs points to the result
 
   bool has_output() const { return output.code != PyNativeType_VOID; }
   bool stores_objects() const { return PyNativeType_Kind(output) == PyNativeKind_OBJECT; }
@@ -113,11 +115,11 @@ struct element_plan {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
   bool reads_objects() const { return any_input(is_object); }
-  /// Never true for a loop, only for other calls by type code.
+  /// True if any input is a buffer, which is possible only for calls outside loops.
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  /// Buffers count too.
+  /// True if any input is a typed pointer or a buffer.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }
@@ -132,7 +134,7 @@ struct element_plan {
   }
 };
 
-/// For loops that hold no objects and whose function never falls back.
+/// Used for loops that hold no objects and whose function never falls back.
 struct no_fallback {
   static constexpr bool holds = false;
   bool operator()(const element_plan &plan, const native_value *, wide_value *) const {
@@ -140,10 +142,10 @@ struct no_fallback {
   }
 };
 
-/// Like a kernel: `args` and `steps` list the inputs, then the output. `self` is passed first
-/// unless it is null. Uses Python only if the flags or objects require it: if `back.holds`, each
-/// call holds references to its objects, which needs the GIL. If a C result is not a value, `back`
-/// supplies the value, or returns false with an exception set.
+/// Like a kernel, takes `args` and `steps` that list the inputs and then the output. `self` is
+/// passed first unless it is null. Uses Python only if the flags or objects require it. If
+/// `back.holds` is true, each call holds references to its objects, which needs the GIL. If a C
+/// result is not a value, `back` supplies the value, or returns false with an exception set.
 template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,
@@ -165,7 +167,8 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    // Only if there is a place: after 127 arguments and self there is no room for another.
+    // Without a place nothing may be stored, because after 127 arguments and self there is no room
+    // for another.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
@@ -231,8 +234,9 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
   });
 }
 
-/// Calls `callee` with `values`, without self. A buffer takes two of them, and is passed as a copy.
-/// `buffers` has one element for each argument, or is null. Returns false with an exception set.
+/// Calls `callee` with `values`, which do not include self. A buffer takes up two values and is
+/// passed as a copy. `buffers` has one element for each argument, or is null. Returns false with an
+/// exception set.
 inline bool call_with(const python_callable &callee, const element_plan &plan,
                       const native_value *values, copied_buffer *buffers, wide_value *result) {
   boxed_arguments<most_arguments> boxed;
@@ -265,8 +269,8 @@ TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const
   return call_with(callee, plan, values, buffers, result);
 }
 
-/// Calls the Python callable with the C function's arguments. Returns false with an exception set;
-/// if one is already pending, it stays, and nothing is called. GIL: held.
+/// Calls the Python callable with the C function's arguments. Returns false with an exception set.
+/// If an exception is already pending, nothing is called and the exception stays. GIL: held.
 TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
                                         const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
@@ -274,11 +278,11 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const ele
                             : call_with(callee, plan, values, nullptr, result);
 }
 
-/// For loops that hold objects, or whose function may fall back.
+/// Used for loops that hold objects or whose function may fall back.
 struct element_fallback {
   bool holds = false;
   const callable_at_home *callee = nullptr;
-  /// The thread state that the loop has detached; if null, the thread may be attached or not.
+  /// The thread state that the loop has detached. If it is null, the thread may be attached or not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {

@@ -1,5 +1,5 @@
-// Inner loops compiled for their types, for the most common signatures: dispatch happens outside,
-// and the loop is what one would write by hand. Used by typedcall/loop.h.
+// Inner loops compiled for the most common signatures. Dispatch happens outside the loop, and so
+// the loop is as fast as a hand-written one. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 
@@ -19,23 +19,24 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Calls `funcptr` for `count` elements. Returns how many were done: fewer if the next one raised
-/// an exception.
+/// Calls `funcptr` for `count` elements. Returns the number of elements before the first call that
+/// raised an exception, or `count`.
 using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::intptr_t *steps,
                                  std::intptr_t count);
 
-/// The loops of one signature: for contiguous arrays, for any strides, and for any strides with a
-/// check for errors. Each is small, but a program that includes this compiles all of them.
+/// The loops of one signature, for contiguous arrays, for any strides, and for any strides with a
+/// check for errors. Each loop is small, but a program that includes this header compiles all loops
+/// of all signatures.
 struct compiled_loops {
   kernel contiguous, strided, checked;
 };
 
-/// Uses memcpy because neither the alignment nor the type of the element is certain; it compiles to
-/// one load.
+/// Uses memcpy, which compiles to one load, because neither the alignment nor the type of the
+/// element is certain.
 template <class T>
 T load_as(const char *from) {
   if constexpr (std::is_same_v<T, bool>) {
-    return load_as<unsigned char>(from) != 0;  // a byte of an array may be neither 0 nor 1
+    return load_as<unsigned char>(from) != 0;  // a byte in an array may be neither 0 nor 1
   } else {
     T value;
     std::memcpy(&value, from, sizeof(value));
@@ -43,16 +44,17 @@ T load_as(const char *from) {
   }
 }
 
-/// The loops of one signature; `At` counts its arguments.
+/// The loops of the signature R(A...). `At` is the index sequence of its arguments.
 template <class At, class R, class... A>
 struct kernels_of;
 template <std::size_t... at, class R, class... A>
 struct kernels_of<std::index_sequence<at...>, R, A...> {
   using function = R (*)(A...);
 
-  /// `args` and `steps` list the arrays of the arguments, then that of the result. A result is
-  /// stored before the next element is read, so outputs may overlap inputs. The index runs from
-  /// -count to 0, so that one register is both index and counter; few registers survive a call.
+  /// `args` lists the arrays of the arguments and then the array of the result. Each result is
+  /// stored before the next element is read, so the output may overlap inputs. The index runs from
+  /// -count to 0, so that one register is both index and counter, because few registers survive a
+  /// call.
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t contiguous(void *funcptr, char *const *args,
                                                             const std::intptr_t *,
                                                             std::intptr_t count) {
@@ -67,9 +69,9 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     return count;
   }
 
-  /// The same, but each array has its own stride. Two arrays already fill the registers that
-  /// survive a call, so the loop counts down, and advances the pointers before the call. `checked`:
-  /// R has an error value.
+  /// Like contiguous(), but each array has its own stride in `steps`. Two arrays already fill the
+  /// registers that survive a call, so the loop counts down, and advances the pointers before the
+  /// call. If `checked` is true, R must have an error value.
   template <bool checked>
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t strided(void *funcptr, char *const *args,
                                                          const std::intptr_t *steps,
@@ -104,9 +106,9 @@ inline constexpr compiled_loops loops_of = {
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<false>,
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<has_error_value<R>>};
 
-/// Returns the class of a type. Kernels treat all types of one class alike: they are loaded,
-/// passed, returned and stored in the same way. 0 means that no kernel takes the type. A narrow
-/// integer is extended by its sign, and an object needs reference counting.
+/// Returns the class of a type, or 0 if no kernel handles the type. Kernels load, pass, return and
+/// store all types of one class in the same way. Narrow integers have their own classes because
+/// they are extended by their sign, and objects have none because they need reference counting.
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -116,7 +118,7 @@ constexpr unsigned kernel_class(PyNativeType type) {
     case PyNativePassed_SIGNED:
     case PyNativePassed_UNSIGNED:
     case PyNativePassed_ADDRESS:
-      // Where calls are checked against the prototype, the types must match exactly.
+      // If calls are checked against the prototype, the types must match exactly.
       if (TYPEDCALL_REGISTER_IMAGE && size >= sizeof(int)) {
         return size * 16 + PyNativeKind_SIGNED + 1;
       }
@@ -132,12 +134,12 @@ constexpr unsigned kernel_class(PyNativeType type) {
 template <class T>
 inline constexpr unsigned kernel_class_of = kernel_class(native_type<T>());
 
-/// Not std::tuple, which the compiler would have to instantiate.
+/// A type list that, unlike std::tuple, the compiler does not have to instantiate.
 template <class... T>
 struct types {};
 
-/// Finds the loops for `Signature` (result first) and `left` more arguments, each from `Arguments`,
-/// by their classes.
+/// Finds the loops for a signature that begins with `Signature` (result first) and has `left` more
+/// arguments, which are chosen from `Arguments` by their classes.
 template <std::size_t left, class Arguments, class... Signature>
 struct chosen;
 template <std::size_t left, class... A, class... Signature>
@@ -156,8 +158,8 @@ struct chosen<left, types<A...>, Signature...> {
   }
 };
 
-/// A set of kernels: every combination of the argument types, with `Counts` arguments, and one of
-/// the result types.
+/// A set of kernels, with every combination of argument types, result types and numbers of
+/// arguments.
 template <class Arguments, class Results, class Counts>
 struct kernel_set;
 template <class Arguments, class... R, std::size_t... arity>
@@ -180,7 +182,7 @@ struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
   }
 };
 
-/// Returns the loops of this one signature if it has these classes, else null.
+/// Returns the loops of the signature R(A...) if its classes are those passed, else null.
 template <class R, class... A>
 const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, std::size_t count) {
   if (count != sizeof...(A) || result != kernel_class_of<R>) return nullptr;
@@ -189,9 +191,9 @@ const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, s
 
 inline constexpr std::size_t kernel_arguments = 4;
 
-/// Returns the loops for a signature of these classes, or null. The list weighs the signatures
-/// common in C libraries against compile time: mixes of the usual types, truth values as results,
-/// narrow integers of one type.
+/// Returns the loops for a signature of these classes, or null. To limit compile time, the list
+/// contains only signatures that are common in C libraries: mixes of the usual types, truth values
+/// as results, and narrow integers of one type.
 inline const compiled_loops *find_compiled(unsigned result, const unsigned *arguments,
                                            std::size_t count) {
   if (count > kernel_arguments) return nullptr;

@@ -1,5 +1,5 @@
-// typedcall::def: one element of a method table, derived from a C++ function's type and from the
-// facts stated with it.
+// typedcall::def makes one element of a method table from a C++ function's type and the facts
+// stated about the function.
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
 
@@ -12,15 +12,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// --- spans<f>: makes buffers of a C function's pointers and counts ---------------------------
+// --- spans<f> turns a C function's pointers and counts into buffers --------------------------
 
-/// True if these two parameters form a buffer: a pointer to elements, and a Py_ssize_t.
+/// True if two parameters form a buffer, which is a pointer to elements followed by a Py_ssize_t.
 template <class First, class Second>
 constexpr bool is_pair_of_buffer = false;
 template <class Element>
 constexpr bool is_pair_of_buffer<Element *, std::intptr_t> = has_buffer_code<span<Element>>;
 
-/// Returns the parameters, with each such pair as a span.
+/// Returns the parameters, with each pair that forms a buffer replaced by a span.
 template <class... Most>
 constexpr auto grouped(type_list<Most...> none_or_one) {
   return none_or_one;
@@ -50,7 +50,7 @@ using spanned_function =
     spanned<Function, Traits,
             decltype(grouped(elements<typename Traits::parameters, 0, Traits::count>()))>;
 
-// --- The extras after the name in def(): effects, documentation, parameters ------------------
+// --- The extras after the name in def() are effects, documentation and parameters ------------
 
 template <class T>
 constexpr std::uint64_t bits_of = 0;
@@ -76,7 +76,7 @@ template <class T>
 constexpr bool may_be_function =
     !is_known_extra<T> && (std::is_class_v<T> || std::is_pointer_v<T> || std::is_function_v<T>);
 
-/// True if extra number `at` comes after keyword_only.
+/// True if the extra at index `at` comes after keyword_only.
 template <class... Extras>
 constexpr bool is_by_name_only(std::size_t at) {
   const bool is_mark[] = {is_keyword_only<Extras>..., false};
@@ -111,7 +111,8 @@ const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
   return otherwise;
 }
 
-/// Returns the function that joins a def's functions to their module; null if none throws.
+/// Returns the function that tells a def's functions which module they belong to, or null if none
+/// of them throws.
 template <class Slow, class... Natives>
 constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
@@ -166,7 +167,7 @@ struct TYPEDCALL_HIDDEN named_def<Widens, type_list<First, Rest...>, Parameters.
   }
 };
 
-/// Adds the parameters found among the extras.
+/// Adds the parameters from the extras of def().
 template <bool Widens, class First, class... Rest, class... Parameters>
 void add_parameters(method *made, type_list<First, Rest...>,
                     const std::tuple<Parameters...> &parameters) {
@@ -204,61 +205,67 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
 
 }  // namespace internal
 
-/// Turns each pointer of `Function` that is followed by a Py_ssize_t into one argument in Python, a
-/// buffer of that many elements: `def<spans<norm>>("norm")` of
-/// `double norm(const double *, Py_ssize_t)` offers "*kd->d". A `const char *` becomes a text.
+/// Makes each pointer parameter of `Function` that is followed by a Py_ssize_t one argument in
+/// Python, a buffer with that many elements. For `double norm(const double *, Py_ssize_t)`,
+/// `def<spans<norm>>("norm")` offers "*kd->d". A `const char *` becomes a text.
 template <auto Function>
 inline constexpr auto spans = &internal::spanned_function<Function>::call;
 
 /// Returns a method def named `name` for one function, or for several as overloads:
 /// def<inc>("inc"), def<abs_long, abs_double>("abs"). `name` is a string literal of at most 99
-/// bytes (checked at compile time). After it, in any order:
+/// bytes (checked at compile time). The name may be followed by these extras, in any order:
 ///
-/// - effects (effects.h), joined by `|`, for all overloads;
-/// - the documentation, a string literal. The text signature (`inspect.signature`), or the list of
-///   overloads, is put in front, unless it starts with its own ("name($module, x, /)\n--\n\n");
-/// - for a single function without a result for some arguments (`falls_back`, or one that returns
-///   `std::optional`), typedcall::otherwise<slow> (falls_back.h), which computes Python's result
-///   for them;
-/// - its parameters in order, to give them names or defaults (parameter.h): def<power>("power",
-///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share them, and must have
-///   equally many parameters. Those after typedcall::keyword_only are passed by name only.
+/// - effects (effects.h), combined with `|`, which apply to all overloads;
+/// - the documentation, a string literal. The text signature (`inspect.signature`) or the list of
+///   overloads is added in front, unless the documentation starts with a text signature
+///   ("name($module, x, /)\n--\n\n");
+/// - typedcall::otherwise<slow> (falls_back.h), for a single function that has no result for some
+///   arguments (`falls_back`, or a function that returns `std::optional`). `slow` computes Python's
+///   result for these arguments;
+/// - the names and defaults of all parameters, in order (parameter.h): def<power>("power",
+///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share names and defaults,
+///   and must have the same number of parameters. Parameters after typedcall::keyword_only are
+///   passed by name only.
 ///
-/// A function with defaults is also offered without each of its trailing parameters that have them:
-/// power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If overloads then take the same
-/// arguments, the first is offered, which is also the one that Python callers reach. With the
-/// effect `widened`, functions that take or return float are also offered for double.
+/// A function with defaults is also offered without trailing parameters that have defaults. For
+/// example, the function power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If several
+/// overloads then take the same arguments, only the first is offered, which Python callers also
+/// reach. With the effect `widened`, functions that take or return float are also offered for
+/// double.
 ///
 /// A single function takes every argument that can be converted to its parameters (convert.h,
-/// argument.h). Among overloads, the one with exactly the arguments' types wins, then one that
-/// takes a base class of theirs (an int for a bool), then the first that they can be converted to;
-/// the worst argument decides. `PyObject *` counts as a conversion.
+/// argument.h). Among overloads, the first choice is one with exactly the arguments' types, then
+/// one that takes base classes of their types (an int for a bool), then the first whose parameters
+/// they can be converted to. The worst argument decides. Passing an object as `PyObject *` counts
+/// as a conversion.
 ///
-/// A Python float is a C double: `float` ranks below it, as if it were its base class.
+/// A Python float is a C double. A parameter of type `float` ranks below `double`, as if it took a
+/// base class.
 ///
-/// Overloads whose integers differ only in width or sign rank equally, and the value decides: an
-/// int out of range for the first goes to the next. So def<f32, f64>("f") called with 1 reaches
-/// f32, and with 1 << 40 f64. (A consumer gets the overload whose signature it requests.) No later
-/// overload converts an argument that was out of range to a floating type, which would lose digits;
-/// the other arguments are converted as always. If no overload is left, OverflowError is raised.
-/// Only an int that does not fit, or an exporter without such a buffer, leads to the next overload;
-/// exceptions of an argument's own `__index__`, `__float__`, `__complex__` or Python `__buffer__`
-/// (except BufferError) propagate. These methods may be called once for each overload tried.
+/// Overloads whose integers differ only in width or sign have equal ranks, and the value decides.
+/// If an int is out of range for the first overload, the next one is tried. For example, with
+/// def<f32, f64>("f"), Python's f(1) calls f32 and f(1 << 40) calls f64. (A consumer gets the
+/// overload whose signature it requests.) A later overload must not convert an argument that was
+/// out of range to a floating type, which would lose digits; other arguments are converted as
+/// usual. If no overload is left, OverflowError is raised. The next overload is tried only after an
+/// int that does not fit, or an exporter without a suitable buffer. Exceptions from an argument's
+/// own `__index__`, `__float__`, `__complex__` or Python `__buffer__` (except BufferError)
+/// propagate. These methods may be called once for each overload that is tried.
 ///
-/// Messages use the def's name. Two defs of the same functions share a wrapper, which uses the name
-/// of one of them.
+/// Error messages contain the def's name. Two defs of the same functions share a wrapper, whose
+/// messages contain the name of one of the defs.
 ///
-/// Types: c_type.h. Python callers get a `long double` or complex `long double` result rounded to a
-/// float or complex; such entries have PyNativeCallable_DIFFERS and are for consumers that accept
-/// it (typedcall::accepts_differences). Signatures name types as C++ does: where `Py_ssize_t` is
-/// long and `size_t` is unsigned long, they are `l` and `L`, which also satisfy a request for `n`
-/// and `N`. `n` and `N` themselves need C: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE)
-/// (typed_entry.h).
+/// Types: c_type.h. For Python callers, a `long double` or complex `long double` result is rounded
+/// to a float or complex. Entries of such functions have PyNativeCallable_DIFFERS, and only
+/// consumers that accept it (typedcall::accepts_differences) use them. Signatures are made from C++
+/// types: where `Py_ssize_t` is long and `size_t` is unsigned long, their codes are `l` and `L`,
+/// which also satisfy requests for `n` and `N`. Only C code can make an entry with `n` or `N` on
+/// these platforms: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
 ///
-/// A function that may throw may also set a Python exception and return; the exception is raised
-/// whatever the return value. The check costs a nanosecond, which `noexcept` and `nothrow`
-/// functions save. Use `nothrow` for a function that throws nothing but runs Python code: with
-/// `noexcept` it would end the process when the interpreter ends (gil.h).
+/// A function that may throw may also set a Python exception and return any value; the exception is
+/// then raised. The check takes a nanosecond, which `noexcept` and `nothrow` functions save. Use
+/// `nothrow` for a function that does not throw but runs Python code, because with `noexcept` it
+/// would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),

@@ -1,6 +1,6 @@
-// Extra entries of a function, for which the compiler generates functions: with fewer arguments,
-// using the Python wrapper's defaults; and with double for float, rounding as that wrapper does,
-// for consumers that need a bare pointer to call with doubles.
+// Extra entries for a function, whose code the compiler generates. Some have fewer arguments and
+// use the Python wrapper's defaults. Others take double for float and round like the wrapper, for
+// consumers that call a bare pointer with doubles.
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
@@ -11,10 +11,10 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// --- Without the last parameters, which have defaults ------------------------------------------
+// --- Entries without the last parameters, which have defaults ----------------------------------
 
-/// Calls `Native`'s entry with `Leading`, the defaults of its last parameters, and `Place`, the
-/// place for the value of a status function.
+/// Calls the entry of `Native` with arguments of the types `Leading`, then the defaults of the last
+/// parameters, and then `Place`, the place for the value of a status function.
 template <class Native, class Named, class Leading, class Place, class Indices>
 struct default_caller;
 template <class Native, class Named, class... Leading, class... Place, std::size_t... I>
@@ -35,7 +35,7 @@ struct TYPEDCALL_HIDDEN default_caller<Native, Named, type_list<Leading...>, typ
   }
 };
 
-/// The types of an entry.
+/// The types of an entry's parameters and result.
 template <class Native>
 struct entry_types {
   using entry = function_traits<decltype(Native::address())>;
@@ -48,8 +48,8 @@ struct entry_types {
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
 };
 
-/// An entry without the last `Dropped` parameters, which have defaults; it has the members of
-/// native<> that a table needs. Counts parameters from the end, because self may come first.
+/// An entry without the last `Dropped` parameters, which have defaults, with the members of
+/// native<> that a table needs. Parameters are counted from the end because self may come first.
 template <class Native, class Named, std::size_t Dropped>
 struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using entry = typename entry_types<Native>::entry;
@@ -66,7 +66,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using shown_type =
       typename function_of<typename shown::result, decltype(shown_leading() + shown_place())>::type;
 
-  /// True if consumers would mistake a status function's last parameter for the place of a value.
+  /// True if consumers would mistake a status function's last parameter for the place of the value.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
            is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;
@@ -79,8 +79,9 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
 };
 
 /// The entries of functions whose parameters have these names and defaults: first the functions
-/// themselves, then those without the last parameter, without the last two, and so on. If several
-/// would take the same arguments, the first one is used, as when Python calls.
+/// themselves, then entries without the last parameter, without the last two, and so on. If several
+/// entries would take the same arguments, only the first is offered, which is also the one that
+/// Python calls.
 template <class Natives, class... Parameters>
 struct entries_with_defaults;
 template <class... Natives, class... Parameters>
@@ -90,7 +91,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
   template <class Native, std::size_t Dropped>
   using short_of = shortened<Native, named_function<Native, Parameters...>, Dropped>;
 
-  /// True if a function before number `At` takes the same arguments.
+  /// True if a function before index `At` takes the same arguments.
   template <std::size_t At, std::size_t Dropped>
   static constexpr bool is_another_s() {
     constexpr std::size_t count = shape::count - Dropped;
@@ -124,14 +125,14 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
   using type = decltype(offer_all(std::make_index_sequence<shape::last_defaults()>()));
 };
 
-// --- Functions of float, as functions of double ------------------------------------------------
+// --- Entries that take double for float --------------------------------------------------------
 
-/// double for float, complex double for complex float; other types stay.
+/// The type double for float, and complex double for complex float. Other types are unchanged.
 template <class T>
 using wide = std::conditional_t<std::is_same_v<T, float>, double,
                                 std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
                                                    PyNativeType_ComplexDouble, T>>;
-/// The same for the place of a value.
+/// The type of a place for a wide<> value.
 template <class T>
 using wide_place = std::add_pointer_t<wide<std::remove_pointer_t<T>>>;
 
@@ -143,7 +144,7 @@ struct wide_types<type_list<A...>> {
   using places = type_list<wide_place<A>...>;
 };
 
-/// Calls `Native`'s entry with the doubles converted to floats.
+/// Calls the entry of `Native` with the doubles converted to floats.
 template <class Native, class Leading, class Place>
 struct wide_caller;
 template <class Native, class... Leading, class... Place>
@@ -164,7 +165,7 @@ struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Pla
   }
 };
 
-/// An entry for double; it has the members of native<> that a table needs.
+/// An entry that takes double for float, with the members of native<> that a table needs.
 template <class Native>
 struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   using types = entry_types<Native>;
@@ -188,8 +189,8 @@ struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   }
 };
 
-/// Some entries, followed by those for double, except ones that take the same arguments as an
-/// earlier entry.
+/// A list of entries, followed by their entries for double unless an earlier entry takes the same
+/// arguments.
 template <class Done, class... Natives>
 struct entries_with_wide {
   using type = Done;
@@ -214,7 +215,7 @@ struct with_wide<type_list<Natives...>> {
   using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
 };
 
-/// Returns `Entries`, and, if `Widens`, those for double.
+/// Returns `Entries`, followed by their entries for double if `Widens` is true.
 template <bool Widens, class Entries>
 constexpr auto all_entries(Entries) {
   if constexpr (Widens) {

@@ -1,5 +1,5 @@
-// The generated part of a def's `ml_doc`: the text signature that inspect.signature and help()
-// read, or the list of overloads, which share no signature.
+// The generated part of a def's `ml_doc`. This is the text signature that inspect.signature and
+// help() read, or the list of overloads, which cannot share a signature.
 #ifndef TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 #define TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 
@@ -7,7 +7,7 @@
 #include "typedcall/convert/text.h"
 #include "typedcall/provider/parameter.h"
 
-// After Python.h.
+// These must come after Python.h.
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 #include <charconv>
 #endif
@@ -28,7 +28,7 @@ void spell_default(text *to, T value) {
   if constexpr (std::is_same_v<T, const char *>) {
     spell_string(to, value);
   } else if constexpr (std::is_same_v<T, span<const char>>) {
-    spell_string(to, value.data());  // a literal, so terminated by a NUL
+    spell_string(to, value.data());  // a literal, which ends with a NUL
   } else if constexpr (std::is_pointer_v<T>) {
     to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -47,7 +47,7 @@ void spell_default(text *to, T value) {
   }
 }
 
-/// A def's parameters in a text signature.
+/// The parameters of a def's text signature.
 struct parameter_text {
   text positional;    ///< "x, y=2.0"
   text either;        ///< "z=None"
@@ -76,8 +76,8 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Adds a floating number as Python writes it. Python has no literal for nan; like CPython's own
-/// signatures, uses "..." for a default that cannot be written.
+/// Adds a floating-point number in Python's notation. Python has no literal for nan; like CPython's
+/// own signatures, uses "..." for a default that cannot be written.
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value) {
   if (std::isnan(value)) {
     to->add("...");
@@ -90,7 +90,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
     *end.ptr = '\0';
     to->add(digits);
     if (std::strpbrk(digits, ".e") == nullptr) to->add(".0");
-#else  // macOS has to_chars() for double only since 13.3
+#else  // macOS has supported to_chars() for double only since 13.3
     char *const digits = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
     to->add(digits != nullptr ? digits : "...");
     if (digits == nullptr) PyErr_Clear();
@@ -99,7 +99,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
   }
 }
 
-/// inspect requires ASCII.
+/// True if inspect can read the text, which must be ASCII.
 inline bool is_ascii(const char *words) {
   for (; *words != '\0'; ++words) {
     if (static_cast<unsigned char>(*words) > 0x7f) return false;
@@ -130,7 +130,8 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_string(text *to, const char 
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double real, double imag) {
-  // inspect can only add constants; a leading minus would make the first one an expression.
+  // inspect can only add constants, and a leading minus would make the first constant an
+  // expression.
   if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
     return;
@@ -188,7 +189,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
                                            const char *const *signatures, std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
     if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
-      // As in messages: overloads may differ only in the size of the elements.
+      // The element type is included because overloads may differ only in the size of the elements.
       to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
       return;
     }
@@ -208,7 +209,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
   }
 }
 
-/// True if the documentation has its own text signature. Uses CPython's rule.
+/// True if the documentation starts with a text signature, according to CPython's rule.
 inline bool has_text_signature(const char *name, const char *doc) {
   const std::size_t length = std::strlen(name);
   if (doc == nullptr || std::strncmp(doc, name, length) != 0 || doc[length] != '(') return false;

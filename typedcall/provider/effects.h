@@ -1,4 +1,4 @@
-// Facts that a function's type does not tell, as compile-time tags that can be joined:
+// Facts that a function's type does not show, as compile-time tags that can be combined:
 // typedcall::pure | typedcall::thread_safe.
 #ifndef TYPEDCALL_PROVIDER_EFFECTS_H_
 #define TYPEDCALL_PROVIDER_EFFECTS_H_
@@ -22,7 +22,8 @@ constexpr effects<A | B> operator|(effects<A>, effects<B>) {
 }
 
 namespace internal {
-// An entry's flags are 32 bits; higher bits are for the compiler and the def, not for consumers.
+// An entry's flags have 32 bits. Higher bits are used only at compile time, and consumers do not
+// see them.
 inline constexpr std::uint64_t entry_bits = 0xffffffff;
 inline constexpr std::uint64_t cannot_throw = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t of_class = std::uint64_t{1} << 33;
@@ -31,52 +32,59 @@ inline constexpr std::uint64_t without_gil = std::uint64_t{1} << 35;
 inline constexpr std::uint64_t for_double = std::uint64_t{1} << 36;
 }  // namespace internal
 
-/// Sets a Python exception and then returns the error value of its class (error_value.h).
+/// On failure, the function sets a Python exception and returns the error value of its class
+/// (error_value.h).
 inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD> may_raise{};
-/// Returns an int: 0, or anything else with a Python exception set. Python's result is written
-/// through the last parameter if that is a pointer to a value (`int f(double x, bool *result)`),
-/// and is None otherwise.
+/// The function returns 0, or any other int with a Python exception set. If the last parameter is a
+/// pointer to a value (`int f(double x, bool *result)`), Python's result is stored through it;
+/// otherwise the result is None.
 inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD>
     returns_status{};
-/// Has no result for some arguments; then the Python callable must be called with them. One of:
+/// The function has no result for some arguments, for which the Python callable must be called. It
+/// may be:
 /// - a function that throws in order to fall back (the Python function raises that exception);
-/// - `int f(double x, double *result)`, which returns 0 with the value stored, anything else to
-///   fall back;
-/// - a function that returns `std::optional`, which implies this effect. It is noexcept, or states
-///   this effect to fall back by throwing as well.
-/// A call that falls back must have had no effect, and must not have used Python (unless needs_gil
-/// is stated too): consumers call it without the GIL. See otherwise<> for Python's result.
+/// - `int f(double x, double *result)`, which stores the value and returns 0, or returns any other
+///   int to fall back;
+/// - a function that returns `std::optional`, which implies this effect. The function must be
+///   noexcept unless this effect is stated, which lets it fall back by throwing as well.
+/// A call that falls back must have had no effect, and must not have used Python unless needs_gil
+/// is also stated, because consumers call the function without the GIL. See otherwise<> for
+/// Python's result.
 inline constexpr effects<PyNativeCallable_FALLS_BACK> falls_back{};
-/// Takes self first, as `PyObject *` or as a pointer to the object's own struct: the instance for a
-/// method of a type, the class for a class method, the module for a function of a module.
+/// The function's first parameter is self, as `PyObject *` or as a pointer to the object's own
+/// struct. This is the instance for a method, the class for a class method, and the module for a
+/// function of a module.
 inline constexpr effects<PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD> takes_self{};
-/// Uses the Python C API, so it is called only with the GIL held. Implied by objects in the type.
+/// The function uses the Python C API and may be called only with the GIL held. Implied by objects
+/// in the function's type.
 inline constexpr effects<PyNativeCallable_NEEDS_THREAD> needs_gil{};
-/// May run in several threads at once.
+/// The function may run in several threads at once.
 inline constexpr effects<PyNativeCallable_THREAD_SAFE> thread_safe{};
-/// The same arguments give the same result, and there are no side effects.
+/// The same arguments always give the same result, and there are no side effects.
 inline constexpr effects<PyNativeCallable_PURE> pure{};
-/// Does not block.
+/// The function does not block.
 inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
-/// Throws no C++ exception although its type is not noexcept: a C function, or one that runs Python
-/// code, through which CPython may unwind the thread when the interpreter ends (gil.h).
+/// The function throws no C++ exception although its type is not noexcept. Use this for C functions
+/// and for functions that run Python code, which CPython may unwind when the interpreter ends
+/// (gil.h).
 inline constexpr effects<internal::cannot_throw> nothrow{};
 
-/// Runs long enough that the wrapper releases the GIL around the call. Other threads can then call
-/// it too, so this implies thread_safe. Not for functions that take or return objects or may raise.
-/// Consumers may hold the GIL or not.
+/// The function runs so long that the wrapper should release the GIL around the call. Implies
+/// thread_safe, because other threads can then call the function too. The function must not take or
+/// return objects or raise. Consumers may call it with or without the GIL.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
 
-/// Also offers a function of float for double, with the same results that Python callers get:
-/// `dd->d` beside `ff->f`, for consumers that need a bare pointer (SciPy, or a ufunc whose results
-/// should not be float32). Not for integers: a `long` version of an `int` function would have to
-/// report values out of range, and could not be a bare function; consumers check the range
-/// themselves (fallback.h).
+/// Also offers a function of float for double, with the results that Python callers get. For
+/// example, `dd->d` is offered in addition to `ff->f`, for consumers that need a bare pointer
+/// (SciPy, or a ufunc whose results should not be float32). Integers are not widened, because a
+/// `long` version of an `int` function would have to report values out of range. Consumers check
+/// the range of ints themselves (fallback.h).
 inline constexpr effects<internal::for_double> widened{};
 
-/// Makes a type's def a class method, `Type.f(...)`; with takes_self the class comes first.
+/// Makes a type's def a class method, `Type.f(...)`. With takes_self, the first parameter is the
+/// class.
 inline constexpr effects<internal::of_class> class_method{};
-/// Makes a type's def a static method, which gets neither instance nor class.
+/// Makes a type's def a static method, which takes neither the instance nor the class.
 inline constexpr effects<internal::of_static> static_method{};
 
 }  // namespace TYPEDCALL_LAYOUT

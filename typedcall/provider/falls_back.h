@@ -1,6 +1,6 @@
-// Functions that have no result for some arguments. Consumers call a version that reports this by a
-// status and needs no thread state; the Python wrapper calls one that raises or returns another
-// result.
+// Functions that have no result for some arguments. Consumers call a version that returns a status
+// in this case and needs no thread state. The Python wrapper calls a version that raises or returns
+// another result.
 #ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
 #define TYPEDCALL_PROVIDER_FALLS_BACK_H_
 
@@ -13,15 +13,15 @@ inline namespace TYPEDCALL_LAYOUT {
 template <auto Function>
 struct otherwise_is {};
 
-/// Computes Python's result if the def's function has none:
+/// Computes Python's result if the def's function has no result:
 ///
-///     std::optional<double> root(double x) noexcept;         // empty below 0
+///     std::optional<double> root(double x) noexcept;  // empty if x < 0
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
 ///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
 ///
-/// `Function` has the def's function's parameters, and the same result or a new reference,
-/// `PyObject *` (a big int, for example). It may throw or set an exception, and is called with the
-/// GIL. Without otherwise<>, Python gets a ValueError.
+/// `Function` has the same parameters as the def's function. It returns the same type, or a new
+/// reference as a `PyObject *` (to a big int, for example). It may throw or set an exception, and
+/// is called with the GIL. Without otherwise<>, ValueError is raised.
 template <auto Function>
 inline constexpr otherwise_is<Function> otherwise{};
 
@@ -32,7 +32,7 @@ constexpr bool is_otherwise = false;
 template <auto Function>
 constexpr bool is_otherwise<otherwise_is<Function>> = true;
 
-/// The first otherwise<> among the extras; void if there is none.
+/// The first otherwise<> among the extras, or void if there is none.
 template <class... Extras>
 struct otherwise_among {
   using type = void;
@@ -52,11 +52,11 @@ struct optional_value<Template<T>, std::enable_if_t<is_named_std<Template>("opti
   using type = T;
 };
 
-/// True if a value can be stored through a T.
+/// True if T is a pointer through which a value can be stored.
 template <class T>
 constexpr bool is_place = is_typed_pointer<T> && !std::is_const_v<std::remove_pointer_t<T>>;
 
-/// How a function reports that it has no result.
+/// The way in which a function reports that it has no result.
 enum class way_back { none, by_optional, by_status, by_throwing };
 
 template <class Pointer, std::uint64_t Stated>
@@ -76,7 +76,7 @@ constexpr way_back way_back_of() {
   } else if constexpr (!is_stated) {
     return way_back::none;
   } else {
-    // A function that may throw returns a status only if it has a place for the value.
+    // An int is a status only if the function has a place for the value or does not throw.
     constexpr bool is_status = std::is_same_v<result, int> && (is_place<last> || !throws);
     static_assert(is_status || throws,
                   "typedcall: with falls_back a function throws, or returns std::optional, or an "
@@ -85,7 +85,7 @@ constexpr way_back way_back_of() {
   }
 }
 
-/// Runs code that may throw; if it does, there is no result.
+/// Returns the result of `call`, or 1 (no result) if `call` throws.
 template <class Call>
 TYPEDCALL_IN_LINE inline int or_fall_back(Call &&call) {
   return unless_thrown(std::forward<Call>(call), [] { return 1; });
@@ -96,11 +96,11 @@ TYPEDCALL_RARE inline int set_no_result() {
   return -1;
 }
 
-/// The consumers' and the wrapper's version of a function with these parameters, without the place
-/// for its value.
+/// The versions of a function for consumers and for the wrapper. `Parameters` do not include the
+/// place for the value.
 template <auto Function, class Slow, way_back Way, class Value, class Parameters>
 struct fallback_functions;
-/// For a function without a value.
+/// Specialisation for a function without a value.
 template <auto Function, class Slow, way_back Way, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<A...>> {
   static_assert(std::is_void_v<Slow>, "typedcall: a function without a result has no otherwise<>");
@@ -117,7 +117,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<
   static int wrapped(A... arguments) { return entry(arguments...) == 0 ? 0 : set_no_result(); }
 };
 
-/// No otherwise<> was stated.
+/// Used if no otherwise<> was stated.
 struct no_otherwise {
   static void join(const translation *) {}
   template <class Value>
@@ -178,7 +178,7 @@ struct otherwise_or_error<otherwise_is<Slow>> {
   using type = with_otherwise<Slow>;
 };
 
-/// For a function with a value.
+/// Specialisation for a function with a value.
 template <auto Function, class Slow, way_back Way, class Value, class... A>
 struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list<A...>> {
   using otherwise = typename otherwise_or_error<Slow>::type;
@@ -204,7 +204,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list
   }
 };
 
-/// The types of a function that falls back this way.
+/// The types of a function that falls back in the way `Way`.
 template <class Pointer, way_back Way>
 struct fallback_types {
   using traits = function_traits<Pointer>;
@@ -225,7 +225,7 @@ struct fallback_types {
                 "would be taken for where the value goes; put it further in front");
 };
 
-/// Like native<>, but consumers get `Entry`, and the wrapper calls `Wrapped`.
+/// Like native<>, but consumers call `Entry`, and the wrapper calls `Wrapped`.
 template <class Wrapped, class Entry>
 struct TYPEDCALL_HIDDEN fallback_native : Wrapped {
   using shown_type = typename Entry::shown_type;
@@ -256,7 +256,8 @@ struct native_that {
   static constexpr std::uint64_t offers =
       plain | cannot_throw | PyNativeCallable_FALLS_BACK |
       (is_rounded ? std::uint64_t{PyNativeCallable_DIFFERS} : 0);
-  // The function already has the entry's type and throws nothing: no extra call is needed.
+  // True if the function already has the entry's type and does not throw, so that no adapter is
+  // needed.
   static constexpr bool is_entry =
       Way == way_back::by_status && (types::traits::is_noexcept || (Stated & cannot_throw) != 0);
   static constexpr auto entry_of() {
@@ -270,10 +271,10 @@ struct native_that {
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
       entry::flags, types::count - (takes_self ? 1 : 0), takes_self, PyNativeVerdict_FALLS_BACK));
-  // It lets no exception escape.
+  // No C++ exception escapes from `pair::wrapped`.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;
-  // The wrapper raises what the function throws.
+  // True if the wrapper raises the exception that the function throws.
   static constexpr bool rethrows = Way == way_back::by_throwing && std::is_void_v<Slow>;
   using type = typename std::conditional_t<
       rethrows, std::enable_if<true, fallback_native<native<Function, plain>, entry>>,
@@ -287,7 +288,7 @@ struct native_that<Function, Stated, Slow, way_back::none> {
   using type = native<Function, Stated>;
 };
 
-/// native<Function, Stated>, or its replacement for a function that falls back.
+/// Either native<Function, Stated> or, if the function falls back, its replacement.
 template <auto Function, std::uint64_t Stated, class Slow>
 using native_for =
     typename native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()>::type;

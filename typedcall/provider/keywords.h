@@ -1,5 +1,5 @@
-// Assigns arguments to parameters, for functions whose parameters have names or defaults, and sets
-// the TypeErrors of calls that do not fit, in the words that CPython uses for Python functions.
+// Assigns arguments to parameters that have names or defaults. If a call does not match the
+// parameters, raises TypeError with the message that CPython would use for a Python function.
 #ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
 #define TYPEDCALL_PROVIDER_KEYWORDS_H_
 
@@ -7,31 +7,32 @@
 #include "typedcall/convert/text.h"
 #include "typedcall/provider/parameter.h"
 
-// After Python.h.
+// These must come after Python.h.
 #include <cstring>
 
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Not inline, here and below: one of each serves all wrappers. Functions that set errors are cold,
-// so compilers optimise them for size. Not this one: every wrapper would get a cold part of its
-// own, which costs more than the call. Returns NULL, for a tail call.
+// Not inline, so that all wrappers share it. Functions that set errors are usually marked cold and
+// optimised for size. This function is not, because then every wrapper would have a cold part,
+// which costs more than the call. Returns NULL, for a tail call.
 TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
                                                        std::size_t given) {
   return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
                       wanted, wanted == 1 ? "" : "s", given);
 }
 
-/// After an argument was not converted: puts its name in front of the exception's message. An
-/// exception from the argument's own methods has a traceback and stays as it is.
+/// Call this if an argument could not be converted. Adds the argument's name in front of the
+/// exception's message. An exception from the argument's own methods has a traceback and is not
+/// changed.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,
                                                    std::size_t at);
 
-/// Fills `values`, one for each parameter, with borrowed arguments, or NULL where the default
-/// applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false with TypeError;
-/// errors are checked in CPython's order. Functions without keyword-only parameters pay nothing for
-/// them.
+/// Fills `values`, which has an element for each parameter, with borrowed arguments, or NULL if the
+/// default applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false with
+/// TypeError; errors are checked in CPython's order. Keyword-only parameters cost nothing in
+/// functions that do not have any.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN bool place_arguments(const parameter_list &parameters,
                                                             PyObject *const *args,
@@ -61,8 +62,8 @@ TYPEDCALL_RARE inline void set_too_many(const parameter_list &parameters, std::s
                given == 1 && by_name == 0 ? "was" : "were");
 }
 
-/// As in CPython, names parameters that can be passed by position, and keyword-only ones only if
-/// none of the former is missing.
+/// Sets the TypeError for missing arguments. Like CPython, mentions missing keyword-only arguments
+/// only if no other argument is missing.
 TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObject *const *values) {
   const auto is_missing = [&](std::size_t at) {
     return values[at] == nullptr && !parameters.has_default[at];
@@ -91,9 +92,9 @@ TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObjec
                names.c_str());
 }
 
-/// True if `text`, a str, is this name. Names in calls are nearly always ASCII, which needs no
-/// call. Compares bytes: all interpreters can share a C string, while a str to compare by identity
-/// would have to be looked up in each interpreter.
+/// True if `text`, a str, is this name. Names in calls are nearly always ASCII, whose bytes can be
+/// read without a call. The comparison uses bytes because all interpreters can share a C string,
+/// while each interpreter would need its own str for comparisons by identity.
 inline bool is_name(PyObject *text, const char *name, std::size_t length) {
 #if PY_VERSION_HEX >= 0x030C0000
   const bool is_ready = true;
@@ -113,8 +114,8 @@ inline bool is_name(PyObject *text, const char *name, std::size_t length) {
   return static_cast<std::size_t>(bytes) == length && std::memcmp(utf8, name, length) == 0;
 }
 
-/// Returns the index of the parameter named `keyword` among those from `first` to `end`; `end` if
-/// none is.
+/// Returns the index of the parameter named `keyword` in the range from `first` to `end`, or `end`
+/// if there is no such parameter.
 inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword, std::size_t first,
                              std::size_t end) {
   while (first < end &&
@@ -124,8 +125,8 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
   return first;
 }
 
-/// Sets the error for `keyword`, which is not a parameter's name; some of `keywords` may name
-/// positional-only parameters.
+/// Sets the error for `keyword`, which is not a name that can be passed. Some of `keywords` may be
+/// names of positional-only parameters.
 TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyObject *keywords,
                                           PyObject *keyword) {
   text names;
@@ -166,7 +167,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void name_argument(const parameter_list
   }
   const bool is_interrupted =
       is_ours && text == nullptr && !PyErr_ExceptionMatches(PyExc_Exception);
-  if (is_renamed || is_interrupted) {  // the other exception is lost
+  if (is_renamed || is_interrupted) {  // the original exception is dropped
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);

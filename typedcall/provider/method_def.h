@@ -1,5 +1,5 @@
-// The contents of a method def: a part that follows from types alone, once for all functions of a
-// type, and the def's own part.
+// The contents of a method def: one part that follows from types alone, which all functions of a
+// type share, and the def's own part.
 #ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
 #define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
@@ -8,7 +8,7 @@
 #include "typedcall/provider/native.h"
 #include "typedcall/typed_method.h"
 
-// After Python.h.
+// These must come after Python.h.
 #include <cstddef>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Which of a wrapper's functions Python calls.
+/// The calling convention, which selects one of a wrapper's functions.
 enum class convention { no_args, one_arg, fast, with_keywords };
 
 constexpr convention convention_for(std::size_t arity) {
@@ -36,7 +36,8 @@ constexpr int flags_of(std::uint64_t stated) {
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// Returns the wrapper's function for this convention, as a PyMethodDef holds it.
+/// Returns the wrapper's function for this convention as a PyCFunction, the type of a PyMethodDef's
+/// field.
 template <class Wrapper, convention Convention>
 PyCFunction called_by_python() {
   if constexpr (Convention == convention::no_args) {
@@ -50,12 +51,12 @@ PyCFunction called_by_python() {
   }
 }
 
-/// The argument type of a one-argument function that can be called directly; `other` for all other
-/// functions.
+/// The argument type of a one-argument function that can be called directly, or `other` for any
+/// other function.
 enum class argument_type : unsigned char { other, integer, floating };
 
-/// Returns the argument type if a call runs no Python code: the function neither needs a thread
-/// state nor falls back, and an exact int or float is converted without calling its methods.
+/// Returns the argument type if a call runs no Python code, that is, if the function neither needs
+/// a thread state nor falls back. An exact int or float is converted without calling its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
   constexpr std::uintptr_t runs_python =
@@ -83,10 +84,11 @@ constexpr int pypy_code(PyNativeType type) {
   }
 }
 
-/// PyPy's fields of the METH_TYPED metadata for a function. PyPy treats every -1 from a long
-/// function that may raise as an error, and every -0.0 from a double one, so it can use functions
-/// that raise only if they return objects. It passes no self and supports no status. Source: PyPy's
-/// branch py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+/// PyPy's fields of the METH_TYPED metadata for a function. If a function may raise, PyPy treats
+/// every long result of -1 and every double result of -0.0 as an error. Therefore functions that
+/// raise are offered to PyPy only if they return objects. PyPy does not pass self and does not
+/// support status results. Source: PyPy's branch py3.10-mb-typed-sig-experiments; docs/ABI.md,
+/// section 4.
 template <class Native>
 struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =
@@ -110,7 +112,7 @@ struct TYPEDCALL_HIDDEN pypy_fields {
     made.of[speaks_pypy() ? Native::arity : 1] = -1;
     return made;
   }
-  // Not const because PyPy's field is not.
+  // Not const, because the pointer in PyPy's struct is not const.
   static inline codes arg_types = arg_codes();
   static constexpr int ret_type = !speaks_pypy()
                                       ? PyTypedMethod_NOT_FOR_PYPY
@@ -119,22 +121,22 @@ struct TYPEDCALL_HIDDEN pypy_fields {
 
 struct parameter_text;
 
-/// The part of a def that follows from the types alone, shared by all defs with the same types.
+/// The part of a def that follows from the types alone. All defs with the same types share it.
 struct def_shape {
   int flags;                                  ///< METH_*
-  std::size_t arity;                          ///< number of parameters
-  const char *signature;                      ///< the entry's
+  std::size_t arity;                          ///< the number of parameters
+  const char *signature;                      ///< the entry's signature
   std::uintptr_t effects;                     ///< the entry's flags
-  int *pypy_arg_types;                        ///< the first function's
+  int *pypy_arg_types;                        ///< from the pypy_fields of the first function
   int pypy_ret_type;                          ///< the same
   bool speaks_pypy;                           ///< the same
-  argument_type direct;                       ///< for a direct vectorcall (provider.h)
-  const char *const *names = nullptr;         ///< the parameters' names, then null; or null
+  argument_type direct;                       ///< see make_direct() in provider.h
+  const char *const *names = nullptr;         ///< the parameters' names, ending with null, or null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
-  std::size_t count = 1;                      ///< number of overloads
-  std::size_t entries = 1;      ///< overloads, and entries derived from them (derived_entries.h)
-  const void *table = nullptr;  ///< if there are several entries
-  /// The signature that Python sees, for each of several overloads.
+  std::size_t count = 1;                      ///< the number of overloads
+  std::size_t entries = 1;      ///< counts overloads and derived entries (derived_entries.h)
+  const void *table = nullptr;  ///< set if there are several entries
+  /// If there are several overloads, the signature of each as Python sees it.
   const char *const *overloads = nullptr;
 };
 
@@ -150,12 +152,13 @@ constexpr def_shape shape_of(convention called) {
           called == convention::one_arg ? direct_argument<Type>() : argument_type::other};
 }
 
-/// The shape of all functions of one type, an offered<...>, whose parameters have no names.
+/// The shape of all functions of one type whose parameters have no names. `Type` is an
+/// offered<...>.
 template <class Type>
 inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
     shape_of<Type>(convention_for(Type::arity));
 
-/// The shape of a def that has its own shape().
+/// The shape of a def whose class has a shape() of its own.
 template <class Def>
 inline constexpr def_shape own_shape TYPEDCALL_HIDDEN = Def::shape();
 
@@ -167,11 +170,11 @@ struct method {
   const char *doc = nullptr;
   const internal::def_shape *shape = nullptr;
   PyCFunction function = nullptr;
-  void *funcptr = nullptr;  ///< the entry's, if there is only one
-  /// Where the wrapper finds its name for messages; null if it needs none.
+  void *funcptr = nullptr;  ///< the entry's address if there is only one entry
+  /// Where the wrapper finds its name for messages, or null if it needs no name.
   const char **called = nullptr;
-  const char *fault = nullptr;  ///< null, or why the def is invalid
-  /// Tells the functions which module they belong to; null if none throws.
+  const char *fault = nullptr;  ///< the reason why the def is invalid, or null
+  /// Tells the functions which module they belong to. Null if none of them throws.
   void (*join)(const internal::translation *) = nullptr;
   const internal::translation *file = nullptr;
 

@@ -1,5 +1,5 @@
-// TYPEDCALL_MODULE and its variants: a complete PyInit function for the functions of a
-// method_table, and a state that lives as long as the module. Included by typedcall/provider.h.
+// TYPEDCALL_MODULE and its variants, which define a complete PyInit function for a method_table and
+// a state that lives as long as the module. Included by typedcall/provider.h.
 #ifndef TYPEDCALL_PROVIDER_MODULE_H_
 #define TYPEDCALL_PROVIDER_MODULE_H_
 
@@ -20,30 +20,31 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Base class of a module's state, for TYPEDCALL_MODULE_STATE, with defaults that the derived class
-/// may replace.
+/// The base class of a module's state, for TYPEDCALL_MODULE_STATE. Derived classes may replace its
+/// members.
 ///
 ///     struct state : typedcall::module_state {
 ///       typedcall::object_ref cache;
-///       int exec(PyObject *module) {  // 0, or -1 with an exception; it may throw
+///       int exec(PyObject *module) {  // returns 0, or -1 with an exception; may throw
 ///         cache = typedcall::object_ref::steal(PyDict_New());
 ///         return cache ? 0 : -1;
 ///       }
-///       int traverse(visitproc visit, void *arg) const noexcept {  // shows every reference
+///       int traverse(visitproc visit, void *arg) const noexcept {  // visits all references
 ///         Py_VISIT(cache.get());
 ///         return 0;
 ///       }
-///       void clear() { cache.reset(); }  // only where nothing else can break a cycle; may throw
+///       void clear() { cache.reset(); }  // only if nothing else can break a cycle; may throw
 ///     };
 ///
-/// It is constructed when the module is executed and destroyed with the module, in each interpreter
-/// that imports it. GIL: held in all these calls. Functions may still be called after clear().
-/// Define the class in an unnamed namespace: another module may have one of the same name.
+/// A state is constructed when the module is executed and destroyed with the module, in each
+/// interpreter that imports the module. GIL: held in all these calls. The module's functions may
+/// still be called after clear(). Define the class in an unnamed namespace, because another module
+/// may have a class of the same name.
 struct module_state {
-  /// True if several threads may call its functions at once. A free-threaded CPython then keeps the
-  /// GIL disabled.
+  /// True if several threads may call the module's functions at once. A free-threaded CPython then
+  /// keeps the GIL disabled.
   static constexpr bool runs_without_gil = false;
-  /// True if several interpreters may import it, even those with their own GIL.
+  /// True if several interpreters, including those with their own GIL, may import the module.
   static constexpr bool supports_interpreters = true;
 
   int exec(PyObject *) { return 0; }
@@ -53,7 +54,8 @@ struct module_state {
 
 namespace internal {
 
-/// Returns the module with this m_free: `self`, or the module of its class. Borrowed from `self`.
+/// Returns the module with this m_free, which is either `self` or the module of self's class. The
+/// reference is borrowed from `self`.
 TYPEDCALL_HIDDEN PyObject *module_of(PyObject *self, freefunc free);
 [[noreturn]] TYPEDCALL_COLD TYPEDCALL_HIDDEN void throw_not_executed();
 
@@ -65,15 +67,15 @@ inline bool is_freed_by(PyObject *module, freefunc free) {
   return def != nullptr && def->m_free == free;
 }
 
-/// Returns the module with this m_free that made the class; null if another one did, or none.
+/// Returns the module with this m_free that made the class, or null if no such module made it.
 inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
   PyObject *const module = reinterpret_cast<PyHeapTypeObject *>(type)->ht_module;
   return module != nullptr && is_freed_by(module, free) ? module : nullptr;
 }
 
-/// The same for the first class in the MRO of `type` that has one: the method's class even if
-/// `type` was made in Python.
+/// Returns the result of maker_of() for the first class in the MRO of `type` for which it is not
+/// null. Finds the method's class even if `type` was made in Python.
 inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   if (PyObject *const module = maker_of(type, free)) return module;
 #ifdef PYPY_VERSION
@@ -96,7 +98,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   char text[300];
   const char *const name = object != nullptr ? Py_TYPE(object)->tp_name : "";
   if (object == nullptr) {
-    // The exception of a PyType_GetModule call.
+    // PyType_GetModule() may have set this exception.
     if (PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
     PyOS_snprintf(text, sizeof(text),
                   "typedcall::state_of: NULL instead of an object; a function or method passes its "
@@ -117,7 +119,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
 
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
-  if (self != nullptr && PyType_Check(self)) {  // a class method
+  if (self != nullptr && PyType_Check(self)) {  // a class method's self
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
   } else if (self != nullptr && PyModule_Check(self) && is_freed_by(self, free)) {
     module = self;
@@ -133,11 +135,12 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *se
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// A module's state as CPython stores it: zero bytes until the module is executed.
+/// The memory in which CPython stores a module's state. All bytes are zero until the module is
+/// executed.
 template <class State>
 class TYPEDCALL_HIDDEN module_memory {
  public:
-  /// Returns null for a module that has not been executed: any Python code can make one.
+  /// Returns null for a module that has not been executed, which any Python code can make.
   static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int exec(PyObject *module) {
@@ -153,7 +156,7 @@ class TYPEDCALL_HIDDEN module_memory {
                       [] { return -1; });
   }
 
-  // The collector traverses several times, and must find the same references each time.
+  // The garbage collector traverses several times, and must find the same references each time.
   static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
                 "typedcall: a module state's traverse() is called by CPython's collector, through "
                 "which nothing may be thrown: say `noexcept`");
@@ -167,7 +170,7 @@ class TYPEDCALL_HIDDEN module_memory {
     return state != nullptr ? state->traverse(visit, arg) : 0;
   }
 
-  /// CPython's collector reports an exception to sys.unraisablehook.
+  /// CPython's garbage collector passes an exception to sys.unraisablehook.
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int clear(PyObject *module) {
     return translated(
         [module] { return static_cast<module_memory *>(PyModule_GetState(module))->translation_; },
@@ -202,12 +205,13 @@ class TYPEDCALL_HIDDEN module_memory {
 }  // namespace internal
 
 /// Returns the state of the module that `self` belongs to. `self` is the self of a function or
-/// method with typedcall::takes_self: the module, an object, or, for a class method, a class. The
-/// class must have been made by PyType_FromModuleAndSpec for the module, or derive from one that
-/// was, in Python or in C. If there are several such modules, the first class in the MRO decides.
+/// method with typedcall::takes_self: the module, an object, or the class for a class method. The
+/// class must have been made for the module by PyType_FromModuleAndSpec, or derive from such a
+/// class in Python or C. If its bases belong to several such modules, the first class in the MRO
+/// decides.
 ///
-/// Throws an exception that becomes TypeError for any other object, and RuntimeError for a module
-/// that has been created but not executed. GIL: held.
+/// For any other object, throws an exception that becomes TypeError. For a module that has been
+/// created but not executed, the exception becomes RuntimeError. GIL: held.
 template <class State>
 TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   using memory = internal::module_memory<State>;
@@ -216,7 +220,7 @@ TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   return *state;
 }
 
-/// The same for a self that is a pointer to the object's own struct.
+/// Like state_of(PyObject *), if self is a pointer to the object's own struct.
 template <class State, class Object>
 TYPEDCALL_HIDDEN State &state_of(Object *self) {
   return state_of<State>(reinterpret_cast<PyObject *>(self));
@@ -239,7 +243,7 @@ TYPEDCALL_HIDDEN State &state_of(Object *self) {
 #else
 #define TYPEDCALL_INTERNAL_GIL(State)
 #endif
-#ifdef PYPY_VERSION  // there is no such slot; typedcall.accelerate() reads this
+#ifdef PYPY_VERSION  // has no such slot; typedcall.accelerate() reads the constant
 #define TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State)                               \
   ((State::runs_without_gil)                                                        \
        ? PyModule_AddStringConstant(module, "__typedcall_effects__", "thread_safe") \
@@ -283,23 +287,23 @@ struct module_without_gil : module_state {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-/// Defines the extension module `name` with the functions of `methods`, a method_table: a complete
-/// PyInit_<name> with multi-phase initialisation, for any number of interpreters. Modules that need
-/// more write their own PyModuleDef with methods.defs(), and call methods.tag(module) from
-/// Py_mod_exec. Importing the module into a free-threaded CPython enables the GIL, as for every
-/// module that does not declare otherwise.
+/// Defines the extension module `name` with the functions of the method_table `methods`. The macro
+/// makes a complete PyInit_<name> with multi-phase initialisation, for any number of interpreters.
+/// A module that needs more can define its own PyModuleDef with methods.defs(), and call
+/// methods.tag(module) from Py_mod_exec. Importing the module into a free-threaded CPython enables
+/// the GIL, as for all modules that do not declare otherwise.
 #define TYPEDCALL_MODULE(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
 
-/// The same for functions that may all be called by several threads at once, which you must ensure:
-/// a free-threaded CPython then keeps the GIL disabled, and on PyPy typedcall.accelerate() calls
-/// them all through cffi. Elsewhere it is the same as TYPEDCALL_MODULE.
+/// Like TYPEDCALL_MODULE, if you ensure that several threads may call any of the functions at once.
+/// A free-threaded CPython then keeps the GIL disabled, and on PyPy typedcall.accelerate() calls
+/// all functions through cffi. Elsewhere there is no difference from TYPEDCALL_MODULE.
 #define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
 
-/// TYPEDCALL_MODULE with a state, and with code that runs when the module is executed. `State` is a
-/// class derived from typedcall::module_state; see there. Functions with typedcall::takes_self get
-/// the state from typedcall::state_of<State>(self).
+/// Like TYPEDCALL_MODULE, with a state, and with code that runs when the module is executed.
+/// `State` is a class derived from typedcall::module_state. Functions with typedcall::takes_self
+/// can get the state with typedcall::state_of<State>(self).
 #define TYPEDCALL_MODULE_STATE(name, doc, methods, State)                        \
   TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State,                           \
                             sizeof(typedcall::internal::module_memory<State>),   \

@@ -1,5 +1,5 @@
-// The compile-time facts of one C++ function: its arguments and result in Python, its entry in a
-// table, and, if consumers cannot call it directly, an adapter that they can call.
+// The compile-time facts about one C++ function: its arguments and result in Python, its entry in a
+// table, and an adapter if consumers cannot call the function directly.
 #ifndef TYPEDCALL_PROVIDER_NATIVE_H_
 #define TYPEDCALL_PROVIDER_NATIVE_H_
 
@@ -28,7 +28,8 @@ struct function_traits<R (*)(A...)> {
   using parameters = std::tuple<std::remove_cv_t<A>...>;
   static constexpr bool is_noexcept = false;
   static constexpr std::size_t count = sizeof...(A);
-  /// True if it uses types that C does not have: C++ complex numbers, and buffers.
+  /// True if the function uses types that C does not have, which are C++ complex numbers and
+  /// buffers.
   static constexpr bool has_own_types = is_std_complex<R> ||
                                         (is_std_complex<std::remove_cv_t<A>> || ...) ||
                                         (is_buffer<std::remove_cv_t<A>> || ...);
@@ -45,8 +46,8 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   "char *, void *, pointers to these, and PyObject *; they can pass spans of numbers, and "   \
   "std::string_view"
 
-/// Compilers name the instantiation in which an assertion fails, and so show the position and the
-/// type.
+/// Compilers name the instantiation in which an assertion fails, so the message shows the position
+/// and the type.
 template <std::size_t Position, class T>
 struct parameter_number {
   static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
@@ -65,7 +66,7 @@ template <class Parameters>
 struct parameter_checks;
 template <class... A>
 struct parameter_checks<std::tuple<A...>> {
-  /// Counts parameters from 1, after self.
+  /// Counts the parameters after self, from 1.
   template <std::size_t... I>
   static constexpr bool check(std::index_sequence<I...>) {
     return (parameter_number<I + 1, A>::is_checked && ...);
@@ -75,7 +76,7 @@ struct parameter_checks<std::tuple<A...>> {
       (std::is_same_v<A, PyObject *> || ...) || (std::is_same_v<A, PyObject **> || ...);
 };
 
-/// The parameter at an index; void if there is none.
+/// The type of the parameter at an index, or void if there is no such parameter.
 template <class Parameters, std::size_t At, bool = (At < std::tuple_size_v<Parameters>)>
 struct parameter_at {
   using type = void;
@@ -87,8 +88,8 @@ struct parameter_at<Parameters, At, true> {
 template <class Parameters, std::size_t Count>
 using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 
-/// True if readers, who know only the entry's signature and flags, see the same as the wrapper's
-/// caller: this many arguments, and a result of this type, reported in this way.
+/// True if the entry's signature and flags describe the wrapper's interface: the number of
+/// arguments, the type of the result and the verdict.
 template <class Shown, class Value>
 constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
                           PyNativeVerdict verdict) {
@@ -102,8 +103,8 @@ constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_se
          view.result.code == result.code && view.result.is_pointer == result.is_pointer;
 }
 
-/// Everything that follows from a function's type and stated effects. All functions of that type
-/// share it, and compilers instantiate it once.
+/// Everything that follows from a function's type and stated effects. All functions with the same
+/// type and effects share one instantiation.
 template <class Pointer, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN offered {
   using traits = function_traits<Pointer>;
@@ -133,17 +134,17 @@ struct TYPEDCALL_HIDDEN offered {
   /// The arguments that Python passes, as C types.
   using arguments = typename c_slice<own_parameters, takes_self ? 1 : 0, arity>::type;
 
-  // --- How it reports errors -----------------------------------------------------------------
+  // --- Error reports -------------------------------------------------------------------------
 
-  /// A function that may throw is offered through an adapter that turns exceptions into Python's:
-  /// consumers may not be C++, and may have no frames to unwind.
+  /// A function that may throw is offered through an adapter that converts C++ exceptions to Python
+  /// exceptions, because consumers may not be C++ and may have no frames to unwind.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
-  /// If its result has no error value, the adapter returns a status.
+  /// If the result of such a function has no error value, the adapter returns a status.
   static constexpr bool gets_status =
       throws && !states_status && !has_error_value<c_type_of<own_result>>;
   static constexpr bool is_status = states_status || gets_status;
 
-  /// Python's result, as a C type; void is None.
+  /// The type of Python's result, as a C type. It is void if the result is None.
   using value = std::conditional_t<
       states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
       c_type_of<own_result>>;
@@ -160,14 +161,14 @@ struct TYPEDCALL_HIDDEN offered {
   using shown_parameters = decltype(argument_list() + place());
   using self_list = std::conditional_t<takes_self, type_list<PyObject *>, type_list<>>;
   using entry_parameters = decltype(all_in_c(self_list() + shown_parameters()));
-  /// The function type that the signature spells, and the one that Python sees.
+  /// The function type of the signature, and that of the call as Python sees it.
   using shown_type = typename function_of<entry_result, shown_parameters>::type;
   using python_type = typename function_of<value, argument_list>::type;
 
   static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
   static constexpr bool has_objects =
       takes_self || parameter_checks<arguments>::has_objects || returns_object;
-  /// Python has no number this exact: its callers get it rounded to a float.
+  /// True if Python callers get a rounded result, because Python has no number of this precision.
   static constexpr bool is_rounded_for_python =
       std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
   static constexpr bool raises_by_value =
@@ -210,11 +211,12 @@ struct TYPEDCALL_HIDDEN offered {
   static constexpr bool is_adapted = throws || traits::has_own_types;
 };
 
-/// `Function` as it is offered, with its stated effects and those that its type implies.
+/// Describes how `Function` is offered, with its stated effects and the effects that its type
+/// implies.
 ///
-/// Hidden, as is every template that uses it: two extension modules may each have an `inc(long)`,
-/// and the dynamic linker merges visible static variables of templates across modules. The second
-/// module's table would hold the first one's functions.
+/// Every template that uses this class is also hidden. Two extension modules may each have an
+/// `inc(long)`, and the dynamic linker merges visible static variables of templates across modules,
+/// so the second module's table would contain the first module's functions.
 template <auto Function, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using type = offered<decltype(Function), Stated>;
@@ -222,7 +224,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using own_parameters = typename type::own_parameters;
   using entry_result = typename type::entry_result;
 
-  /// A function of the entry's type that calls `Function` with its own types.
+  /// Functions of the entry's type that call `Function` with its own types.
   template <class Parameters>
   struct adapter;
   template <class... A>
@@ -258,13 +260,13 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
         } else {
           plain(values...);
         }
-        // The function may use the C API, and has no other way to report an error there.
+        // The function may use the C API, and can report an error only by setting an exception.
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);
       } else if constexpr (type::throws && !type::states_status) {
         const entry_result result = to_c(plain(values...));
-        // Consumers look for an exception only after an error value.
+        // Consumers check for an exception only after an error value.
         if (TYPEDCALL_EXPECT(PyErr_Occurred() == nullptr, 1)) return result;
         if constexpr (type::returns_object) Py_XDECREF(result);
         return error_value<entry_result>();
@@ -284,16 +286,18 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   };
 
   static constexpr bool is_translated = type::throws;
-  /// Puts the function in this module, whose exception translator it uses.
+  /// Makes the function use the exception translator of this module.
   static void join(const translation *module) {
     if constexpr (type::throws) translation_of<Function> = module;
   }
 
-  /// The type that describes it in defs; functions that fall back have another (falls_back.h).
+  /// The type that describes the function in defs. Functions that fall back have a different one
+  /// (falls_back.h).
   using offer = type;
   /// The function that the wrapper calls.
   static constexpr auto wrapped() { return address(); }
-  /// Returns the function that consumers call: self if it takes it, then the signature's types.
+  /// Returns the function that consumers call. Its parameters are self, if it takes self, and those
+  /// of the signature.
   static constexpr auto address() {
     if constexpr (type::throws) {
       return &adapter<typename type::entry_parameters>::guarded;

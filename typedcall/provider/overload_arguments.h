@@ -1,5 +1,4 @@
-// One argument of a call among overloads: its rank, its conversion, and the outcome if it does not
-// fit.
+// Ranks and converts one argument of a call of overloads.
 #ifndef TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 #define TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 
@@ -10,11 +9,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Outcome of converting an argument whose type suits its parameter.
+/// The outcome of converting an argument whose type suits its parameter.
 enum class outcome {
   converted,
-  out_of_range,  ///< an int beyond the parameter's range; no exception is set
-  raised         ///< an exception is set, by the object's own methods or for the contents of a str
+  out_of_range,  ///< an int is out of the parameter's range; no exception is set
+  raised         ///< the object's own methods, or the contents of a str, raised an exception
 };
 
 inline outcome out_of_range() {
@@ -22,8 +21,8 @@ inline outcome out_of_range() {
   return outcome::out_of_range;
 }
 
-// Not inline: one serves all wrappers. Follows PyFloat_AsDouble step by step, because that does not
-// tell whether an OverflowError is its own or __float__'s.
+// Not inline, so that all wrappers share it. Repeats the steps of PyFloat_AsDouble, because after a
+// call of that function an OverflowError could also come from __float__.
 TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyLong_CheckExact(object) || PyFloat_Check(object) ||
@@ -80,7 +79,7 @@ outcome convert_overloaded(PyObject *object, argument<T> *to) {
   }
 }
 
-/// For calls with all arguments given.
+/// Used for calls that pass all arguments.
 struct no_defaults {
   static PyNativeGiven kind(PyObject *object) { return kind_of(object); }
   template <class T>
@@ -93,8 +92,8 @@ struct no_defaults {
   }
 };
 
-/// For calls where NULL stands for an argument left out, which suits every overload: each has a
-/// default.
+/// Used for calls in which NULL represents an omitted argument. An omitted argument suits every
+/// overload, because each has a default.
 template <class... Parameters>
 struct shared_defaults {
   static PyNativeGiven kind(PyObject *object) {

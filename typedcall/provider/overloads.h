@@ -1,5 +1,5 @@
-// Several functions under one name: the wrapper chooses by the arguments' types, which it inspects
-// directly, without a dictionary look-up.
+// The wrappers of several functions under one name. A wrapper chooses by the arguments' types,
+// which it inspects directly, without a dictionary look-up.
 #ifndef TYPEDCALL_PROVIDER_OVERLOADS_H_
 #define TYPEDCALL_PROVIDER_OVERLOADS_H_
 
@@ -7,7 +7,7 @@
 #include "typedcall/provider/overload_arguments.h"
 #include "typedcall/provider/wrapper.h"
 
-// After Python.h.
+// These must come after Python.h.
 #include <initializer_list>
 #include <utility>
 
@@ -17,9 +17,9 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// Among the overloads that rank equal to number `at`, returns the first that no other beats. To
-/// beat is to be at least as good in every argument and better in one. Each has `width` ranks, of
-/// which `nargs` are used.
+/// Returns the index of the first overload that no other beats, among those with the same worst
+/// rank as number `at`. One overload beats another if it is at least as good in every argument and
+/// better in at least one. Each overload has `width` ranks, of which the first `nargs` are used.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
                                                         const conversion_rank *worst,
                                                         std::size_t count, std::size_t width,
@@ -40,9 +40,9 @@ TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *r
   }
 }
 
-/// Sets TypeError, or OverflowError if the types suit and only the int at `out_of_range` does not
-/// fit; `out_of_range` is `nargs` if there is none. The message lists the overloads: "'i->l',
-/// 'l->l'".
+/// Sets TypeError, or OverflowError if the types suit and only the int at index `out_of_range` does
+/// not fit. If there is no such int, `out_of_range` is `nargs`. The message lists the overloads:
+/// "'i->l', 'l->l'".
 TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *signatures,
                                            std::size_t count, PyObject *const *args,
                                            std::size_t nargs, std::size_t out_of_range) {
@@ -65,7 +65,8 @@ TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *
   }
 }
 
-/// A PyNativeCallableEntry with the function's own type: a cast is not a constant expression.
+/// Like a PyNativeCallableEntry, but with the function's own type, because a cast is not a constant
+/// expression.
 template <class Function>
 struct static_entry {
   const char *signature;
@@ -73,7 +74,7 @@ struct static_entry {
   Function function;
 };
 
-/// One entry for each overload, in sequence.
+/// The entries of all overloads, in sequence.
 template <class... Natives>
 struct static_entries;
 template <class Native>
@@ -87,7 +88,7 @@ struct static_entries<Native, Second, Rest...> {
   static_entries<Second, Rest...> rest;
 };
 
-/// A PyNativeCallableTable of overloads.
+/// A table of overloads with the layout of a PyNativeCallableTable.
 template <class... Natives>
 struct static_table {
   Py_ssize_t count = sizeof...(Natives);
@@ -96,7 +97,7 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-/// Returns the shape with these entries.
+/// Returns a copy of the shape that has these entries.
 template <class... Natives>
 constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
   using table = static_table<Natives...>;
@@ -114,15 +115,14 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
   return most;
 }
 
-/// Chooses among the overloads of one name, and calls one. `Defaults` supplies arguments that were
-/// left out.
+/// Chooses and calls one of the overloads of one name. `Defaults` supplies omitted arguments.
 template <class Defaults, class... Natives>
 struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
 
   static PyObject *choose(const char *name, const char *const *signatures, PyObject *self,
                           PyObject *const *args, std::size_t nargs) {
-    // Arguments that were left out are never out of range.
+    // Omitted arguments are never out of range.
     bool is_out_of_range[most_arguments] = {};
     PyObject *result = nullptr;
     bool is_done;
@@ -144,7 +144,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
   using indices = std::make_index_sequence<Native::arity>;
   static constexpr std::size_t most_arguments = largest({1, Natives::arity...});
 
-  // --- Functions of one argument, chosen by its kind -----------------------------------------
+  // --- Overloads of one argument, chosen by its kind -----------------------------------------
 
   template <class Native>
   using only = last_parameter<typename Native::arguments, Native::arity>;
@@ -152,7 +152,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr bool is_ranked_by_kind = Native::arity == 1 && !is_tried<only<Native>>;
   static constexpr bool is_by_kind = count < 256 && (is_ranked_by_kind<Natives> && ...);
 
-  /// The overloads to try for each kind, in order; `count` ends the list.
+  /// The overloads to try for each kind of argument, in order. Each list ends with `count`.
   struct order {
     unsigned char of[PyNativeGiven_COUNT][count + 1];
   };
@@ -189,7 +189,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     return false;
   }
 
-  // --- All other functions -------------------------------------------------------------------
+  // --- All other overloads -------------------------------------------------------------------
 
   static bool choose_by_ranks(PyObject *self, PyObject *const *args, std::size_t nargs,
                               bool *is_out_of_range, PyObject **result) {
@@ -208,7 +208,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
         if (worst[i] < worst[best]) best = i;
       }
       if (worst[best] >= conversion_rank::none) return false;
-      // Two overloads that are exact in every argument are equally good.
+      // Overloads that are exact in every argument are all equally good.
       if (most_arguments > 1 && worst[best] != conversion_rank::exact && is_tied(worst, best)) {
         best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
       }
@@ -217,7 +217,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     }
   }
 
-  /// True if one after number `at` is as good.
+  /// True if an overload after number `at` has the same worst rank.
   static bool is_tied(const conversion_rank *worst, std::size_t at) {
     for (std::size_t i = at + 1; i < count; ++i) {
       if (worst[i] == worst[at]) return true;
@@ -231,8 +231,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
     ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
   }
 
-  /// Returns the rank of one function for all arguments: that of the worst. Stores each argument's
-  /// rank in `ranks`, up to the first that does not suit.
+  /// Returns the rank of one function, which is that of its worst argument. Stores the rank of each
+  /// argument in `ranks`, up to the first that does not suit.
   template <class Native, std::size_t... I>
   static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
                                   [[maybe_unused]] const PyNativeGiven *kinds,
@@ -265,9 +265,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
       PyNativeChoice_LosesDigits(
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
-  /// Returns true if the choice ends here: this overload was called, or an exception is set.
-  /// Returns false if the next one may suit; `is_out_of_range` then tells which arguments are ints
-  /// that were out of range.
+  /// Returns true if this overload was called or an exception is set. Returns false if the next
+  /// overload may suit; `is_out_of_range` then marks arguments that are ints and were out of range.
   template <class Native, std::size_t... I>
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
@@ -277,7 +276,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
-    // Converts all of them, to find every int out of range, which must not become floating.
+    // Converts all arguments to find every int that is out of range, because such an int must not
+    // be converted to a floating type.
     const bool is_raised =
         ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
@@ -296,7 +296,8 @@ struct TYPEDCALL_HIDDEN overloads {
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
   static constexpr convention called =
       convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
-  /// The signatures that Python sees: without self, with a status function's value as the result.
+  /// The signatures that Python sees. They do not include self, and a status function's value is
+  /// the result.
   static constexpr const char *signatures[count] = {
       signature_of<typename Natives::python_type>::text...};
 
@@ -324,7 +325,7 @@ struct TYPEDCALL_HIDDEN overloads {
   }
 };
 
-/// Several functions under one name that share their parameters' names, and perhaps defaults.
+/// Several functions under one name whose parameters have the same names and defaults.
 template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>
@@ -334,10 +335,10 @@ struct TYPEDCALL_HIDDEN named_overloads<type_list<Natives...>, Parameters...> {
                 "parameters as there are typedcall::arg()s and positional()s");
   using shape = parameter_shape<std::tuple<Parameters...>>;
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
-  /// Describes them to Python, and counts the arguments.
+  /// The function whose names and defaults apply to all overloads.
   using named = named_function<first, Parameters...>;
 
-  /// Returns null, or why the def is invalid.
+  /// Returns the reason why the def is invalid, or null.
   static const char *set(const char *function, const Parameters &...parameters) {
     const char *fault = nullptr;
     const bool is_good =

@@ -1,4 +1,4 @@
-// Names and defaults of a function's parameters, for Python callers:
+// Names and defaults of a function's parameters, for Python callers. Example:
 //   typedcall::def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0)
 #ifndef TYPEDCALL_PROVIDER_PARAMETER_H_
 #define TYPEDCALL_PROVIDER_PARAMETER_H_
@@ -15,10 +15,10 @@ namespace internal {
 
 struct no_default {};
 
-/// How Python passes a parameter.
+/// The way in which Python passes a parameter.
 enum class passing : unsigned char { by_position, either, by_name };
 
-/// A parameter's name, how it is passed, and its default if it has one.
+/// A parameter's name, the way in which it is passed, and its default.
 template <passing How, class Default>
 struct parameter {
   static constexpr passing how = How;
@@ -41,11 +41,11 @@ struct keyword_only_mark {};
 
 }  // namespace internal
 
-/// Names a parameter that is passed by position or by name; with `arg("y") = 2.0` it may be left
-/// out. The default is None (`nullptr`) for objects and pointers, else a value that fits the
-/// parameter's type. `name` and a default string are literals, or live as long. The name must be a
-/// unique identifier and not a keyword; otherwise method_table::tag raises ValueError, and the
-/// import fails.
+/// Names a parameter that is passed by position or by name. With `arg("y") = 2.0`, callers may omit
+/// the argument. The default is None (`nullptr`) for objects and pointers, and otherwise a value
+/// that fits the parameter's type. `name` and a default string must be literals or live as long as
+/// the process. The name must be a unique identifier and not a keyword; otherwise method_table::tag
+/// raises ValueError, and the import fails.
 constexpr internal::parameter<internal::passing::either, internal::no_default> arg(
     const char *name) {
   return {name, {}};
@@ -53,17 +53,18 @@ constexpr internal::parameter<internal::passing::either, internal::no_default> a
 
 constexpr void arg(std::nullptr_t) = delete;
 
-/// The same, passed by position only: the name is for the documentation and for a default.
+/// Names a parameter that is passed by position only. The name appears in the documentation and
+/// allows a default.
 constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
     const char *name) {
   return {name, {}};
 }
 constexpr void positional(std::nullptr_t) = delete;
 
-/// Python's `*` among parameters: those after it are passed by name only.
+/// Corresponds to `*` in a Python signature: parameters after it are passed by name only.
 ///   typedcall::def<root>("root", arg("x"), typedcall::keyword_only, arg("tolerance") = 1e-9)
-/// They may have defaults or not, in any order. Only Python callers use the names: the C function
-/// takes all its parameters in order, as always.
+/// Parameters with and without defaults may be mixed after keyword_only. Only Python callers use
+/// the names; the C function still takes all its parameters in order.
 inline constexpr internal::keyword_only_mark keyword_only{};
 
 namespace internal {
@@ -73,10 +74,10 @@ struct parameter_list {
   const char *function;
   const char *const *names;
   std::size_t count;
-  std::size_t positional;   ///< number of positional-only parameters
-  std::size_t required;     ///< number by position without a default, all first
-  std::size_t by_position;  ///< number that can be passed by position
-  const bool *has_default;  ///< one for each parameter
+  std::size_t positional;   ///< the number of positional-only parameters
+  std::size_t required;     ///< the number of leading parameters without a default
+  std::size_t by_position;  ///< the number of parameters that are not keyword-only
+  const bool *has_default;  ///< one element for each parameter
 };
 
 template <class Parameters>
@@ -92,14 +93,14 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t by_position = (std::size_t{P::how != passing::by_name} + ... + 0);
   static constexpr std::size_t required =
       (std::size_t{P::how != passing::by_name && !P::has_default} + ... + 0);
-  /// Returns how many of the last ones have defaults.
+  /// Returns the number of trailing parameters that have defaults.
   static constexpr std::size_t last_defaults() {
     std::size_t found = 0;
     while (found < count && has_default[count - 1 - found]) ++found;
     return found;
   }
-  /// True if positional-only parameters come first, then others that can be positional, and among
-  /// all of these, parameters without a default come before those with one.
+  /// True if positional-only parameters precede others that can be passed by position, and if
+  /// parameters without a default precede those with a default among all of these.
   static constexpr bool is_ordered() {
     const passing how[] = {P::how..., passing::by_name};
     for (std::size_t i = 0; i < by_position; ++i) {
@@ -112,7 +113,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   }
 };
 
-/// Makes a parameter that follows keyword_only one that is passed by name.
+/// Returns a parameter that is passed by name only, for a parameter that follows keyword_only.
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,
@@ -121,7 +122,7 @@ parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> 
   return {given.name, given.value};
 }
 
-/// Returns a default as the parameter's C type.
+/// Returns a default value converted to the parameter's C type.
 template <class T, class Default>
 T default_value([[maybe_unused]] const Default &given) {
   if constexpr (std::is_same_v<Default, no_default>) {
@@ -167,7 +168,8 @@ T default_value([[maybe_unused]] const Default &given) {
   }
 }
 
-/// True if an integer default fits the parameter. Floating ones are rounded, as everywhere.
+/// True if a default fits the parameter. Only integer defaults are checked; floating-point defaults
+/// are rounded.
 template <class T, class Default>
 bool default_fits([[maybe_unused]] const Default &given) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Default>) {
@@ -188,7 +190,7 @@ bool same_default(const T &a, const T &b) {
     return same_default(PyNativeType_REAL(a), PyNativeType_REAL(b)) &&
            same_default(PyNativeType_IMAG(a), PyNativeType_IMAG(b));
   } else if constexpr (std::is_floating_point_v<T>) {
-    // -0.0 and 0.0 are different defaults.
+    // As defaults, -0.0 and 0.0 are different.
     return (a <= b && a >= b && std::signbit(a) == std::signbit(b)) ||
            (std::isnan(a) && std::isnan(b));
   } else {

@@ -1,5 +1,5 @@
-// The PyObject * wrappers that Python calls, for one function, with or without names and defaults.
-// overloads.h has those for several functions under one name.
+// The wrappers that Python calls for one function, with or without names and defaults. The wrappers
+// for several functions under one name are in overloads.h.
 #ifndef TYPEDCALL_PROVIDER_WRAPPER_H_
 #define TYPEDCALL_PROVIDER_WRAPPER_H_
 
@@ -12,8 +12,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// One argument of a call. Not in a std::tuple, which takes compilers longer than the rest of a
-/// wrapper. Calls of held_at() are qualified, because argument-dependent look-up would instantiate
+/// One argument of a call. A std::tuple of arguments would take compilers longer than the rest of a
+/// wrapper. Calls of held_at() are qualified because argument-dependent look-up would instantiate
 /// the std::tuple of the types.
 template <std::size_t I, class Argument>
 struct held_argument {
@@ -24,22 +24,22 @@ constexpr Argument &held_at(held_argument<I, Argument> &of) {
   return of.held;
 }
 
-/// Converts the arguments of one call and makes the call. `Type` is an offered<...>: this is inline
-/// in every wrapper, but instantiated only once for all functions of a type.
+/// Converts the arguments of one call and makes the call. `Type` is an offered<...>, so this code
+/// is inline in every wrapper but instantiated only once for all functions of a type.
 template <class Type, class Indices = std::make_index_sequence<Type::arity>,
           class Arguments = typename Type::arguments>
 struct call_frame;
 template <class Type, std::size_t... I, class... A>
 struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     : held_argument<I, argument<A>>... {
-  /// Returns false with the exception of the argument that does not fit.
+  /// Returns false with an exception if an argument does not fit.
   TYPEDCALL_IN_LINE bool convert(PyObject *const *args) {
     (void)args;
     return (held_argument<I, argument<A>>::held.convert(args[I]) && ...);
   }
 
-  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception
-  /// if either fails.
+  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception if
+  /// the call or the conversion fails.
   template <class Entry>
   TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
     if constexpr (Type::is_status) {
@@ -70,7 +70,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
   }
 
  private:
-  /// The entry takes C's types or the function's own, which have the same representation.
+  /// The entry takes either C types or the function's own types, which have the same
+  /// representation.
   template <class Entry, std::size_t... At, class... C>
   TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<At...>, C... values) {
     using own = typename function_traits<Entry>::parameters;
@@ -85,7 +86,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     }
   }
 
-  /// Returns the function's own result. `place` receives the value of a status function, if any.
+  /// Returns the function's own result. `place` receives a status function's value, if there is
+  /// one.
   template <class Entry, class... Place>
   TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self, Place... place) {
     (void)self;
@@ -102,7 +104,7 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
   }
 };
 
-/// One function, every argument by position.
+/// The wrapper of one function that takes all arguments by position.
 template <class Native>
 struct TYPEDCALL_HIDDEN single_function {
   using type = typename Native::type;
@@ -127,9 +129,10 @@ struct TYPEDCALL_HIDDEN single_function {
   }
 };
 
-/// One function whose parameters have names or defaults. `Parameters` are parameter<...>.
+/// The wrapper of one function whose parameters have names or defaults. Each of `Parameters` is a
+/// parameter<...>.
 ///
-/// Names and defaults are run-time values, so each function has only one set of them.
+/// Names and defaults are run-time values, so each function can have only one set of them.
 template <class Native, class... Parameters>
 struct named_function {
   using shape = parameter_shape<std::tuple<Parameters...>>;
@@ -144,7 +147,7 @@ struct named_function {
   static inline typename Native::arguments defaults = {};
   static inline parameter_list list = {};
 
-  /// Returns null, or why the def is invalid.
+  /// Returns the reason why the def is invalid, or null.
   static const char *set(const char *function, const Parameters &...parameters) {
     return set(std::make_index_sequence<shape::count>(), function, parameters...);
   }

@@ -1,10 +1,10 @@
-// Explains why the resolver finds nothing: where a signature is wrong, which entries exist and why
-// they cannot be used, and, for callables that cannot have a table, what they are and what to do.
+// Explains why the resolver finds nothing. Messages show where a signature is wrong, which entries
+// exist and why they cannot be used, and what to do with callables that cannot have a table.
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
 #include "typedcall/resolve/places.h"
-// places.h comes first, because of Python.h.
+// places.h comes first because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 
@@ -19,8 +19,9 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if `text` is a signature; null counts as empty. Writes it to `out` unless that is null.
-/// Otherwise returns false with a ValueError that gives the position of the fault. GIL: held.
+/// True if `text` is a signature, which is parsed into `out` unless `out` is null. Otherwise
+/// returns false with a ValueError that contains the position of the fault. A null `text` counts as
+/// empty. GIL: held.
 inline bool check_signature(const char *text, PyNativeSignature *out) {
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_ParseString(text, out, &fault) == 0) return true;
@@ -30,24 +31,24 @@ inline bool check_signature(const char *text, PyNativeSignature *out) {
 }
 
 /// Sets the TypeError for a request that no entry of `callable` satisfies. If memory runs out, sets
-/// MemoryError; if looking up the callable's name raises KeyboardInterrupt or the like, sets that.
-/// GIL: held.
+/// MemoryError. If looking up the callable's name raises KeyboardInterrupt or SystemExit, keeps
+/// that exception. GIL: held.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_refusal(const PyTypedcall_Interface *interface,
                                                  PyObject *callable, const request &asked);
 
-/// Sets the TypeError for a callable that should be an unbound method and is not.
+/// Sets the TypeError for a callable that should be an unbound method but is not.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_not_unbound(PyObject *callable);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// After a look-up that may fail: clears the pending exception, except MemoryError and those that
-/// do not derive from Exception (KeyboardInterrupt, SystemExit).
+/// Clears the exception of a failed look-up, except MemoryError and exceptions that do not derive
+/// from Exception (KeyboardInterrupt, SystemExit).
 inline void clear_failed_look_up() {
   if (PyErr_Occurred() == nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return;
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
 }
 
-/// Adds an attribute of `object` if it is a str. Errors and GIL as for add_name().
+/// Adds an attribute of `object` if the attribute is a str. See add_name() for errors and the GIL.
 TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char *attribute) {
   const object_ref found = object_ref::steal(PyObject_GetAttrString(object, attribute));
   const char *words =
@@ -56,8 +57,9 @@ TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char 
   clear_failed_look_up();
 }
 
-/// True if `qualified` names only the class of the function's `__self__`, which has no such method:
-/// pybind11's functions have an internal record there. Errors and GIL as for add_name().
+/// True if `qualified` is the class of the function's `__self__` followed by a method that this
+/// class does not have. In pybind11's functions, `__self__` is an internal record. See add_name()
+/// for errors and the GIL.
 TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &qualified,
                                                const text &name) {
   if (name.length() == 0 || qualified.length() <= name.length()) return false;
@@ -76,9 +78,9 @@ TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &q
   return !method;
 }
 
-/// Adds the callable's name for messages: a meaningful `__qualname__`, else `__name__`, else the
-/// type's name. If an exception is pending afterwards, perhaps MemoryError, it replaces the
-/// message. GIL: held, and no exception pending before.
+/// Adds the callable's name for messages, which is a meaningful `__qualname__`, else `__name__`,
+/// else the type's name. If an exception is pending afterwards, such as MemoryError, the exception
+/// replaces the message. GIL: held, with no exception pending.
 TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   text qualified, name;
   add_attribute(&qualified, callable, "__qualname__");
@@ -94,7 +96,8 @@ TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   if (!to->is_complete() && PyErr_Occurred() == nullptr) PyErr_NoMemory();
 }
 
-/// Adds, in parentheses, why an entry cannot be used; nothing if only its signature differs.
+/// Adds the reasons why an entry cannot be used, in parentheses. Adds nothing if only the signature
+/// differs.
 TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &entry,
                                          const request &asked, PyObject *callable) {
   bool is_first = true;
@@ -137,13 +140,13 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
   if (!is_first) to->add(")");
 }
 
-/// True for `staticmethod(f)` and `classmethod(f)` as found in a class's dictionary. Python 3.9 can
-/// call neither, later versions only the first.
+/// True for `staticmethod(f)` and `classmethod(f)` objects, which class dictionaries contain.
+/// Python 3.9 can call neither of them, and later versions only the first.
 inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// Adds what kind of callable this is, which has no table, and what to do instead.
+/// For a callable without a table, adds what kind of callable it is and what to do instead.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -157,7 +160,7 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
     to->add(
         "it is a type, which makes instances; resolve a function that makes them, or call it "
         "boxed");
-    // Python 3.13 does not export the type object of method-wrapper.
+    // Python 3.13 does not export the type object of method-wrappers.
   } else if (type == &PyWrapperDescr_Type || std::strcmp(type->tp_name, "method-wrapper") == 0) {
     to->add("it wraps a slot of a type and has no PyMethodDef; call it boxed");
   } else if (is_method_in_class_body(callable)) {
@@ -181,15 +184,16 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
   }
 }
 
-/// Does the work of set_refusal(), which handles the end of the interpreter.
+/// Implements set_refusal(), which handles the end of the interpreter.
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
-  // Attributes cannot be looked up while an exception is pending; ours would replace it anyway.
+  // Attributes cannot be looked up while an exception is pending, and the TypeError replaces the
+  // exception anyway.
   PyErr_Clear();
   text name, reason;
   add_name(&name, callable);
   if (PyErr_Occurred() != nullptr) return;
-  // A class method as found in a class's dictionary is not callable itself.
+  // A class method in a class's dictionary is not itself callable.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
   if (is_callable) {

@@ -1,11 +1,11 @@
-// typedcall::function<double(double, double)>: a C function pointer found behind a Python callable,
-// and the reference that keeps it valid. Calling it calls the pointer. Also the same for functions
-// that take self first, bound or unbound.
+// typedcall::function<double(double, double)>, which holds the C function pointer of a Python
+// callable and the reference that keeps it valid. A call of the function calls the pointer. There
+// are similar classes for bound and unbound functions that take self.
 #ifndef TYPEDCALL_RESOLVE_FUNCTION_H_
 #define TYPEDCALL_RESOLVE_FUNCTION_H_
 
 #include "typedcall/resolve/places.h"
-// places.h comes first, because of Python.h.
+// places.h comes first because it includes Python.h.
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -21,8 +21,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// An address, its flags, and the meaning of its results. A buffer argument is passed as two C
-/// arguments.
+/// A function pointer and its flags, which determine the meaning of results. A buffer argument is
+/// passed as two C arguments.
 template <class R, class... A>
 class native_pointer {
  public:
@@ -30,16 +30,16 @@ class native_pointer {
 
   explicit operator bool() const { return pointer_ != nullptr; }
   pointer get() const { return pointer_; }
-  /// Returns PyNativeCallable_* bits.
+  /// Returns the entry's PyNativeCallable_* bits.
   std::uintptr_t flags() const { return flags_; }
 
-  /// True if the last call, of a function that may raise, set an exception. GIL: held.
+  /// True if the function may raise and the last call has set an exception. GIL: held.
   bool raised() const {
     const std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
     return (flags_ & raises) != 0 && PyErr_Occurred() != nullptr;
   }
-  /// The same, but asks CPython only if `result` is the error value, which is an ordinary result if
-  /// no exception is set. GIL: held.
+  /// True if a call that returned `result` has set an exception. Checks for an exception only if
+  /// `result` is the error value, which is an ordinary result if no exception is set. GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
@@ -76,9 +76,9 @@ class native_pointer {
 template <class Signature>
 class function;
 
-/// Empty, or an entry of signature R(A...). Copying and destroying a non-empty one needs the GIL;
-/// calling it needs only what its flags say. Spans among A (typedcall::span, std::span,
-/// std::string_view) are passed as a pointer and a count; their elements must stay in place until
+/// Empty, or an entry with the signature R(A...). The GIL is required to copy or destroy a
+/// non-empty function; the flags show whether a call needs it. A span (typedcall::span, std::span,
+/// std::string_view) is passed as a pointer and a count, and its elements must stay in place until
 /// the call returns.
 template <class R, class... A>
 class function<R(A...)> : public internal::native_pointer<R, A...> {
@@ -86,15 +86,15 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
   using pointer = internal::c_function<R, A...> *;
 
   function() = default;
-  /// `keep_alive` is the object that keeps the pointer valid; it may be empty.
+  /// `keep_alive` is the object that keeps the pointer valid, or empty.
   function(pointer address, std::uintptr_t flags, object_ref keep_alive)
       : internal::native_pointer<R, A...>(address, flags), keep_alive_(std::move(keep_alive)) {}
 
-  /// Undefined if empty.
+  /// The behaviour is undefined if the function is empty.
   R operator()(A... args) const { return this->call(args...); }
 
-  /// The object that keeps the pointer valid, for the tp_traverse of an object that stores this
-  /// function. Borrowed; null if empty.
+  /// Returns the object that keeps the pointer valid, for the tp_traverse of an object that stores
+  /// this function. Borrowed; may be null.
   PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
@@ -104,25 +104,25 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class bound_function;
 
-/// Empty, or an entry R(A...) that takes self first, together with that self: the instance or class
-/// of a bound method, the module of a module's function, or an instance with its own table. GIL: as
-/// for function.
+/// Empty, or an entry R(A...) that takes self first, together with its self. This is the instance
+/// or class of a bound method, the module of a module's function, or an instance with its own
+/// table. The GIL rules of function apply.
 template <class R, class... A>
 class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
   using pointer = internal::c_function<R, PyObject *, A...> *;
 
   bound_function() = default;
-  /// `self` must be of the type that the function expects; `keep_alive` as for function.
+  /// `self` must have the type that the function expects. For `keep_alive` see function.
   bound_function(pointer address, std::uintptr_t flags, object_ref self, object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
         self_(std::move(self)),
         keep_alive_(std::move(keep_alive)) {}
 
-  /// Undefined if empty.
+  /// The behaviour is undefined if the function is empty.
   R operator()(A... args) const { return this->call(self_.get(), args...); }
 
-  /// Borrowed; null if empty.
+  /// Borrowed; may be null.
   PyObject *self() const { return self_.get(); }
   /// As function::keep_alive().
   PyObject *keep_alive() const { return keep_alive_.get(); }
@@ -134,29 +134,30 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
 template <class Signature>
 class unbound_function;
 
-/// Empty, or an entry R(A...) that takes self first, of an unbound method (`Type.method`). GIL: as
-/// for function.
+/// Empty, or an entry R(A...) of an unbound method (`Type.method`), which takes self first. The GIL
+/// rules are those of function.
 template <class R, class... A>
 class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
   using pointer = internal::c_function<R, PyObject *, A...> *;
 
   unbound_function() = default;
-  /// The entry was found behind `descriptor`; `keep_alive`, as for function, also keeps that alive.
+  /// The entry was found behind `descriptor`, which `keep_alive` also keeps alive.
   unbound_function(pointer address, std::uintptr_t flags, PyObject *descriptor,
                    object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
         descriptor_(descriptor),
         keep_alive_(std::move(keep_alive)) {}
 
-  /// True if `self` may be passed; else false with the TypeError that Python's own call raises.
-  /// Undefined if empty. GIL: held.
+  /// True if `self` may be passed. Otherwise returns false with the TypeError that a call from
+  /// Python would raise. The behaviour is undefined if the function is empty. GIL: held.
   bool check(PyObject *self) const { return check_self(descriptor_, self); }
 
-  /// Undefined if empty, or if check(self) is not true.
+  /// The behaviour is undefined if the function is empty or check(self) is false.
   R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
 
-  /// Returns this bound to `self`, or empty with the exception of check(). GIL: held.
+  /// Returns this function bound to `self`, or an empty function with the exception of check().
+  /// GIL: held.
   bound_function<R(A...)> bind(PyObject *self) const {
     if (!check(self)) return {};
     return {this->get(), this->flags(), object_ref::borrow(self), keep_alive_};

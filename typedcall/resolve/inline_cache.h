@@ -1,10 +1,10 @@
-// The inline cache of a call site: the entries it has found behind callables, and the guards that
-// tell whether each is still valid. Used by typedcall/call_site.h.
+// The inline cache of a call site. It contains entries that were found behind callables, and guards
+// that show whether each entry is still valid. Used by typedcall/call_site.h.
 #ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 #define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
 #include "typedcall/resolve/places.h"
-// places.h comes first, because of Python.h.
+// places.h comes first because it includes Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,26 +19,26 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// An entry is valid as long as its guards hold. No guard reads memory that may have been freed:
-//  - The callable is at the remembered address now, and the caller has a reference to it. Others
-//    may have been there in between, so its PyMethodDef must be the remembered one as well.
-//  - The def may be new, at the address of a freed one, or may have changed. Results from the side
-//    table and from sibling symbols are therefore remembered with an epoch: a row is removed before
-//    its def or object is freed, every row added or removed changes the interpreter's counters, of
-//    which the epoch is the sum, and a def that has a symbol is never freed.
-//  - A result from behind `ml_name` is remembered with that name's address, and only if def, name,
-//    table and text are static data of one shared object, which is never freed.
-//  - All other tables, in instances and on the heap, can change or be freed unnoticed, and are read
-//    again each time. So is the side table's row for an object that may have its own table, which
-//    would come first.
+// An entry is valid as long as its guards hold. No guard reads memory that may have been freed. The
+// callable must be at the remembered address, and the caller must have a reference to it. Other
+// objects may have had this address in between, so the callable's PyMethodDef must also match. The
+// def may be new, at the address of a freed def, or may have changed. Therefore results from the
+// side table and from sibling symbols are remembered with an epoch, the sum of the interpreter's
+// counters, which change whenever a row is added or removed. A row is removed before its def or
+// object is freed, and a def with a sibling symbol is never freed. An entry found in front of
+// `ml_name` is remembered with the name's address, and only if def, name, table and signature are
+// static data of one shared object, which is never freed. All other tables, in instances and on the
+// heap, can change or be freed unnoticed, and are read again each time. The side table's row for an
+// object that may have its own table is also read again, because the object's own table would take
+// precedence.
 
-/// Identifies a callable beyond its address: its type, and a word in the object that tells it from
-/// others of that type. For functions and unbound methods the word is the def, for others the type
-/// again.
+/// Identifies a callable in addition to its address, by its type and by a word in the object. For
+/// functions and unbound methods the word is the address of the def, and for other objects it is
+/// the type again.
 struct identity {
   const PyTypeObject *type;
   std::uintptr_t word;
-  std::uint8_t offset;  ///< where the word is in the object
+  std::uint8_t offset;  ///< the offset of the word in the object
 
   static identity of(PyObject *callable) {
     const auto *def = def_of(callable);
@@ -49,8 +49,8 @@ struct identity {
             offsetof(PyObject, ob_type)};
   }
 
-  /// Same as comparing with of(callable), but without finding out the kind of callable: all objects
-  /// of that type have the word at this offset.
+  /// Equivalent to a comparison with of(callable), but need not determine the kind of callable,
+  /// because all objects of a type have the word at the same offset.
   bool is_of(PyObject *callable) const {
     return type == Py_TYPE(callable) &&
            word == *reinterpret_cast<const std::uintptr_t *>(
@@ -58,16 +58,16 @@ struct identity {
   }
 };
 
-/// A cached entry: everything is a copy, so freed memory is never read.
+/// A cached entry. All its data are copies, so freed memory is never read.
 struct cache_entry {
-  const PyObject *callable;  // only an address, never read
-  identity was;              // of the callable that was there
-  std::uint64_t guard;       // of validity: an epoch, or the address of a name
-  void *funcptr;             // null: nothing is offered, or read it again
-  std::uint32_t flags : 24;  // usable entries have no higher flags
+  const PyObject *callable;  // used only as an address, never read
+  identity was;              // identity of the callable that was found
+  std::uint64_t guard;       // an epoch, or the address of a name
+  void *funcptr;             // null if nothing is offered or the table must be read again
+  std::uint32_t flags : 24;  // only these bits can be set in a usable entry
   std::uint32_t where : 4;
 
-  /// Call it only for a live function or unbound method whose identity has been compared.
+  /// Call def() only if the callable is a live function or unbound method that matches `was`.
   const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
 };
 
@@ -75,8 +75,8 @@ inline std::uint64_t address_of_name(const PyMethodDef *def) {
   return reinterpret_cast<std::uintptr_t>(def->ml_name);
 }
 
-/// True if def, name, entry and text are all in one shared object or in the program, and live as
-/// long as it does. Takes about a microsecond.
+/// True if def, name, entry and signature are all static data of one shared object or of the
+/// program. Takes about a microsecond.
 inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
   PyTypedMethod_Internal_Object object;
@@ -92,14 +92,15 @@ inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry
 #endif
 }
 
-/// GIL: held for all functions, of the interpreter whose interface is passed.
+/// GIL: held for all functions, in the interpreter whose interface is passed.
 class inline_cache {
  public:
   inline_cache() = default;
   inline_cache(const inline_cache &) = delete;
   inline_cache &operator=(const inline_cache &) = delete;
 
-  /// Changes whenever a row of the interpreter's side table is added or removed.
+  /// Returns a number that changes whenever a row of the interpreter's side table is added or
+  /// removed.
   static std::uint64_t epoch(const PyTypedcall_Interface *interface) {
     if (interface == nullptr) return 0;
     const PyTypedcall_Counters *live = PyTypedcall_LOAD_ACQUIRE(&interface->live_counters);
@@ -107,7 +108,8 @@ class inline_cache {
            PyTypedcall_LOAD_ACQUIRE(&live->rows_removed);
   }
 
-  /// Returns the entry of that callable as it is now, or null. Valid until another entry is stored.
+  /// Returns the cached entry of this callable, or null. The pointer is valid until another entry
+  /// is stored.
   const cache_entry *look_up(PyObject *callable) const {
     const cache_entry *slot = slots_ + home_of(callable);
     for (std::size_t i = 0; slot->callable != callable; ++slot) {
@@ -123,19 +125,20 @@ class inline_cache {
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
     if (slot.guard != epoch(interface)) return false;
-    // Only functions are remembered as offering nothing; that holds until they get flag bits.
+    // Only functions are remembered as offering nothing, which is valid until their flags contain
+    // METH_TYPED.
     return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
   }
 
-  /// True if this function is known to have its table on the heap, so that it must be read again.
+  /// True if this function's table is known to be on the heap and so must be read again.
   static bool is_reread(const cache_entry &slot) {
     return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
            slot.guard == address_of_name(slot.def());
   }
 
-  /// True if an entry found in `where` (null: none found) may be remembered; sets `*guard`.
-  /// `before` is the epoch before the search, which may have missed later changes. `reread` is
-  /// is_reread() of the entry remembered at that time.
+  /// True if an entry found in `where` may be remembered; sets `*guard`. `entry` is null if nothing
+  /// was found. `before` is the epoch before the search, because the search may have missed later
+  /// changes. `reread` is the result of is_reread() for the previously cached entry.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
                     bool reread, std::uint64_t before, std::uint64_t *guard) {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
@@ -169,24 +172,24 @@ class inline_cache {
  private:
   static constexpr std::size_t kProbes = 8;
   static constexpr std::size_t kSmallest = 64, kLargest = 8192;
-  static constexpr cache_entry kNothing[2] = {};  // the hash's highest bit indexes these
+  static constexpr cache_entry kNothing[2] = {};  // indexed by the highest bit of the hash
 
   std::size_t home_of(const PyObject *callable) const {
-    // Allocators place objects at regular distances, and multiplication alone does not spread all
-    // of these.
+    // Allocators place objects at regular distances, and multiplication alone would not distribute
+    // all such addresses well.
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
     bits ^= bits >> 7;
     return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
   }
 
-  /// True if the entry may still be valid, as far as can be told here.
+  /// True if the entry may still be valid, as far as the cache itself can determine.
   bool is_current(const cache_entry &slot) const {
     return slot.callable != nullptr &&
            (slot.where == static_cast<unsigned>(place::method_def) || slot.guard == latest_);
   }
 
-  /// Returns the slot for this entry: the one with its callable, else the first free one, else one
-  /// no longer valid, else its home slot.
+  /// Returns the slot for this entry, which is the slot with the same callable, else the first free
+  /// slot, else a slot whose entry is no longer valid, else the entry's home slot.
   cache_entry *slot_for(const cache_entry &found) {
     cache_entry *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
     for (cache_entry *slot = home; slot != home + kProbes; ++slot) {
@@ -200,8 +203,8 @@ class inline_cache {
     return stale != nullptr ? stale : home;
   }
 
-  /// Called when a quarter is full: drops entries that are no longer valid, and doubles the
-  /// capacity if that is still too small.
+  /// Called when a quarter of the slots are in use. Drops entries that are no longer valid, and
+  /// makes the capacity large enough for the others.
   TYPEDCALL_OUT_OF_LINE void make_room() {
     std::size_t live = 0;
     for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);

@@ -1,6 +1,6 @@
-// The places of a Python callable's table: in an instance, behind the name of a PyMethodDef, in the
-// interpreter's side table, in a symbol beside the def. Also finds the object that a callable is
-// bound to.
+// The places where a Python callable's table can be: in an instance, in front of the name of a
+// PyMethodDef, in the interpreter's side table, or in a sibling symbol of the def. Also finds the
+// object to which a callable is bound.
 #ifndef TYPEDCALL_RESOLVE_PLACES_H_
 #define TYPEDCALL_RESOLVE_PLACES_H_
 
@@ -9,7 +9,7 @@
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag/def_of.h"
 #include "typedcall/typed_method.h"
-// The C headers come first: they need Python.h before all standard headers.
+// The C headers come first because they need Python.h before all standard headers.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -23,14 +23,14 @@ inline namespace TYPEDCALL_LAYOUT {
 /// Where an entry was found, in search order.
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
-  method_def,         ///< behind `ml_name`, with our header (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< behind `ml_name`, PyPy's struct or the seed post's alone (METH_TYPED)
+  method_def,         ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
+  pypy_method_def,    ///< PyPy's struct, or the seed post's, in front of `ml_name` (METH_TYPED)
   side_table_def,     ///< the interpreter's side table, by PyMethodDef
   side_table_object,  ///< the interpreter's side table, by object
-  sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` of the shared object that has the def
+  sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
 };
 
-/// Describes a place in plain words, as static text.
+/// Returns a static description of a place in plain words.
 inline const char *describe(place where) {
   static constexpr const char *words[] = {
       "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
@@ -50,25 +50,25 @@ inline const PyMethodDef *def_of(PyObject *callable) { return PyTypedMethod_DefO
 
 }  // namespace internal
 
-/// Returns the self that an entry with TAKES_SELF takes first when `callable` is called. For
-/// builtin functions and bound methods it is what CPython passes to their C function (the module,
-/// the instance, the class; null for static methods and functions without self). For unbound
-/// methods, whose callers supply it, it is null; for everything else, such as an instance with a
-/// table, the callable itself. Borrowed from `callable`. GIL: held; sets no exception.
+/// Returns the self to pass to an entry with TAKES_SELF when `callable` is called. For builtin
+/// functions and bound methods this is the self that CPython passes to their C function (the
+/// module, instance or class, or null for static methods and functions without self). Returns null
+/// for unbound methods, whose callers supply self, and the callable itself for everything else,
+/// such as an instance with a table. Borrowed from `callable`. GIL: held; sets no exception.
 inline PyObject *self_of(PyObject *callable) {
   if (internal::is_builtin(callable)) return PyCFunction_GET_SELF(callable);
   return internal::is_unbound(callable) ? nullptr : callable;
 }
 
-/// Returns the defining class of a METH_METHOD function; null for anything else. Borrowed from
-/// `callable`. GIL: held; sets no exception.
+/// Returns the defining class of a METH_METHOD function, or null for any other object. Borrowed
+/// from `callable`. GIL: held; sets no exception.
 inline PyTypeObject *defining_class_of(PyObject *callable) {
   return internal::is_builtin(callable) ? PyCFunction_GET_CLASS(callable) : nullptr;
 }
 
 /// True if `self` may be the first argument of `unbound`, a method descriptor or class method
-/// descriptor. Otherwise false with the TypeError that CPython raises for the call; also TypeError
-/// if `unbound` is another kind of object. GIL: held.
+/// descriptor. Otherwise returns false with the TypeError that CPython would raise for the call. If
+/// `unbound` is neither kind of descriptor, raises TypeError. GIL: held.
 inline bool check_self(PyObject *unbound, PyObject *self) {
   if (!internal::is_unbound(unbound)) {
     PyErr_Format(PyExc_TypeError, "'%.100s' objects are not unbound methods",
@@ -104,11 +104,11 @@ inline bool check_self(PyObject *unbound, PyObject *self) {
 
 namespace internal {
 
-/// PyTypedMethod_SiblingTable with the type that the interface requires.
+/// Wraps PyTypedMethod_SiblingTable in a function of the type that the interface requires.
 inline const void *read_sibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-/// Returns the table of a sibling symbol, or null. The interface caches it; without an interface
-/// every look-up takes microseconds.
+/// Returns the table of a sibling symbol, or null. The interface caches the result; without an
+/// interface every look-up takes microseconds.
 inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *interface,
                                                   const PyMethodDef *def) {
   if (interface == nullptr) return PyTypedMethod_SiblingTable(def);
@@ -117,8 +117,8 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
 }
 
 /// Sets `*table` to the table for `key`. Returns the interface's reference, which keeps the table
-/// valid and `callable` alive. Empty if there is none, or with MemoryError. GIL: held; may collect
-/// garbage.
+/// valid and `callable` alive. The reference is empty if there is no table or memory runs out
+/// (MemoryError). GIL: held; may collect garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
@@ -130,11 +130,11 @@ inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, co
   return held;
 }
 
-/// How long a visitor may use a table. A table is freed with its owner, perhaps while Python code
-/// runs or, without a GIL, at any time.
+/// Determines how long a visitor may use a table. A table is freed with its owner, which may happen
+/// while Python code runs or, in free-threaded builds, at any time.
 enum class keeping {
-  nothing,  ///< visit(table, place) runs no Python code, and keeps no part of the table
-  held,     ///< visit(table, place, reference): valid as long as the reference is held
+  nothing,  ///< visit(table, place) must run no Python code and keep no part of the table
+  held,     ///< visit(table, place, reference) may use the table while it holds the reference
 };
 
 #ifdef Py_GIL_DISABLED
@@ -143,7 +143,7 @@ inline constexpr bool others_run = true;
 inline constexpr bool others_run = false;
 #endif
 
-/// Shows a row to `visit`, if there is one. True if `visit` returns true.
+/// Calls `visit` with a row of the side table, if there is one. True if `visit` returns true.
 template <keeping kept, class Visitor>
 bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
                PyObject *callable, place where, Visitor &visit) {
@@ -153,7 +153,7 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
       const object_ref held = hold_row(interface, space, key, callable, &table);
       return held && visit(*table, where, held);
     } else {
-      // If memory runs out, nothing is found, and no exception is set.
+      // Finds nothing and sets no exception if memory runs out.
       const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
       const object_ref held = hold_row(interface, space, key, callable, &table);
       PyTypedcall_RestoreError(saved);
@@ -166,15 +166,14 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
   }
 }
 
-/// Shows each table of `callable` to `visit` until that returns true; see keeping for its
-/// arguments. A table from PyPy's struct is valid only during that call. `interface` may be null:
-/// then the side table is skipped. Runs no Python code, except when a class with slots is seen for
-/// the first time, or in a garbage collection. If tables are held, it may skip one, with
-/// MemoryError set.
+/// Calls `visit` for each table of `callable` until `visit` returns true; see `keeping` for its
+/// arguments. A table from PyPy's struct is valid only during the call of `visit`. The side table
+/// is skipped if `interface` is null. Runs no Python code, except when a class with slots is used
+/// for the first time, or in a garbage collection. With keeping::held, may set MemoryError and skip
+/// a table.
 template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
-  // These tables belong to the callable itself, to a shared object, or to the def behind the
-  // callable.
+  // These tables belong to the callable itself, to a shared object or to the callable's def.
   const auto show = [&](const PyNativeCallableTable &table, place where) {
     if constexpr (kept == keeping::held) {
       return visit(table, where, object_ref::borrow(callable));

@@ -1,6 +1,6 @@
-// A consumer's request: a signature, the effects that it handles, and the conversions that it is
-// ready to make. Also selects the best entry of a table for a request. Only reads tables: no
-// Python.
+// A consumer's request, which consists of a signature, the effects that the consumer handles and
+// the conversions that it can make. Also selects the best entry of a table for a request. Only
+// reads tables and does not call Python.
 #ifndef TYPEDCALL_RESOLVE_REQUEST_H_
 #define TYPEDCALL_RESOLVE_REQUEST_H_
 
@@ -14,47 +14,48 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// The mandatory PyNativeCallable_* bits that a consumer understands. Entries that require more are
-/// not offered to it.
+/// The mandatory PyNativeCallable_* bits that a consumer can handle. Entries with other mandatory
+/// bits are not offered to the consumer.
 using capabilities = std::uintptr_t;
 
-/// For a consumer that calls with the GIL held; with checks_errors it also calls function::raised()
-/// after each call.
+/// For a consumer that calls with the GIL held. With checks_errors, the consumer also calls
+/// function::raised() after each call.
 inline constexpr capabilities holds_gil = PyNativeCallable_NEEDS_THREAD;
 inline constexpr capabilities checks_errors =
     PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
-/// For a consumer that accepts the C function's results where the Python callable's differ.
+/// For a consumer that accepts results which differ from those of the Python callable.
 inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
-/// For a consumer that calls the Python callable if the function falls back, as fallback.h does.
+/// For a consumer that, like fallback.h, calls the Python callable if the function falls back.
 inline constexpr capabilities calls_boxed = PyNativeCallable_FALLS_BACK;
 /// For a consumer that passes `resolution::self` in front of the arguments.
 inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 
 /// Which signatures satisfy a request, in order of preference.
 enum class casting : unsigned char {
-  exact,       ///< the same text
-  equivalent,  ///< the same widths, signedness and classes: the same machine code calls it; an
-               ///< argument may be const where the request's is not
-  safe         ///< a lossless one, if the consumer converts (safe_cast)
+  exact,       ///< entries with the same text
+  equivalent,  ///< entries with the same widths, signedness and classes, which the same machine
+               ///< code can call; more of their arguments may be const
+  safe         ///< entries that the consumer can call by lossless conversions (safe_cast)
 };
 
 /// A consumer's request.
 struct request {
   const char *signature = nullptr;  ///< canonical text
   capabilities can = 0;
-  /// `exact` refuses even `q` for `l`.
+  /// With `exact`, not even `q` satisfies a request for `l`.
   casting allowed = casting::equivalent;
-  /// Bits that an entry must have: PyNativeCallable_TAKES_SELF, or PyNativeCallable_THREAD_SAFE.
+  /// Bits that an entry must have, such as PyNativeCallable_TAKES_SELF or
+  /// PyNativeCallable_THREAD_SAFE.
   std::uintptr_t required = 0;
-  /// Offer unbound methods (`Type.method`) too. The consumer checks every self with check_self()
-  /// before passing it, or calls without it.
+  /// True to include unbound methods (`Type.method`). The consumer must then check each self with
+  /// check_self() before passing it, or call without self.
   bool unbound = false;
 };
 
 namespace internal {
 
-/// Maps each integer letter to the one that stands for its width and signedness; others to
-/// themselves.
+/// Maps each integer letter to the letter that represents its width and signedness, and other
+/// letters to themselves.
 struct width_classes {
   char of[128];
 };
@@ -76,19 +77,19 @@ constexpr width_classes make_width_classes() {
   return classes;
 }
 
-/// True if a function of signature `text` satisfies a request for `signature`, which is canonical.
-/// `text` may be anything: replacing one integer letter by another keeps canonical text canonical,
-/// and so does a "k" after a pointer's mark, so any text that passes is a signature. Gives the same
-/// answer as PyNativeSignature_Answers, without parsing.
+/// True if a function with the signature `text` satisfies a request for `signature`, which is
+/// canonical. `text` may be any string. A canonical text remains canonical if one integer letter
+/// replaces another, or a "k" follows a pointer's mark, so any text that satisfies the request is a
+/// signature. Returns the same result as PyNativeSignature_Answers, without parsing.
 inline bool has_widths_of(const char *signature, const char *text) {
   static constexpr width_classes classes = make_width_classes();
-  char before = '\0';  // the previous character of both texts
+  char before = '\0';  // the character before `signature` and `text`
   bool is_result = false;
   for (;; ++signature, ++text) {
     auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
     if (TYPEDCALL_EXPECT(a != b && (before == '&' || before == '*'), 0)) {
-      // A writable argument may be passed to a function that promises not to write; for results it
-      // is the reverse.
+      // A writable argument may be passed to a function that promises not to write, and a writable
+      // result may be returned where a const one is expected.
       if (is_result ? a == 'k' : b == 'k') {
         if (is_result) {
           a = static_cast<unsigned char>(*++signature);
@@ -108,7 +109,7 @@ inline bool has_widths_of(const char *signature, const char *text) {
   }
 }
 
-/// For short texts, inline.
+/// Inline because the texts are short.
 inline bool is_same_text(const char *a, const char *b) {
   for (; *a == *b; ++a, ++b) {
     if (*a == '\0') return true;
@@ -116,8 +117,8 @@ inline bool is_same_text(const char *a, const char *b) {
   return false;
 }
 
-/// Ranks bool, unsigned, signed, floating, complex: each can hold the ones before it, if wide
-/// enough.
+/// Ranks the kinds bool, unsigned, signed, floating and complex. Each can hold values of the kinds
+/// before it, if it is wide enough.
 constexpr int rank_of(PyNativeType type) {
   switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:
@@ -135,8 +136,8 @@ constexpr int rank_of(PyNativeType type) {
   }
 }
 
-/// Returns the bits of an integer's magnitude, or of the range of integers that a floating type (or
-/// one part of a complex type) represents exactly.
+/// Returns the number of bits in an integer's magnitude, or in the largest integers that a floating
+/// type (or a part of a complex type) represents exactly.
 constexpr int precision_of(PyNativeType type) {
   const int rank = rank_of(type), bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
   if (rank > 2) {
@@ -146,15 +147,15 @@ constexpr int precision_of(PyNativeType type) {
   return rank == 0 ? 1 : rank == 2 ? bits - 1 : bits;
 }
 
-/// Returns the size of a number, or of one part of a complex number.
+/// Returns the size of a number, or of a part of a complex number.
 constexpr std::size_t width_of(PyNativeType type) {
   const std::size_t size = PyNativeCode_Size(type.code);
   return PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX ? size / 2 : size;
 }
 
-/// Returns how far apart two types are: 0 if one passes as the other, -1 if `to` cannot hold every
-/// value of `from`. A change of class (8 for each step of rank) costs more than any widening.
-/// Pointers, strings, objects and buffers match only themselves.
+/// Returns the cost of a conversion, which is 0 if the value can be passed unchanged, or -1 if `to`
+/// cannot hold every value of `from`. A change of class (8 for each step of rank) costs more than
+/// any widening. Pointers, strings, objects and buffers cannot be converted.
 constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   if (PyNativeType_PassesAs(from, to)) return 0;
   const int low = rank_of(from), high = rank_of(to);
@@ -164,8 +165,8 @@ constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   return 8 * (high - low) + doublings;
 }
 
-/// Returns the cost of satisfying `asked` with `offered`, or -1 if something would be lost.
-/// Arguments are converted to the offered types, the result to the requested one.
+/// Returns the cost of satisfying `asked` with `offered`, or -1 if a value could be lost. Arguments
+/// are converted to the offered types, and the result to the requested type.
 inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature &offered) {
   if (asked.nargs != offered.nargs) return -1;
   int sum = conversion_cost(offered.result, asked.result);
@@ -176,8 +177,8 @@ inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature 
   return sum;
 }
 
-/// The entries of a table, for range-based loops. Uses pointers: the struct declares an array of
-/// one element, and -fstrict-flex-arrays and -fsanitize=bounds enforce that bound.
+/// The entries of a table, for range-based loops. Uses pointers because the struct declares an
+/// array of one element, and -fstrict-flex-arrays and -fsanitize=bounds enforce that bound.
 class entries_of {
  public:
   explicit entries_of(const PyNativeCallableTable &table)
@@ -194,17 +195,17 @@ inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
          (entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;
 }
 
-/// True if the consumer may use this entry, whatever its signature.
+/// True if the consumer may use this entry, provided that its signature suits.
 inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
   return entry.funcptr != nullptr && can_call(entry, asked.can) &&
          (asked.required & ~entry.flags) == 0;
 }
 
-/// True if the flags match the result. For canonical text, which is not parsed.
+/// True if the flags suit the result. The signature must be canonical, because it is not parsed.
 TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) {
   const char *text = entry.signature;
   while (*text != '>') {
-    if (*text++ == '\0') return false;  // the request was not checked
+    if (*text++ == '\0') return false;  // the request was not checked and is not a signature
   }
   PyNativeType result = {0, static_cast<unsigned char>(*++text == '&' ? 1 : 0)};
   if (result.is_pointer != 0) text += text[1] == 'k' ? 2 : 1;
@@ -213,15 +214,15 @@ TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) 
   return PyNativeCallable_IsWellFormed(entry.flags, result) != 0;
 }
 
-/// True if the consumer may use an entry that is_open() and has canonical text: the flags that
-/// report something must match the result.
+/// True if the flags for exceptions, status results and falling back suit the result. The entry
+/// must be is_open() and have a canonical signature.
 inline bool is_usable(const PyNativeCallableEntry &entry) {
   constexpr std::uintptr_t reports =
       PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
   return (entry.flags & reports) == 0 || goes_with_result(entry);
 }
 
-/// True if the last argument is a place for the value in both signatures, or in neither.
+/// True if the last argument is a place for the value in both signatures or in neither.
 TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
                                           const request &asked) {
   const auto is_place = [](const char *signature) {
@@ -232,16 +233,16 @@ TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
   return is_place(entry.signature) == is_place(asked.signature);
 }
 
-/// For an entry that is_usable() and returns a status: true if its value goes where the request
-/// expects it. Other arguments may be const where the request's are not, but a const argument is
+/// True if the entry, which must be is_usable(), stores the value of a status function where the
+/// request expects it. Arguments may be const where the request's are not, but a const argument is
 /// never a place for the value.
 inline bool gives_value_there(const PyNativeCallableEntry &entry, const request &asked) {
   constexpr std::uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
   return (entry.flags & by_place) == 0 || has_same_place(entry, asked);
 }
 
-/// Returns the first entry with the same text, else, if allowed, the first with the same widths and
-/// classes, else null.
+/// Returns the first entry with the same text; else, if allowed, the first entry with the same
+/// widths and classes; else null.
 inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
                                            const request &asked) {
   for (const PyNativeCallableEntry &entry : entries_of(table)) {
@@ -258,8 +259,8 @@ inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
   return nullptr;
 }
 
-/// Returns the first entry with the lowest cost below `*best`, which becomes that cost; null if
-/// there is none.
+/// Returns the first entry with the lowest cost below `*best` and sets `*best` to this cost.
+/// Returns null if there is no such entry.
 inline const PyNativeCallableEntry *select_cheapest(const PyNativeCallableTable &table,
                                                     const request &asked,
                                                     const PyNativeSignature &parsed, int *best) {

@@ -1,5 +1,5 @@
-// The list of native type codes, and everything derived from it: enum, letters, sizes, kinds. Needs
-// no Python.h; C99, C11 and C++11 to C++20.
+// The list of native type codes, from which the enum, letters, sizes and kinds are derived. Does
+// not need Python.h. C99, C11 and C++11 to C++20.
 
 #include "core/version.h"
 
@@ -14,22 +14,23 @@
 #include <stdbool.h>
 #endif
 
-/// `static inline`, and also `constexpr` if the language allows loops there (C++14), so that C++
-/// can check a signature at compile time.
+/// `static inline`, and `constexpr` from C++14 on, which allows loops in such functions, so that
+/// C++ can check signatures at compile time.
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
 #define PyNative_INLINE static inline constexpr
 #else
 #define PyNative_INLINE static inline
 #endif
 
-/// PyObject's struct tag, so that a pointer to one has a type here without Python.h.
+/// PyObject's struct tag, which gives `PyObject *` a type without Python.h.
 struct _object;
 
-/// The complex types as C passes them. C++ gets C's types as well, not `std::complex`: same
-/// layout, but x86-64 returns a `long double _Complex` in registers and a class in memory.
+/// The complex types as C passes them. C++ code also uses C's types, because `std::complex` has the
+/// same layout, but on x86-64 a `long double _Complex` is returned in registers and a class in
+/// memory.
 ///
-/// Platforms without tags never pass one, and some of their compilers lack C's types: there these
-/// are structs.
+/// On platforms without tags the types are structs, because they are never passed, and some
+/// compilers lack C's complex types.
 #if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
@@ -50,9 +51,10 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_IMAG(value) (value).imag
 #endif
 
-/// Every code for a value: X(ENUM_NAME, "letters", C type, KIND). `intptr_t` is Py_ssize_t's width
-/// on every platform CPython has. The order may change: modules exchange signatures as text, never
-/// as numbers. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and struct.
+/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all of CPython's platforms
+/// `intptr_t` has the width of Py_ssize_t. The order may change, because modules exchange
+/// signatures only as text. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
+/// struct.
 #define PyNativeType_VALUE_LIST(X)                              \
   X(BOOL, "?", bool, BOOL)                                      \
   X(SCHAR, "b", signed char, SIGNED)                            \
@@ -77,22 +79,21 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(STRING, "s", const char *, STRING)                          \
   X(OBJECT, "O", struct _object *, OBJECT)
 
-/// Every code. `v` is separate because `sizeof(void)` is not C, and first so that zeroed memory
-/// means "nothing" and not "bool".
+/// Every code. `v` is separate because `sizeof(void)` is not valid C, and comes first so that
+/// zeroed memory means "nothing" rather than "bool".
 ///
-/// To make a table with another column, in code order, use one macro:
+/// To make a table with another column, in the order of the codes, use a macro, so that a code
+/// without an entry does not compile:
 ///
 ///     #define ROW(NAME, LETTERS, TYPE, KIND) my_column_##NAME,
 ///     static const my_column table[] = {PyNativeType_LIST(ROW)};
 ///     #undef ROW
-///
-/// so a code without an entry does not compile.
 #define PyNativeType_LIST(X) \
   X(VOID, "v", void, VOID)   \
   PyNativeType_VALUE_LIST(X)
 
-// The letters again, for PyTypedMethod_ENTRY: the preprocessor joins only literals, so each needs a
-// macro of that name. A test compares them with the list.
+// The letters again, as literals for PyTypedMethod_ENTRY, which needs one macro for each name
+// because the preprocessor can join only literals. A test compares the macros with the list.
 #define PyNativeType_Internal_TEXT_VOID "v"
 #define PyNativeType_Internal_TEXT_BOOL "?"
 #define PyNativeType_Internal_TEXT_SCHAR "b"
@@ -119,15 +120,15 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_Internal_TEXT_TO(NAME) "&" PyNativeType_Internal_TEXT_##NAME
 #define PyNativeType_Internal_TEXT_TO_CONST(NAME) "&k" PyNativeType_Internal_TEXT_##NAME
 
-/// The C names of the codes: PyNativeType_VOID, PyNativeType_BOOL, ..., dense from 0. Source:
-/// PyNativeType_LIST.
+/// The C names of the codes, which are consecutive numbers from 0: PyNativeType_VOID,
+/// PyNativeType_BOOL, ... Source: PyNativeType_LIST.
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
 enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeType_COUNT };
 #undef PyNativeType_Internal_ROW
 
-/// The class of a code: decides registers, conversions and error values. A `switch` on it has no
-/// `default`, so that compilers warn about a missing kind. Source: docs/ABI.md, section 3 (error
-/// values by class; equality by width, signedness and class).
+/// The class of a code, which determines registers, conversions and error values. Write a `switch`
+/// over kinds without a `default`, so that compilers warn about missing kinds. Source: docs/ABI.md,
+/// section 3 (error values by class; equality by width, signedness and class).
 enum PyNativeKind {
   PyNativeKind_VOID,
   PyNativeKind_BOOL,
@@ -140,8 +141,8 @@ enum PyNativeKind {
   PyNativeKind_OBJECT
 };
 
-/// How C passes and returns a value, whatever it is in Python. Source: the C compiler's own calling
-/// convention.
+/// The way in which C passes and returns a value, whatever its Python type. Source: the C
+/// compiler's own calling convention.
 enum PyNativePassed {
   PyNativePassed_NOTHING,
   PyNativePassed_SIGNED,
@@ -151,9 +152,8 @@ enum PyNativePassed {
   PyNativePassed_ADDRESS
 };
 
-/// How C passes a value of this kind.
-/// GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the C compiler's own calling convention.
+/// Returns how C passes a value of this kind. May be called in any thread and interpreter without
+/// the GIL. Calls no Python function. Source: the C compiler's own calling convention.
 PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) {
   switch (kind) {
     case PyNativeKind_SIGNED:
@@ -176,14 +176,15 @@ PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) 
 }
 
 /// True if a result of this kind has an error value, by which a function reports an exception. The
-/// value is -1 for signed and floating types, all ones for unsigned ones, NULL for all others. A
-/// function with any other result reports errors by status, or cannot raise. GIL: none; any thread;
-/// any interpreter; no Python function is called. Source: docs/ABI.md, section 3, MAY_RAISE.
+/// error value is -1 for signed and floating types, all ones for unsigned types, and NULL for
+/// pointers, strings and objects. A function with any other result must return a status to report
+/// errors. May be called in any thread and interpreter without the GIL. Calls no Python function.
+/// Source: docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
   return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
 }
 
-// C99 has no alignof, and __alignof__ is the preferred alignment, which i386 makes larger.
+// C99 has no alignof, and __alignof__ is the preferred alignment, which is larger on i386.
 #if defined(__cplusplus)
 #define PyNativeType_Internal_ALIGNOF(TYPE) alignof(TYPE)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -198,9 +199,9 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
       value)
 #endif
 
-/// The size of a value of `code`, in bytes. 0 for `v` and unknown codes. GIL: none; any thread; any
-/// interpreter; no Python function is called. Source: the C compiler's own layout;
-/// PyNativeType_LIST.
+/// Returns the size of a value of `code`, in bytes, or 0 for `v` and unknown codes. May be called
+/// in any thread and interpreter without the GIL. Calls no Python function. Source: the C
+/// compiler's own layout; PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Size(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -212,9 +213,10 @@ PyNative_INLINE size_t PyNativeCode_Size(int code) {
   }
 }
 
-/// The alignment of a value of `code`, in bytes. 1 for `v` and unknown codes, so that rounding up
-/// by it stays defined. GIL: none; any thread; any interpreter; no Python function is called.
-/// Source: the C compiler's own layout; PyNativeType_LIST.
+/// Returns the alignment of a value of `code`, in bytes. Returns 1 for `v` and unknown codes, so
+/// that rounding up to a multiple is always defined. May be called in any thread and interpreter
+/// without the GIL. Calls no Python function. Source: the C compiler's own layout;
+/// PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -226,8 +228,9 @@ PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   }
 }
 
-/// The kind of `code`. PyNativeKind_VOID for `v` and unknown codes. GIL: none; any thread; any
-/// interpreter; no Python function is called. Source: PyNativeType_LIST.
+/// Returns the kind of `code`, which is PyNativeKind_VOID for `v` and unknown codes. May be called
+/// in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// PyNativeType_LIST.
 PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -239,8 +242,9 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   }
 }
 
-/// The letters of `code` in a signature, static text: "d", "Zd". "" for unknown codes. GIL: none;
-/// any thread; any interpreter; no Python function is called. Source: PyNativeType_LIST.
+/// Returns the letters of `code` in a signature, such as "d" or "Zd", as static text. Returns ""
+/// for unknown codes. May be called in any thread and interpreter without the GIL. Calls no Python
+/// function. Source: PyNativeType_LIST.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -252,8 +256,9 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   }
 }
 
-/// The code of one or two letters; `second` is '\0' for one. -1 if there is no such code. GIL:
-/// none; any thread; any interpreter; no Python function is called. Source: PyNativeType_LIST.
+/// Returns the code for one or two letters, or -1 if there is no such code. For one letter,
+/// `second` is '\0'. May be called in any thread and interpreter without the GIL. Calls no Python
+/// function. Source: PyNativeType_LIST.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
   if (LETTERS[0] == first && LETTERS[1] == second) {         \

@@ -1,5 +1,5 @@
-// Finds the PyMethodDef behind a Python callable: builtin functions, bound or not, and unbound
-// methods of types.
+// Finds the PyMethodDef of a Python callable, which may be a builtin function, a bound method or an
+// unbound method.
 #ifndef TYPEDCALL_TAG_DEF_OF_H_
 #define TYPEDCALL_TAG_DEF_OF_H_
 
@@ -9,23 +9,24 @@
 extern "C" {
 #endif
 
-// Only these exact types, here and below: PyPy's similar types have no def where CPython's do.
+// The functions below accept only exact types, because PyPy's similar types have no def where
+// CPython's types have one.
 
-/// True for a function or bound method made from a PyMethodDef. The second type, made for
-/// METH_METHOD, also knows its defining class. GIL: held.
+/// True for a function or bound method made from a PyMethodDef. The second type is that of
+/// METH_METHOD functions, which also have a defining class. GIL: held.
 static inline int PyTypedMethod_IsFunction(PyObject *callable) {
   return Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
 }
 
-/// True for a `Type.method` made from a PyMethodDef, or a class method as found in the type's
-/// dictionary. GIL: held.
+/// True for a `Type.method` made from a PyMethodDef, or a class method in the type's dictionary.
+/// GIL: held.
 static inline int PyTypedMethod_IsUnbound(PyObject *callable) {
   return Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyClassMethodDescr_Type;
 }
 
-/// Returns the def of a builtin function, bound or not, or of an unbound method or class method
-/// (`list.append`, `dict.__dict__['fromkeys']`), borrowed; NULL without an exception for anything
-/// else. GIL: held.
+/// Returns the def of a builtin function, a bound method, or an unbound method or class method
+/// (`list.append`, `dict.__dict__['fromkeys']`). The pointer is borrowed. Returns NULL without an
+/// exception for any other object. GIL: held.
 static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
   if (PyTypedMethod_IsFunction(callable)) return ((PyCFunctionObject *)callable)->m_ml;
   if (PyTypedMethod_IsUnbound(callable)) return ((PyMethodDescrObject *)callable)->d_method;

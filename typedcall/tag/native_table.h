@@ -1,4 +1,5 @@
-// Checks a provider's table of native functions, tagged or in an instance, and compares entries.
+// Checks a provider's table of native functions, which may be a tag's or an instance's, and
+// compares entries.
 #ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
 #define TYPEDCALL_TAG_NATIVE_TABLE_H_
 
@@ -12,8 +13,8 @@
 extern "C" {
 #endif
 
-/// Checks that this can be offered as entry `i` of the callable `name`. Returns 0, or -1 with a
-/// ValueError that names the fault (for a signature, also its position). GIL: held.
+/// Checks that `entry` can be offered as entry `i` of the callable `name`. Returns 0, or -1 with a
+/// ValueError that describes the fault and, in a signature, its position. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry,
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
@@ -55,7 +56,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   return -1;
 }
 
-/// The same for several entries. Returns 0, or -1 with ValueError for the first that cannot be
+/// Checks several entries. Returns 0, or -1 with ValueError for the first entry that cannot be
 /// offered. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCallableEntry *entries,
                                                                Py_ssize_t count, const char *name) {
