@@ -5,7 +5,7 @@
 #define TYPEDCALL_CONVERT_CONVERT_H_
 
 #include "typedcall/base/object_ref.h"
-// In Python 3.9 and 3.10, Python.h does not include longintrepr.h.
+// In Python 3.9 and 3.10, Python.h does not define the struct of ints.
 #if PY_VERSION_HEX < 0x030B0000 && !defined(PYPY_VERSION)
 #include <longintrepr.h>
 #endif

@@ -1,4 +1,4 @@
-# Declarations for Cython code in C or C++, besides the Python package itself: the address of a
+# Declarations that Cython code in C or C++ needs beside the Python package: the address of a
 # function from typedcall.resolve(), flags, and signatures. typedcall/cpp.pxd has more for C++.
 #
 #     import typedcall
@@ -6,10 +6,10 @@
 #     ctypedef double (*unary)(double) noexcept nogil
 #
 #     def total(f, int n):
-#         resolved = typedcall.resolve(f, "d->d", capabilities=0)  # keep it as long as the pointer
+#         resolved = typedcall.resolve(f, "d->d", capabilities=0)  # must outlive `call`
 #         cdef unary call = <unary>address_of(resolved)
 #
-# Compile with typedcall.get_include() among the include directories.
+# Add typedcall.get_include() to the include directories when you compile.
 from libc.stdint cimport uintptr_t
 
 cdef extern from "typedcall/native_callable.h" nogil:
@@ -51,8 +51,9 @@ cdef extern from "typedcall/signature.h" nogil:
 
 
 cdef inline void *address_of(resolved) except NULL:
-    """Returns the C function behind a result of typedcall.resolve(); valid while the result lives. Raises
-    AttributeError for an object without `address`, and ValueError if that is 0."""
+    """Returns the C function behind a result of typedcall.resolve(). The pointer is valid while
+    that result lives. Raises AttributeError for an object without `address`, and ValueError if
+    `address` is 0."""
     cdef uintptr_t address = resolved.address
     if address == 0:
         raise ValueError("%r has no address" % (resolved,))

@@ -1,5 +1,4 @@
-"""Typed, unboxed calls between Python extension modules. Names whose import is slow are imported at
-their first use."""
+"""Typed, unboxed calls between Python extension modules. Names that are slow to import are imported on first use."""
 from __future__ import annotations
 
 import importlib
@@ -83,7 +82,7 @@ _LAZY = {
 
 
 def _reduce(*question: Any) -> Any:
-    # Imported with the first pickle: it is slow.
+    # This import is slow, so it is delayed until the first pickle.
     from typedcall.calling.pickles import reduce_function
 
     return reduce_function(*question)

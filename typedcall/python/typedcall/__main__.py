@@ -1,4 +1,5 @@
-"""`python -m typedcall`: the paths of the headers, and the commands show, verify, bench, cinderx and doctor."""
+"""Runs `python -m typedcall`, which prints paths of headers and has the commands show, verify, bench, cinderx and
+doctor."""
 from __future__ import annotations
 
 import sys

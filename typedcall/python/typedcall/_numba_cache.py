@@ -1,4 +1,4 @@
-"""The names used in Numba's cache files, wherever they are defined: do not rename them."""
+"""Holds the names that Numba's cache files refer to. Do not rename them, even if their definitions move."""
 from typedcall.numba.cache import Symbol, type_again
 
 __all__ = ["Symbol", "type_again"]

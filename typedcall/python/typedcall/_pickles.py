@@ -1,4 +1,5 @@
-"""The names used in pickles of TypedFunctions and ufuncs, wherever they are defined: do not rename them."""
+"""Holds the names that pickles of TypedFunctions and ufuncs refer to. Do not rename them, even if their definitions
+move."""
 from typedcall.calling.pickles import Provider, _resolve_again, read
 
 __all__ = ["Provider", "_resolve_again", "read"]

@@ -1,4 +1,4 @@
-"""The paths in the package that compilers, CMake, pkg-config and Cython need."""
+"""Returns the paths in the package that compilers, CMake, pkg-config and Cython need."""
 from __future__ import annotations
 
 import pathlib
@@ -7,13 +7,13 @@ import sysconfig
 __all__ = ["get_cmake_dir", "get_include", "get_pkgconfig_dir", "get_source", "include_flags"]
 
 _HERE = pathlib.Path(__file__).resolve().parent
-# In an editable installation the headers are in the repository.
+# In an editable installation, the headers are in the repository.
 _INSTALLED, _REPOSITORY = _HERE / "include", _HERE.parents[2]
 
 
 def get_include() -> str:
-    """Returns the folder for a compiler's include path: it holds core/*.h and typedcall/*.h, and
-    core/*.pxd for Cython."""
+    """Returns the folder for a compiler's include path, which contains core/*.h, typedcall/*.h and, for Cython,
+    core/*.pxd."""
     for folder in (_INSTALLED, _REPOSITORY):
         if (folder / "typedcall" / "typed_method.h").is_file():
             return str(folder)
@@ -21,24 +21,25 @@ def get_include() -> str:
 
 
 def get_source() -> str:
-    """Returns the source to compile once for files that define TYPEDCALL_SEPARATE."""
+    """Returns the path of the source file that a project compiles once if its other files define
+    TYPEDCALL_SEPARATE."""
     return str(pathlib.Path(get_include(), "typedcall", "separate.cc"))
 
 
 def get_cmake_dir() -> str:
-    """Returns the folder of typedcallConfig.cmake, for CMAKE_PREFIX_PATH or typedcall_DIR."""
+    """Returns the folder that contains typedcallConfig.cmake, for CMAKE_PREFIX_PATH or typedcall_DIR."""
     return str(_HERE / "cmake")
 
 
 def get_pkgconfig_dir() -> str:
-    """Returns the folder of typedcall.pc, for PKG_CONFIG_PATH."""
+    """Returns the folder that contains typedcall.pc, for PKG_CONFIG_PATH."""
     if get_include() == str(_INSTALLED):
         return str(_HERE / "pkgconfig")
     return str(_REPOSITORY / "typedcall" / "pkgconfig")
 
 
 def include_flags() -> list[str]:
-    """Returns the compiler flags for a source file that includes Python.h and our headers."""
+    """Returns the compiler flags for a source file that includes Python.h and typedcall's headers."""
     paths = sysconfig.get_paths()
     folders = list(dict.fromkeys([paths["include"], paths["platinclude"], get_include()]))
     return ["-I" + folder for folder in folders]

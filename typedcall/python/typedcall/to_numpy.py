@@ -1,4 +1,4 @@
-"""The name used in pickles of ufuncs, wherever it is defined: do not rename it."""
+"""Holds the name that pickles of ufuncs refer to. Do not rename it, even if its definition moves."""
 from typedcall.numpy.ufunc import _ufunc_again
 
 __all__ = ["_ufunc_again"]

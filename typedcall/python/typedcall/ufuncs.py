@@ -1,5 +1,5 @@
-"""Every typed function as a ufunc by its name: typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs are
-found here."""
+"""Makes every typed function available as a ufunc by its name, as typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs
+are looked up here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from typedcall.numpy.ufunc import _is_special, _Names
 
 
 def __getattr__(name: str) -> Any:
-    if _is_special(name) and name not in sys.modules:  # `__main__` is a module
+    if _is_special(name) and name not in sys.modules:  # `__main__` is also a module
         raise AttributeError(name)
     return _Names(name)

@@ -1,1 +1,1 @@
-"""Finds entries and tags callables, and calls entries as Python would call the callable."""
+"""Finds entries, tags callables, and calls entries with the semantics of Python."""

@@ -1,6 +1,6 @@
-"""Finds and tags the native functions of Python callables: native tables first, then the adapters.
-The parts that differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py,
-which define the same names."""
+"""Finds the native functions of Python callables, in native tables first and then through adapters, and tags
+callables. The parts that differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py, which
+define the same names."""
 from __future__ import annotations
 
 import sys
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         OfInts,
     )
 
-# Type checkers see only CPython's functions.
+# Type checkers always see CPython's backend.
 if TYPE_CHECKING or WHY_NOTHING or sys.implementation.name != "pypy":
     from typedcall.calling import cpython_backend as backend
     from typedcall.calling.cpython_backend import TypedFunction
@@ -36,19 +36,19 @@ else:
 
 __all__ = ["TypedFunction", "add", "adopt", "backend", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
 
-# Held while tags change: add() removes the old tag before it sets the new one.
+# This lock is held while tags change, because add() removes the old tag before it sets the new one.
 _changing = RenewedLock()
 
 
 def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
-    # CPython 3.11 cannot leave a `with` in a long function when no memory is left.
+    # If memory runs out, CPython 3.11 cannot leave a `with` statement in a long function.
     with _changing.lock:
         return change(*arguments)
 
 
 def _resolved(obj: Any) -> Found:
-    """Returns the entry of a TypedFunction, or None for anything else. One resolved from a method
-    offers nothing: it passes the method's self, but consumers would pass the TypedFunction."""
+    """Returns the entry of a TypedFunction, or None for anything else. A TypedFunction that was resolved from a
+    method offers no entry, because it passes the method's self, but consumers would pass the TypedFunction itself."""
     if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
@@ -60,14 +60,14 @@ def _resolved(obj: Any) -> Found:
 ask_first(_resolved)
 
 
-#: Makes TypedFunctions pickle as `reduce(callable, asked, capabilities, casting)`, with the
-#: arguments of resolve().
+#: Sets the function that returns a TypedFunction's `__reduce__` value: `reduce(callable, asked, capabilities,
+#: casting)`, called with the arguments of resolve().
 pickle_by = backend.pickle_by
 
 
 def entries(f: Any) -> list[Entry]:
-    """Returns every native way to call `f`: first the entries of native tables, then those that an
-    adapter finds; empty if `f` offers none. Each address is valid as long as the entry's `keep_alive`."""
+    """Returns every native way to call `f`: first the entries of native tables, then those that an adapter finds. The
+    list is empty if `f` offers none. Each address is valid as long as the entry's `keep_alive` lives."""
     found = backend.own_entries(f)
     known = {(entry.signature, entry.address) for entry in found}
     for entry in foreign_entries(f):
@@ -77,9 +77,9 @@ def entries(f: Any) -> list[Entry]:
 
 
 def signatures(f: Any) -> list[str]:
-    """Returns the signatures that `f` offers, in the order in which they are tried; often none. The
-    TypeError of resolve() explains why."""
-    # A list: CPython 3.12 crashes if it has no memory for a generator's function.
+    """Returns the signatures that `f` offers, in the order in which they are tried. The list is often empty; the
+    TypeError of resolve() then explains why."""
+    # This is a list comprehension because CPython 3.12 crashes if it has no memory for a generator's function.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
 
@@ -106,26 +106,26 @@ def resolve(
 def resolve(
     f: Any, signature: str, *, capabilities: int | None = None, casting: str = "equivalent"
 ) -> TypedFunction:
-    """Returns the native function behind `f` that answers `signature`.
+    """Returns the native function behind `f` that matches `signature`.
 
-    `capabilities` are the Flags that the caller handles; the default is what a call from Python handles,
-    which is everything but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from
-    anywhere are found. `casting`: "exact" requires the same text, "equivalent" also accepts other names
-    of the same widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss
-    ("d->d" for "f->d"). A function that may fall back to `f` is found by the signature that Python sees
-    ("d->d") and by its own ("d&d->i"); a call returns the result of `f`, which converts the arguments
-    again if it is called.
+    `capabilities` are the Flags that the caller handles. By default these are the flags that a call from Python
+    handles: all but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from anywhere are found. With
+    the `casting` "exact", the text of the signature must be the same; "equivalent" also accepts other types of the
+    same widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A
+    function that may fall back to `f` is found both by the signature that Python sees ("d->d") and by its own
+    ("d&d->i"). A call of this function returns the same result as `f`. If it falls back, `f` converts the arguments
+    again.
 
-    PyPy calls it through cffi, without the GIL and without checking for exceptions: by default only
-    functions that need neither the GIL nor self, set no exception, and use numbers only are found. With
-    `capabilities`, others are found for callers that use the address themselves; calling one that cffi
-    cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
+    PyPy calls the native function through cffi, without the GIL and without checking for exceptions. By default, it
+    therefore finds only functions that need neither the GIL nor self, set no exception, and use only numbers. With
+    `capabilities`, other functions are found for callers that use the address themselves; calling a function that
+    cffi cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
 
-    Raises ValueError with the position for a faulty signature, and TypeError with a list of the
-    offered signatures if no entry fits. An unbound method's function takes self first."""
+    Raises ValueError, with the position, for a faulty signature. Raises TypeError, with a list of the offered
+    signatures, if no entry fits. The function of an unbound method takes self first."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
-    # Entries with the requested types come first, whether or not they fall back.
+    # Entries with the requested types are tried first, whether or not they fall back.
     for each in ("equivalent", "safe") if casting == "safe" else (casting,):
         function = (backend.resolve_own(f, signature, can, each)
                     or _resolve_falling_back(f, signature, can, each))
@@ -145,8 +145,7 @@ def resolve(
 def _resolve_falling_back(
     f: Any, signature: str, can: Any, casting: str
 ) -> TypedFunction | None:
-    """Returns the function that has the results of `signature` but may fall back to `f`: "d&d->i"
-    for "d->d"."""
+    """Returns the function that has the result of `signature` but may fall back to `f`: "d&d->i" for "d->d"."""
     text = falling_back(signature)
     if text is None:
         return None
@@ -169,8 +168,8 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
 
 
 def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
-    """Returns a suggestion if only flags exclude an entry. (PyPy passes None: its own calls use no
-    flags.)"""
+    """Suggests capabilities to ask for if only its flags exclude an entry. On PyPy, `can` is None by default, because
+    calls from Python use no flags."""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):
@@ -188,28 +187,28 @@ def tag(
     parameters: str | None = None,
     defaults: Sequence[Any] | None = None,
 ) -> None:
-    """Declares `address` as a native function of `signature` behind the Python callable `f`; every
-    consumer then finds it there. `signature` is written in letters, "di->d", or as in C:
-    "double(double, int)", "double distance(double x, int n)".
+    """Declares that the C function at `address`, with this `signature`, is a native function of the Python callable
+    `f`. Every consumer then finds it through `f`. `signature` is written in letters, as in "di->d", or in C, as in
+    "double(double, int)" or "double distance(double x, int n)".
 
-    `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi
-    pointer, a capsule, a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object
-    knows its signature, that must agree; its flags are added to `flags`. The object is kept alive
-    as long as the tag, and so is the object of an equal tag; `f` itself is not kept alive, and the
-    tag goes with it. Overloads are two sequences of the same length; `flags` is one value for all
-    or a third sequence. The tag of a builtin function belongs to its row, and so to all its names;
-    any other tag belongs to the object. PyPy tags objects only; it keeps those without weak
-    references, such as its builtin functions, alive until untag().
+    `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi pointer, a
+    capsule, a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object has a signature of its own,
+    the two must agree; the object's flags are added to `flags`. The tag keeps this object alive, and also the object
+    passed in a repeated, equal tag. It does not keep `f` alive, and is removed when `f` is freed. To declare
+    overloads, pass sequences of the same length as `signature` and `address`; `flags` is one value for all or a third
+    sequence. The tag of a builtin function belongs to its PyMethodDef, and therefore applies under each of its names;
+    any other tag belongs to the object. PyPy tags only objects. It keeps objects that do not support weak references,
+    such as its builtin functions, alive until untag().
 
-    `parameters` gives the parameters that Python sees, `(x, y, /, octaves=1, *, base=0.0)`, for functions
-    without a usable `inspect.signature`; `defaults` are those of the last parameters, (1, 0.0). They
-    serve callers that pass names and omit defaults in Python: TypedFunction, Numba and PyPy's accelerated
-    functions. Consumers written in C and C++ see only the whole function.
+    For functions without a usable `inspect.signature`, `parameters` is the list of parameters that Python sees, such
+    as `(x, y, /, octaves=1, *, base=0.0)`, and `defaults` are the default values of the last parameters, such as (1,
+    0.0). They are used where Python code passes arguments by name or omits them: in TypedFunction, Numba and PyPy's
+    accelerated functions. Consumers written in C and C++ see only the function with all its parameters.
 
-    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process. Raises
-    ValueError for a faulty signature (with the position), unusable flags, parameters that contradict the
-    signature, or if another tag exists; repeating a tag does nothing. Raises TypeError if the object
-    holds no address, and for a bound method: tag its function."""
+    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process. Raises ValueError
+    for a faulty signature (with the position), for unusable flags, for parameters that contradict the signature, and
+    if `f` already has a different tag; repeating a tag does nothing. Raises TypeError if the object holds no address,
+    and for a bound method, whose function can be tagged instead."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
     told = read_parameters(f, arguments, parameters, defaults)
@@ -230,14 +229,13 @@ def add(
     *,
     flags: int | Sequence[int] = 0,
 ) -> None:
-    """Appends overloads to the tag of `f`, or tags `f` if it has no tag. The arguments are those of
-    tag(). Overloads that `f` already has are not added again. From CPython 3.11 on, modules in C use
-    tags, too; in older versions their functions have metadata, which cannot be extended.
+    """Appends overloads to the tag of `f`, or tags `f` if it has no tag. Takes the same arguments as tag(). Overloads
+    that `f` already has are not added again. From CPython 3.11 on, modules written in C also use tags. On older
+    versions their functions have metadata, which cannot be extended.
 
-    The behaviour of `f` in Python does not change. For a moment, other threads may find no tag; if
-    several threads add overloads, all are there in the end. Raises ValueError and changes nothing if `f`
-    has metadata, or has the signature or one of the same types ("q" for "l") with another address or
-    other flags."""
+    The behaviour of `f` in Python does not change. For a moment, other threads may find no tag. If several threads
+    add overloads, no overload is lost. Raises ValueError and changes nothing if `f` has metadata, or if it already
+    has this signature, or an equivalent one ("q" for "l"), with another address or other flags."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     _alone(_add, f, rows, kept)
 
@@ -260,7 +258,7 @@ def _add(f: Any, rows: list[Row], kept: Any) -> None:
 
 
 def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
-    """Returns both, each row once. Raises ValueError for a conflict."""
+    """Returns the old and the new rows, without duplicates. Raises ValueError for a conflict."""
     added = list(old)
     for row in rows:
         if row in added:
@@ -276,7 +274,7 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
 
 
 def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: Any) -> None:
-    """Replaces the old tag, which stays if that fails: everything is prepared first."""
+    """Replaces the old tag, or restores it if that fails. The caller has prepared the rows of both."""
     try:
         backend.untag(f)
         backend.tag(f, new, new_kept)
@@ -287,9 +285,9 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 
 
 def untag(f: Any) -> bool:
-    """Removes the tag of `f`. Returns False if tag() has not tagged it: entries in its own metadata
-    or instance stay. Functions resolved before stay callable: the objects that the tag kept alive
-    live as long as they do, and as long as the object, module or type that had the tag."""
+    """Removes the tag of `f`. Returns False if tag() has not tagged `f`; entries in its metadata or instance are not
+    removed. Functions that were already resolved stay callable. The objects that the tag kept alive live as long as
+    those functions and the object, module or type that had the tag."""
     return bool(_alone(_untag, f))
 
 
@@ -299,9 +297,9 @@ def _untag(f: Any) -> bool:
 
 
 def adopt(f: Any) -> list[str]:
-    """Copies the entries that an adapter finds for `f` into the interpreter's side table, where
-    consumers written in C and C++ also look; on PyPy, which has neither, this does nothing. Returns
-    the signatures that can now be found; none if no adapter knows the object."""
+    """Copies the entries that an adapter finds for `f` into the interpreter's side table, where consumers written in
+    C and C++ also look. On PyPy, which has no side table and no such consumers, this does nothing. Returns the
+    signatures that can now be found. The list is empty if no adapter recognizes the object."""
     existing = backend.own_entries(f)
     if not existing:
         existing = foreign_entries(f)

@@ -6,7 +6,7 @@
 
 #include "typedcall/calling.h"
 #include "typedcall/loop.h"
-// These come first because they include Python.h.
+// The headers above come first because they include Python.h.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,8 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// An element as the engine sees it. A C float is a separate type here; Python has none.
+/// Returns the element in the form that the engine takes. C's float has a kind of its own here,
+/// although Python has no such type.
 inline calling::given look_at(PyNativeType type, const char *place) {
   using calling::given;
   if (internal::is_wide(type)) return given::nothing();
@@ -45,15 +46,15 @@ inline calling::given look_at(PyNativeType type, const char *place) {
 
 }  // namespace elements
 
-/// The types of arrays, as in a signature of their elements, and how they become those of a loop's
-/// function. Immutable.
+/// Holds the element types of arrays, as a signature, and the conversions to and from the types of
+/// a loop's function. It is immutable after make().
 struct array_plan {
   PyNativeSignature types = {};
-  std::vector<conversion> inputs;  // empty: the array already has the function's type
+  std::vector<conversion> inputs;  // empty if the array already has the function's type
   conversion output;
-  std::intptr_t converted = 0;  // inputs
+  std::intptr_t converted = 0;  // the number of converted inputs
 
-  /// Returns false if the types cannot be converted. Throws std::bad_alloc.
+  /// Returns false if a type cannot be converted. Throws std::bad_alloc.
   bool make(const PyNativeSignature &arrays, const loop &over) {
     types = arrays;
     const auto &wanted = over.inputs();
@@ -72,26 +73,27 @@ struct array_plan {
   bool is_direct() const { return converted == 0 && !output; }
 };
 
-/// One pass over arrays. `End` handles the outcome:
+/// One pass over arrays. `End` handles its outcome and has these members:
 ///
-///   bool is_attached()             true: the pass has the GIL; false: it may, but needs none
+///   bool is_attached()             true if the pass holds the GIL, false if it need not hold it
 ///   const Home &where()            see calling.h
 ///   void raised(), void detached(const char *why)      see calling.h
-///   void misfit(PyNativeType)      a result of this type that the array cannot have
-///   bool has_stopped()             true once one of these has stopped the pass
+///   void misfit(PyNativeType)      reports that a result of this type does not fit the array
+///   bool has_stopped()             true once one of the calls above has stopped the pass
 template <class End>
 class array_pass {
  public:
-  /// `over` is the loop of the overload that values of the arrays' types choose first.
+  /// `over` is the loop of the overload that the engine tries first for values of the arrays'
+  /// types.
   array_pass(const array_plan &plan, const loop &over, const calling::overloads &functions,
              PyObject *callable, End *end)
       : plan_(plan), over_(over), functions_(functions), callable_(callable), end_(*end) {}
 
-  /// Arrays and steps are passed as to a loop. An element that stops the pass leaves all later ones
-  /// unchanged.
+  /// Takes arrays and steps as loop::run() does. If an element stops the pass, all later results
+  /// stay unchanged.
   void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
     args_ = args;
-    // Each chunk needs its steps, even if there is only one element.
+    // run_chunk() reads the steps even for a single element, for which NumPy need not set them.
     std::intptr_t by[kMost + 1] = {};
     if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
     by_ = by;
@@ -106,7 +108,7 @@ class array_pass {
     }
   }
 
-  // Runs one element, as the engine's sink.
+  // The engine calls these functions for one element; this object is its sink.
   calling::given look(std::size_t i) const {
     return elements::look_at(plan_.types.args[i], place(i));
   }
@@ -143,8 +145,8 @@ class array_pass {
   const char *place(std::size_t i) const { return args_[i] + at_ * by_[i]; }
   char *result() const { return args_[plan_.inputs.size()] + at_ * by_[plan_.inputs.size()]; }
 
-  // True if a chunk would be converted before an earlier element's result is stored in it. NumPy's
-  // accumulate() does this.
+  // True if the inputs of a chunk overlap the results of earlier elements in it, as in NumPy's
+  // accumulate(). Converting the whole chunk first would then read old values.
   bool must_go_one_by_one(std::intptr_t count) const {
     const std::size_t out = plan_.inputs.size();
     const auto range = [&](std::size_t i, PyNativeType type) {
@@ -175,7 +177,7 @@ class array_pass {
     return false;
   }
 
-  // The loop runs the first elements if they all fit, and the engine runs the rest.
+  // Runs the loop for the elements before the first that does not fit, and the engine for the rest.
   void run_chunk(std::intptr_t at, std::intptr_t count) {
     std::uint64_t buffers[kWords], results[conversion::most];
     std::uint64_t *next = buffers;
@@ -225,8 +227,8 @@ class array_pass {
   std::intptr_t at_ = 0;
 };
 
-/// The hold for a pass over all of them. With THREAD, the engine and the loop release the GIL for
-/// functions that acquire it themselves.
+/// Returns the hold for one pass that may call any of these functions. With THREAD, the engine and
+/// the loop release the GIL for functions that acquire it themselves.
 inline PyNativeHold hold_of(const calling::overloads &functions) {
   PyNativeHold all = PyNativeHold_NOTHING;
   for (const calling::entry &each : functions.all) {

@@ -1,5 +1,5 @@
-"""Chooses the entry for another library, or explains why none fits. Shared by the modules that pass
-functions to other libraries."""
+"""Chooses the entries for another library, or explains why none fits. All modules that pass functions to other
+libraries use this module."""
 
 from __future__ import annotations
 
@@ -18,29 +18,28 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
            "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: Codes of arguments for which every runtime with its own types has values.
+#: Codes of the arguments that can be passed from every runtime with types of its own.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-# Codes that a str fits exactly. Without the extension module there are no ranks, and no functions
-# to call.
+# Codes that match a str exactly. Without the extension module, there are neither ranks nor functions to call.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
 _RESULTS = NUMBERS | _TEXTS | {"v"}
 
 
 def offered(function: Any) -> list[Entry]:
-    """Returns the entries for callers that pass no self: those of the function, and none of an unbound method."""
+    """Returns the entries for callers that pass no self. An unbound method has none."""
     return [] if is_unbound(function) else entries(function)
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Explains why offered() is empty, if that is known."""
+    """Returns the known reasons why offered() is empty."""
     if is_unbound(function) and entries(function):
         return ["it is an unbound method, to which Python passes self first; take an instance's"]
     return why_not(function)
 
 
 def nothing_offered(function: Any) -> str:
-    """Returns the message for a function without entries, with the reasons."""
+    """Returns an error message for a function without entries, including the known reasons."""
     reasons = "; ".join(why_nothing(function))
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
@@ -53,10 +52,11 @@ def usable(
     signature: str | None = None,
     capabilities: Flags = HANDLED,
 ) -> list[Entry]:
-    """Returns the entries of `found` (all that the function offers) that a consumer with these capabilities can call:
-    those of this signature, then equivalent ones; all without a signature. `obstacle` returns another reason against an
-    entry, or "". Raises ValueError for a faulty signature, and TypeError that lists the offered signatures and the
-    reasons if none is usable. The function is not queried again, because its tag may change meanwhile."""
+    """Returns the entries of `found` that a consumer with these capabilities can call; `found` is all that the
+    function offers. If a signature is given, only its entries are returned, followed by those of equivalent
+    signatures. `obstacle` returns another reason against an entry, or "". Raises ValueError for a faulty signature.
+    Raises TypeError if no entry is usable, with the offered signatures and the reasons. Does not look up the entries
+    again, because the function's tag may have changed meanwhile."""
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)
@@ -72,7 +72,7 @@ def usable(
 
 
 def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
-    """Names the capability that an entry needs and the consumer lacks, and suggests what to offer instead."""
+    """Names the capability that an entry needs but the consumer lacks, and suggests a function to offer instead."""
     reason = entry.flags.asks(capabilities)
     if entry.flags & Flags.FALLS_BACK & ~capabilities:
         reason += (
@@ -88,16 +88,17 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
 
 
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
-    """Returns the rows that a function chooses among, for consumers that choose by values: `found` is what it
-    offers; an entry that is not in `kept`, because the consumer does not call it, has no address."""
+    """Returns all rows among which a consumer chooses by the arguments' values. `found` is all that the function
+    offers. The address is 0 in the row of an entry that is not in `kept`, because the consumer cannot call it."""
     called = [id(entry) for entry in kept]
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
 
 
 def is_alone(function: Any, overloads: list[list[str]]) -> bool:
-    """True if a function has no overloads, given the argument codes of each of its entries: entries that only omit
-    defaults do not count. A bool parameter then accepts the truth of any value."""
+    """True if a function has no overloads; `overloads` are the argument codes of its entries. Entries that only omit
+    arguments with defaults do not count as overloads. A bool parameter of a function without overloads accepts any
+    value, by its truth."""
     counts = [len(letters) for letters in overloads]
     if len(counts) == 1:
         return True
@@ -107,7 +108,7 @@ def is_alone(function: Any, overloads: list[list[str]]) -> bool:
 
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
-    """Returns an obstacle for usable(): an argument or result that the consumer has no value for."""
+    """Returns an obstacle for usable() if the consumer has no values of the type of an argument or of the result."""
     given, result = entry.python_types()
     for letters in given:
         if letters not in arguments:
@@ -117,7 +118,7 @@ def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -
 
 @contextlib.contextmanager
 def extension_of(user: str, whose: str = "which CPython's package has") -> Iterator[None]:
-    """Wraps the import of an extension module that the package may have been built without."""
+    """Wraps the import of an extension module that may be missing from this build, and explains a failure."""
     try:
         yield
     except ImportError as error:

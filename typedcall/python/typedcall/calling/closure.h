@@ -1,4 +1,4 @@
-// C functions that libffi makes at run time, for sinks that need a function of any signature.
+// C functions made by libffi at run time, for sinks that need a function of an arbitrary signature.
 #ifndef TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 #define TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 
@@ -6,7 +6,7 @@
 
 namespace typedcall::python {
 
-/// A C function that passes the addresses of its arguments to another one.
+/// A C function that passes the addresses of its arguments to another C function.
 class closure {
  public:
   closure() = default;
@@ -16,8 +16,8 @@ class closure {
     if (made_ != nullptr) ffi_closure_free(made_);
   }
 
-  /// Call it once. Returns false if libffi does not support the signature, or there is no
-  /// executable memory.
+  /// Makes the function. Must be called only once. Returns false if libffi does not support the
+  /// signature, or if no executable memory is available.
   bool make(const PyNativeSignature &signature,
             void (*called)(ffi_cif *, void *result, void **args, void *data), void *data) {
     made_ = static_cast<ffi_closure *>(ffi_closure_alloc(sizeof(ffi_closure), &address_));

@@ -1,10 +1,10 @@
-// Conversions between arrays of numbers, from a library's types to a C function's and back. They
-// follow Python's rules and stop at an int that does not fit.
+// Conversions between arrays of numbers: from a library's types to those of a C function, and back.
+// They follow Python's rules and stop at the first int that does not fit.
 #ifndef TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 #define TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 
 #include "typedcall/loop.h"
-// First because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,8 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// Converts `count` elements. Returns how many come before the first that does not fit.
+/// Converts `count` elements, and returns the number of elements before the first one that does not
+/// fit.
 using converter = std::intptr_t (*)(const char *from, std::intptr_t step, std::intptr_t count,
                                     char *to, std::intptr_t to_step);
 
@@ -34,12 +35,13 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
   }
   if (all_fit) return count;
   std::intptr_t good = 0;
-  // Another thread may write to the array.
+  // The loop checks `count` because another thread may have written to the array meanwhile.
   while (good < count && has_room<To>(load_as<From>(from + good * step))) ++good;
   return good;
 }
 
-/// A number of this type as the widest of its kind: std::int64_t, std::uint64_t or double.
+/// Returns the widest type that holds all numbers of this type: long long, unsigned long long or
+/// double.
 constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
   if (kind == PyNativeKind_FLOATING) return {PyNativeType_DOUBLE, 0};
@@ -48,7 +50,8 @@ constexpr PyNativeType widest(PyNativeType type) {
   return {PyNativeType_LONGLONG, 0};
 }
 
-/// Returns visit's result for a number of that type; null if it is not a number, or too wide.
+/// Calls `visit` with a value of the C++ type that corresponds to `type`, and returns the result.
+/// Returns null if `type` is not a number type, or is too wide.
 template <class Visit>
 converter for_number(PyNativeType type, const Visit &visit) {
   const std::size_t size = PyNativeType_Size(type);
@@ -73,7 +76,8 @@ converter for_number(PyNativeType type, const Visit &visit) {
   }
 }
 
-/// Null if the types are the same, or one is not a number.
+/// Returns the conversion to the widest type; null if `from` already has its width, or is not a
+/// number type.
 inline converter to_widest(PyNativeType from) {
   return for_number(from, [](auto one) -> converter {
     using narrow = decltype(one);
@@ -100,13 +104,13 @@ converter from_widest(PyNativeType to) {
 
 }  // namespace elements
 
-/// Converts between types of numbers through the widest type of the source's kind.
+/// Converts numbers from one type to another, through the widest type of the source's kind.
 class conversion {
  public:
-  static constexpr std::intptr_t most = 256;  ///< elements at a time
+  static constexpr std::intptr_t most = 256;  ///< run() converts at most this many elements
 
-  /// As a function accepts Python's values: any number for a bool, an int for a float, but no float
-  /// for an int.
+  /// Returns the conversion for an argument. It follows the rules for Python values, by which a
+  /// bool accepts any number and a float accepts an int, but an int does not accept a float.
   static conversion between(PyNativeType from, PyNativeType to) {
     conversion made;
     if (from.is_pointer || to.is_pointer) return made;
@@ -129,7 +133,7 @@ class conversion {
     return made.second_ != nullptr ? made : conversion();
   }
 
-  /// The same for a function's results: float to float, int to int, bool to bool.
+  /// Returns the conversion for a function's result, which must stay a float, an int or a bool.
   static conversion of_result(PyNativeType from, PyNativeType to) {
     const auto kind = [](PyNativeType type) {
       const PyNativeKind found = PyNativeType_Kind(type);
@@ -140,8 +144,8 @@ class conversion {
 
   explicit operator bool() const { return first_ != nullptr || second_ != nullptr; }
 
-  /// Converts at most `most` of `count` elements. Returns how many come before the first that does
-  /// not fit. Undefined if no conversion exists.
+  /// Converts `count` elements, which must be at most `most`, and returns the number of elements
+  /// before the first one that does not fit. Must not be called if no conversion exists.
   std::intptr_t run(const char *from, std::intptr_t step, std::intptr_t count, char *to,
                     std::intptr_t to_step) const {
     if (second_ == nullptr) return first_(from, step, count, to, to_step);

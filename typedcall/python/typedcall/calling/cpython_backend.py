@@ -1,5 +1,5 @@
-"""CPython's half of api.py: the extension module finds, tags and calls. typedcall/pypy/backend.py defines the
-same names. Without the extension module, no_native.py finds nothing."""
+"""CPython's half of api.py, in which the extension module finds, tags and calls functions; typedcall/pypy/backend.py
+defines the same names. An installation without the extension module uses no_native.py instead."""
 from __future__ import annotations
 
 import weakref
@@ -27,31 +27,31 @@ __all__ = [
 #: True if consumers written in C and C++ look where tag() writes.
 HAS_SIDE_TABLE = True
 
-#: The flags that a call from Python handles; it also passes self. It cannot keep errno, and callers must ask for
-#: DIFFERS.
+#: The flags that a call from Python handles, including TAKES_SELF because it passes self. SETS_ERRNO is missing
+#: because the call cannot preserve errno, and DIFFERS because callers must ask for it.
 CAPABILITIES = HANDLED | Flags.TAKES_SELF
 
-# The extension module, which imports nothing from the package, calls this for keywords and
+# The extension module imports nothing from the package, so it receives the functions that handle keywords and
 # defaults.
 _native.arrangement_of = arrangement_of
 _native.refuse_arguments = refuse_arguments
 
 
 def pickle_by(reduce: Callable[..., Any]) -> None:
-    """Makes TypedFunctions pickle by `reduce`."""
+    """Sets the function that returns a TypedFunction's `__reduce__` value."""
     _native.reduce_function = reduce
 
 
 def own_entries(f: Any) -> list[Entry]:
-    """Returns the entries of `f` in native tables, and in its tag."""
+    """Returns the entries of `f` in native tables and in its tag."""
     return [
         Entry(signature, Flags(flags), address, place, keep_alive)
         for signature, flags, address, place, keep_alive in _native.entries(f)
     ]
 
 
-# The rows of each tag set by tag(), and the objects that they keep alive unless `f` holds them itself; None for the
-# rows if there are others.
+# For each callable tagged by tag(), the rows and the objects that they keep alive, unless `f` itself keeps these
+# alive. The rows are None if an equal tag with other objects has been set since.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
@@ -59,18 +59,18 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     """See _native.tag()."""
     is_new = _native.tag(f, rows, kept)
     if _native.kept_by(f) is not None:
-        kept = None  # nothing in this table is ever freed
+        kept = None  # `f` already keeps the objects, and this table never frees any
     if not is_new:
-        # An equal tag exists, and now also keeps this object alive.
+        # An equal tag already exists, and now keeps this object alive, too.
         known = _tags.get(f)
         if known is not None and kept is not None:
             _tags.put(f, (None, known[1]))
         return
     try:
-        weakref.ref(f)  # the table would keep an object without weak references alive
+        weakref.ref(f)  # raises TypeError if the table would keep `f` alive
         _tags.put(f, (rows, kept))
     except (TypeError, MemoryError):
-        pass  # kept_with() works without it
+        pass  # kept_with() also works without this record
 
 
 def untag(f: Any) -> bool:
@@ -80,8 +80,9 @@ def untag(f: Any) -> bool:
 
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
-    """Returns the objects that a new tag must keep alive if it has these entries of the old tag. An
-    entry's own reference holds the callable, which would then never be freed."""
+    """Returns the objects that a new tag must keep alive if it takes over these entries of the old tag. The
+    `keep_alive` of the entries is only a last resort, because it refers to the callable, which would then never be
+    freed."""
     known = _tags.get(f)
     if known is not None and known[0] == list(map(row_of, present)):
         return [known[1] or (), _native.kept_by(f) or ()]
@@ -89,17 +90,17 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
 
 
 def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
-    """Returns a function for the entry of own_entries() that answers best. Raises ValueError for a
+    """Returns a TypedFunction for the entry of own_entries() that matches best, or None. Raises ValueError for a
     faulty signature."""
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    # No Entry is created, which would take half as long as all the rest.
+    # No Entry is created here, because that would make resolve() half as slow again.
     return _make_function(f, row, asked, can, casting)
 
 
 def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
-    """Returns a function for the entry of `found` that answers best."""
+    """Returns a TypedFunction for the entry of `found` that matches best, or None."""
     at = _native.select(list(map(row_of, found)), asked, can, casting)
     if at is None:
         return None
@@ -109,17 +110,18 @@ def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str
 
 def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> TypedFunction:
     signature, flags, address, place, keep_alive = row
-    # None stands for the flags of a call from Python, in any version.
+    # In pickles, None stands for the flags of a call from Python, which may differ between versions.
     capabilities = None if can == CAPABILITIES else int(can)
     return _native.make_function(f, signature, Flags(flags), address, place, keep_alive, asked, casting,
                                  has_keyword_only(f), capabilities)
 
 
 def obstacle(entry: Entry, can: int) -> str:
-    """Explains why an entry cannot be called, whatever its signature; often empty."""
+    """Explains why the entry's flags prevent a call. Returns "" if they do not."""
     return entry.flags.asks(can)
 
 
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:
-    """Raises the TypeError that explains why resolve_own() returned None, unless own_entries() does."""
+    """Raises the TypeError that explains why resolve_own() returned None. An exception of own_entries()
+    propagates."""
     _native.refuse(f, asked, can, casting)

@@ -1,21 +1,22 @@
-// Entries as extension modules receive them from Python: rows of signature, flags and address.
+// Entries in the form in which Python passes them to extension modules: rows of signature, flags
+// and address.
 #ifndef TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 #define TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 
 #include "typedcall/calling.h"
-// First because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstdint>
 #include <utility>
 
 namespace typedcall::python {
 
-/// A row made by row_of() of typedcall/record/records.py.
+/// A row made by row_of() in typedcall/record/records.py.
 struct entry_row {
   const char *signature = nullptr;
   std::uintptr_t flags = 0;
   void *address = nullptr;
 
-  /// Returns false with an exception. The signature lives as long as `row`.
+  /// Reads a row, whose signature lives as long as `row`. Returns false with an exception.
   bool read(PyObject *row) {
     unsigned long bits;
     Py_ssize_t at;

@@ -1,18 +1,18 @@
-// The type and text of an exception, for runtimes with their own errors.
+// The type and text of a Python exception, for runtimes that have errors of their own.
 #ifndef TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 #define TYPEDCALL_PYTHON_CALLING_ERROR_TEXT_H_
 
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/object_ref.h"
-// These come first because they include Python.h.
+// The headers above come first because they include Python.h.
 #include <cstring>
 #include <string_view>
 
 namespace typedcall::python {
 
-/// Describes the pending exception, which the caller clears afterwards: PyObject_Str checks for
-/// signals, and would consume an interrupt that internal::clear_exception() sends again. Construct,
-/// use and destroy it with the GIL.
+/// Describes the pending exception. The caller must clear the exception only afterwards, because
+/// PyObject_Str checks for signals and would consume an interrupt that internal::clear_exception()
+/// sends again. Construct, use and destroy this object with the GIL held.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {
@@ -33,13 +33,13 @@ class error_text {
 
   bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
   const char *type() const { return reinterpret_cast<PyTypeObject *>(kind_.get())->tp_name; }
-  /// The exception's text, often empty. Lives as long as this object.
+  /// Returns the exception's text, which is often empty and lives as long as this object.
   std::string_view text() const {
     const std::size_t before = std::strlen(type()) + std::strlen(": ");
     const std::size_t size = bytes_ ? static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.get())) : 0;
     return size > before ? std::string_view(get() + before, size - before) : "";
   }
-  /// "ValueError: why", or the type alone.
+  /// Returns a text such as "ValueError: why", or only the type's name.
   const char *get() const {
     return bytes_ ? PyBytes_AS_STRING(bytes_.get()) : "an exception, and no memory for its text";
   }

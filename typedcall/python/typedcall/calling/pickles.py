@@ -1,5 +1,5 @@
-"""Pickles of TypedFunctions and ufuncs: they name the provider's module and the callable in it, which the
-reading process imports and resolves again. An address means nothing in another process."""
+"""Pickles of TypedFunctions and ufuncs. Because an address is meaningless in another process, they name the
+provider's module and the callable in it, which the reading process imports and resolves again."""
 from __future__ import annotations
 
 import functools
@@ -17,15 +17,16 @@ __all__ = ["Provider", "Unavailable", "ask_again", "in_pickle", "read", "reduce_
 
 
 class Provider(NamedTuple):
-    """The place that a callable is imported from. Part of the pickle format: do not rename it or its fields."""
+    """The place from which a callable is imported. This class is part of the pickle format: do not rename it or its
+    fields."""
 
     module: str
     path: str
-    #: The argument of pip install, "noise==1.2.2"; empty if no distribution is known to have the module.
+    #: The argument for pip install, such as "noise==1.2.2"; empty if the module's distribution is unknown.
     requirement: str
 
     def find(self) -> Any:
-        """Returns the callable in this process. Raises a one-line ImportError if it is not available."""
+        """Returns the callable in this process. Raises an ImportError with a one-line text if it is not available."""
         try:
             found: Any = sys.modules.get(self.module) or importlib.import_module(self.module)
         except ImportError as error:
@@ -57,8 +58,9 @@ class Provider(NamedTuple):
 
 
 def is_for_us(error: BaseException) -> bool:
-    """True if the exception must propagate unchanged. One that is not an Exception, such as that of sys.exit()
-    in a module, would end a worker process, and its caller would hang. An interrupt comes from the user."""
+    """True if the exception must propagate unchanged. An exception that is not an Exception, such as the SystemExit
+    of a module that calls sys.exit(), would end a worker process, and its caller would hang. KeyboardInterrupt
+    propagates because it comes from the user."""
     return isinstance(error, (Exception, KeyboardInterrupt))
 
 
@@ -68,7 +70,7 @@ def _one_line(error: BaseException) -> str:
 
 @functools.cache
 def _requirement(module: str) -> str:
-    """Returns the requirement for a top-level module. The first call may take a while."""
+    """Returns the pip requirement for a top-level module, or "". The first call may take a while."""
     try:
         names = [module]
         try:
@@ -81,14 +83,14 @@ def _requirement(module: str) -> str:
             return f"{names[0]}=={importlib.metadata.version(names[0])}"
     except MemoryError:
         raise
-    except Exception:  # the metadata may be broken
+    except Exception:  # metadata may be broken in any way
         pass
     return ""
 
 
 def in_pickle(function: Any) -> Any:
-    """Returns the object that a pickle stores for a callable: its import path, or else the callable
-    itself, which may know how to pickle itself."""
+    """Returns the object that a pickle stores for a callable. This is its import path if it has one, and otherwise
+    the callable itself, which may support pickling."""
     place = import_path(function)
     if place is None:
         return function
@@ -97,8 +99,8 @@ def in_pickle(function: Any) -> Any:
 
 
 def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
-    """Returns `question(callable)` for the result of in_pickle(). Loads the tags that packages
-    provide first."""
+    """Returns `question(callable)` for the result of in_pickle(). First loads the tags that packages provide, if the
+    callable has no entries."""
     function = pickled.find() if isinstance(pickled, Provider) else pickled
     if not entries(function):
         load_tags_of(function)
@@ -118,10 +120,10 @@ def _difference(pickled: Any, function: Any) -> str:
 
 
 class Unavailable:
-    """Replaces a pickled function that is not available. Each call looks for it again, and raises
-    the error: an exception while a pickle is read would end a worker of Dask or multiprocessing
-    without an error for its caller. It pickles unchanged, so a process can pass it on without
-    having the function."""
+    """Stands in for a pickled function that is not available in this process. Each call looks for the function again,
+    and raises the error if it is still missing. Raising the error while the pickle is read would end a worker of Dask
+    or multiprocessing without an error for its caller. The object itself pickles like the original function, so a
+    process that lacks the function can pass it on."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception
@@ -137,7 +139,7 @@ class Unavailable:
         return self._found(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        # Pickle and copy look up names before __init__ has run.
+        # The pickle and copy modules look up attributes before __init__ has run.
         said = self.__dict__.get("_said")
         raise AttributeError(name if said is None else f"{name!r} of a function that is not available: {said}")
 
@@ -149,7 +151,7 @@ class Unavailable:
 
 
 def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
-    """Returns the result. Raises ImportError in place of an exception that is not an Exception."""
+    """Returns `make(*question)`. Replaces exceptions that could end the process by ImportError; see is_for_us()."""
     try:
         return make(*question)
     except BaseException as error:
@@ -162,7 +164,7 @@ def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
 
 
 def read(make: Callable[..., Any], *question: Any) -> Any:
-    """Recreates a pickled object; pickles call this."""
+    """Recreates a pickled object. Pickles store a call of this function."""
     try:
         return _make(make, question)
     except MemoryError:
@@ -174,7 +176,7 @@ def read(make: Callable[..., Any], *question: Any) -> Any:
 def reduce_function(
     function: Any, asked: str, capabilities: int | None, casting: str
 ) -> tuple[Any, ...]:
-    """Returns `__reduce__` of a TypedFunction: the arguments of its resolve(), which runs again."""
+    """Returns the `__reduce__` value of a TypedFunction, which repeats its resolve() call."""
     return read, (_resolve_again, in_pickle(function), asked, capabilities, casting)
 
 
@@ -185,6 +187,6 @@ def _resolve_again(pickled: Any, asked: str, capabilities: int | None, casting: 
     )
 
 
-# Part of the pickle format: pickles name the module at the top of the package.
+# This is part of the pickle format: pickles refer to these names in typedcall._pickles.
 for _pickled in (Provider, read, _resolve_again):
     _pickled.__module__ = "typedcall._pickles"

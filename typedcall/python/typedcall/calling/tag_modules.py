@@ -1,5 +1,5 @@
-"""Tags the functions of a whole module: from a table, from the text of a C header, or by functions
-that installed packages provide for other modules."""
+"""Tags the functions of a whole module, from a table or the text of a C header, or through functions that installed
+packages provide for other modules."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from typedcall.tools.foreign import (
 
 __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
-#: The group of entry points: the module that the tags are for, and a function that tags.
+#: The group of entry points that map a module's name to a function that tags the module.
 _GROUP = "typedcall_tags"
-# Tag functions that have run or are running, by the module's name, with the module itself: a module that
-# is imported again is another object.
+# Maps each tag function that has run or is running to the module that it tagged. The module may since have been
+# imported again, as another object.
 _loaded: dict[tuple[str, str], ModuleType] = {}
-# The keys of _loaded whose functions failed: only load_tags() runs them again.
+# The keys of _loaded whose tag functions failed. Only load_tags() runs them again.
 _failed: set[tuple[str, str]] = set()
 
 
@@ -48,22 +48,22 @@ def tag_module(
     prefix: str = "",
     flags: int = 0,
 ) -> list[str]:
-    """Tags functions of a module with the C functions of the same names, and returns the names.
+    """Tags functions of a module with the C functions of the same names, and returns their names.
 
-    `signatures` gives the signature of each Python name's C function: "ii->i", or as in C, "int(int,
-    int)". If the C text has a name, the C function is called that, "int gcd_of_ints(int a, int b)";
-    otherwise it is called `prefix` plus the Python name. Overloads are a list. Or `signatures` is the
-    text of a C header: every function in it whose name without `prefix` is in the module is tagged.
-    Preprocessor conditions are evaluated if constants, __cplusplus, which is not defined, and macros of
-    the header decide them; of any others, both branches are read.
+    `signatures` maps the name of each Python function to the signature of its C function, written as "ii->i" or, in
+    C, as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", this is the name of
+    the C function; otherwise its name is `prefix` plus the Python name. A list of signatures stands for overloads.
+    `signatures` can also be the text of a C header. A function of the module is then tagged if the header declares a
+    function named `prefix` plus the Python name. A preprocessor condition is evaluated if it depends only on
+    constants, on macros of the header, and on __cplusplus, which is not defined; otherwise both branches are read.
 
-    `library` is the path of the shared library, or an object that ctypes or cffi opened; by default it is the
-    module's own file. `flags` apply to all functions, as for tag(): they are a promise, like the signatures.
+    `library` is the path of the shared library, or a library opened with ctypes or cffi; the default is the module's
+    own file. `flags` apply to all functions. As for tag(), the flags and the signatures are promises.
 
-    Tags all functions or none. Raises TypeError if a name is not a function of the module, the
-    module is not a shared library, or a C type has no type code; ValueError for a faulty signature,
-    a name that the library does not have, or if another tag exists; OSError if the library cannot
-    be opened."""
+    Tags all functions or none. Raises TypeError if a name is not a function of the module, if the module is not a
+    shared library, or if a C type has no type code. Raises ValueError for a faulty signature, for a name that is not
+    in the library, and for a function that already has a different tag. Raises OSError if the library cannot be
+    opened."""
     module = read_module(module)
     table: Any = signatures
     if is_a(table, str):
@@ -101,7 +101,7 @@ def _function(module: ModuleType, name: Any) -> Any:
 def _overloads(
     name: str, given: Any, prefix: str, symbol: Callable[[str], Any]
 ) -> tuple[list[str], list[Any]]:
-    """Returns the signatures in letters, and the objects that hold their addresses."""
+    """Returns the signatures, written in letters, and the objects that hold the functions' addresses."""
     texts, pointers = [], []
     for text in [given] if is_a(given, str) or not isinstance(given, Iterable) else given:
         symbol_name = prefix + name
@@ -115,7 +115,7 @@ def _overloads(
 
 
 def _path(module: ModuleType) -> str:
-    """Returns the shared library's file."""
+    """Returns the path of the module's shared library. Raises TypeError if the module is not one."""
     path = text_attribute(module, "__file__") or ""
     if not path.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
         raise TypeError(
@@ -131,7 +131,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
     opened = library
     if library is None or isinstance(library, (str, os.PathLike)):
         opened = ctypes.CDLL(_path(module) if library is None else str(os.fspath(library)))
-    # Indexing makes a new function object, whose types have not been changed.
+    # Indexing makes a new function object. getattr() returns a cached one, whose types may have been changed.
     find = opened.__getitem__ if is_a(opened, ctypes.CDLL) else lambda name: getattr(opened, name)
 
     def symbol(name: str) -> Any:
@@ -144,7 +144,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
 
 
 def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
-    """Returns the signatures of the functions that a C header declares, by their names in Python."""
+    """Returns the signatures of the functions that a C header declares, keyed by their Python names."""
     known = {name for name, value in members(module) if callable(value)}
     try:
         found = functions_of(
@@ -156,10 +156,10 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 
 
 def load_tags_of(function: Any) -> bool:
-    """Loads tags like load_tags(), for the module that `function` names and the packages that
-    contain it. True if anything was run. It costs almost nothing if no package provides tags for
-    them; the installed packages are read once. A failure is a RuntimeWarning, once, because the
-    caller has not requested these packages."""
+    """Runs the tag functions for the module named by `function.__module__` and for the packages that contain it.
+    Returns True if any tag function ran. This costs almost nothing if no package provides tags for them, because the
+    metadata of installed packages are read only once. A failure is reported once, as a RuntimeWarning, because the
+    caller has not requested these tags."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:
@@ -182,17 +182,17 @@ def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
 
 
 def load_tags() -> list[str]:
-    """Runs the tag functions of installed packages for the modules that are already imported, each
-    once, and returns the modules' names.
+    """Runs the functions by which installed packages tag other modules. Each function runs only once, and only if its
+    module has already been imported. Returns the names of the modules tagged by this call.
 
-    A package's metadata name the module and the function to call with it:
+    The metadata of a package name a module and the function that tags it:
 
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler loads the tags of a function that offers nothing by itself, and so does reading a
-    pickle; a failure there is a RuntimeWarning, and is not repeated. Here it raises RuntimeError from the
-    first exception after all functions have been called; the next call runs the failed ones again."""
+    Numba's compiler loads the tags for a function without entries automatically, and so does reading a pickle. If a
+    tag function fails there, a RuntimeWarning is issued once. load_tags() itself calls all tag functions, and then
+    raises RuntimeError from the first exception. The next call runs the failed functions again."""
     ran, failures = _load(_entry_points(), again=True)
     if failures:
         point, cause = failures[0]
@@ -208,7 +208,8 @@ def _failure(point: importlib.metadata.EntryPoint, cause: BaseException) -> str:
 def _load(
     points: Iterable[importlib.metadata.EntryPoint], again: bool = False
 ) -> tuple[list[str], list[tuple[importlib.metadata.EntryPoint, BaseException]]]:
-    """Returns the modules that were tagged, and the failures. `again` repeats earlier failures."""
+    """Returns the names of the tagged modules, and the failures. If `again` is true, functions that failed before run
+    again."""
     ran: list[str] = []
     failures: list[tuple[importlib.metadata.EntryPoint, BaseException]] = []
     for point in points:
@@ -217,15 +218,15 @@ def _load(
         if not is_a(module, ModuleType) or _loaded.get(key) is module and not (again and key in _failed):
             continue
         assert module is not None
-        # Set before the call, which may use Numba, which loads tags.
+        # This is set before the call, because the tag function may use Numba, which itself loads tags.
         _loaded[key] = module
         _failed.discard(key)
         try:
             point.load()(module)
-        except KeyboardInterrupt:  # from the user: it propagates, and the tags are loaded later
+        except KeyboardInterrupt:  # the user's interrupt must not mark the tags as loaded
             del _loaded[key]
             raise
-        except BaseException as error:  # exit() in a package must not end a compilation
+        except BaseException as error:  # exit() in a tag function must not end a compilation
             _failed.add(key)
             failures.append((point, error))
             continue

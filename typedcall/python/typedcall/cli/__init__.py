@@ -1,5 +1,5 @@
-"""The command line: runs the commands, and turns errors into one line and a status. Tables use rich
-if it is installed; only the commands import it."""
+"""The command line. It runs the commands, and turns errors into a one-line message and an exit status. Only the
+commands import rich, which they use for tables if it is installed."""
 from __future__ import annotations
 
 import argparse
@@ -15,13 +15,13 @@ from typedcall.tools.foreign import printable
 
 __all__ = ["CommandError", "main"]
 
-#: Exit statuses: verify found differences, or doctor a fault; the request was wrong; a function
-#: crashed; no function could be shown or verified.
+#: Exit statuses: FOUND if verify found differences or doctor found a fault, ERROR if the request was wrong, CRASHED
+#: if a function crashed, NOTHING if no function could be shown or verified.
 FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
 
 class CommandError(Exception):
-    """An error that the user can correct, in one line."""
+    """An error that the user can correct, described in one line."""
 
     def __init__(self, text: str, status: int = ERROR) -> None:
         super().__init__(text)
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _print_path(options: argparse.Namespace) -> bool:
-    """Handles the options that need no command: prints the requested value."""
+    """Prints the value requested by an option that needs no command. Returns False if no such option was given."""
     from typedcall import includes
 
     if options.includes:
@@ -139,7 +139,7 @@ def _run(options: argparse.Namespace) -> int:
         return 0
     if options.command is None:
         raise CommandError("name a command: show, verify, bench, cinderx or doctor (see --help)")
-    # `python -m` does this; the installed script must, too.
+    # `python -m` puts the current folder on the path; the installed script must do so itself.
     if "" not in sys.path and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     module: Any = importlib.import_module("typedcall.cli." + options.command)
@@ -147,7 +147,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line; returns the exit status."""
+    """Runs the command line and returns the exit status."""
     streams.open_closed()
     options = _parser().parse_args(arguments)
     try:
@@ -156,11 +156,11 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         streams.say("typedcall: interrupted")
         return 130
-    except BrokenPipeError:  # the reader of our output has closed it
+    except BrokenPipeError:  # the process that read the output has closed it
         return 141
     except (CommandError, OSError) as error:
         streams.say(f"typedcall: {printable(str(error), 10000)}")
         return error.status if isinstance(error, CommandError) else ERROR
-    except BaseException:  # Python's own status would mean differences
+    except BaseException:  # Python's own status, 1, would mean "differences found"
         streams.say("typedcall: internal error\n" + traceback.format_exc())
         return ERROR

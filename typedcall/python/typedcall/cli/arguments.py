@@ -1,5 +1,5 @@
-"""Arguments for `verify`: edges of every native type, random values of all magnitudes, values that
-do not fit, and values of the wrong type."""
+"""Generates arguments for `verify`: edge cases of every native type, random values of all magnitudes, values that do
+not fit, and values of the wrong type."""
 from __future__ import annotations
 
 import ast
@@ -18,14 +18,14 @@ from typedcall.record.codes import CODES, Code, is_buffer, pointee, range_of
 
 __all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 
-#: (lowest, highest) for each parameter, None if there is no limit; one pair applies to all parameters.
+#: A pair (lowest, highest) for each parameter, or one pair for all. None means that there is no limit.
 Ranges = tuple[tuple[Any, Any], ...]
 
 _MOST_EDGES = 4096
 
 
 def why_not(letters: Sequence[str]) -> str | None:
-    """Explains why no arguments of these types can be made, or returns None."""
+    """Explains why arguments of these types cannot be generated, or returns None."""
     for each in letters:
         if is_buffer(each):
             reason = why_no_buffer(each)
@@ -37,7 +37,7 @@ def why_not(letters: Sequence[str]) -> str | None:
 
 
 def read_arguments(text: str) -> tuple[Any, ...]:
-    """Reads `1.5, "a"` as Python does. Raises CommandError unless they are literals."""
+    """Evaluates a list of Python literals, such as `1.5, "a"`. Raises CommandError for anything else."""
     try:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
@@ -45,8 +45,8 @@ def read_arguments(text: str) -> tuple[Any, ...]:
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Converts lists and tuples from literals to buffers for buffer parameters. Raises CommandError
-    for elements that do not fit."""
+    """Converts lists and tuples passed for buffer parameters to buffers. Raises CommandError if an element does not
+    fit."""
     made = []
     for value, each in itertools.zip_longest(arguments, letters[: len(arguments)], fillvalue=""):
         if type(value) in (list, tuple) and each and is_buffer(each) and each != "*s":
@@ -59,7 +59,7 @@ def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any,
 
 
 def read_ranges(text: str) -> Ranges:
-    """Reads `0:1, :, -5:` as three ranges. Raises CommandError for anything else."""
+    """Reads a list of ranges, such as the three in `0:1, :, -5:`. Raises CommandError for anything else."""
     found = []
     for each in text.split(","):
         low, colon, high = (part.strip() for part in each.partition(":"))
@@ -67,7 +67,7 @@ def read_ranges(text: str) -> Ranges:
             ends: list[Any] = [ast.literal_eval(end) if end else None for end in (low, high)]
             is_range = bool(colon) and (None in ends or ends[0] <= ends[1])
             is_range = is_range and all(type(end) in (int, float, type(None)) for end in ends)
-            # An infinite end is no limit.
+            # An infinite end means that there is no limit.
             ends = [None if end == no_end else end for end, no_end in zip(ends, (-math.inf, math.inf))]
             is_range = is_range and not {-math.inf, math.inf} & set(ends)
         except (ValueError, SyntaxError, TypeError):
@@ -79,7 +79,8 @@ def read_ranges(text: str) -> Ranges:
 
 
 def fits(letters: str, value: Any) -> bool:
-    """True if this Python value has the exact C type. The wrapper converts or refuses any others."""
+    """True if this Python value corresponds exactly to the C type. The wrapper converts or refuses all other
+    values."""
     if is_buffer(letters):
         return fits_buffer(letters, value)
     code = CODES[letters]
@@ -92,13 +93,13 @@ def fits(letters: str, value: Any) -> bool:
 
 
 class _Parameter(NamedTuple):
-    """A code and the range of its values; whether infinities and nan are included, too."""
+    """A parameter's type code, the range of its values, and whether these include infinities and nan."""
 
     code: Code
     low: Any = None
     high: Any = None
     has_others: bool = True
-    #: The code of a buffer of such values; empty for a single value.
+    #: The buffer's code if the parameter is a buffer of such values; empty for a single value.
     buffer: str = ""
 
     def of_element(self) -> _Parameter:
@@ -106,7 +107,7 @@ class _Parameter(NamedTuple):
 
 
 class _Index:
-    """An int with only `__index__`."""
+    """An object that is not an int, but has `__index__`."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -132,7 +133,7 @@ _FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math
            -5e-324, 1 + sys.float_info.epsilon, 1 - sys.float_info.epsilon / 2, 9007199254740993.0,
            1e22, 1e-300, 710.0, -750.0, 171.7, math.pi]
 _TEXTS = ["", "a", "text", "\xe4\xf6\xfc", "\u20ac", "\U0001f600", " ", "x" * 1000]
-# Some codes refuse these, others convert them.
+# Some type codes refuse these values, and others convert them.
 _STRANGERS: list[Any] = [
     None, "text", 1.5, 2j, 3, -1, True, 10**400, 10**30, -(10**30), [], b"bytes"]
 _OBJECTS: list[Callable[[], Any]] = [
@@ -148,7 +149,7 @@ def _float_edges(code: Code) -> list[float]:
 
 
 class ArgumentMaker:
-    """Makes tuples of arguments for one signature. The same seed gives the same tuples."""
+    """Makes tuples of arguments for one signature. The same seed yields the same tuples."""
 
     def __init__(
         self,
@@ -169,9 +170,9 @@ class ArgumentMaker:
         self._only_fitting = only_fitting
 
     def all(self, count: int) -> Iterator[tuple[Any, ...]]:
-        """Yields `count` tuples: combinations of edges, then values that do not fit, together at
-        most half of them, then random ones. At most one argument does not fit: if two do not, each
-        wrapper may report either."""
+        """Yields `count` tuples. At most half of them are combinations of edge cases, followed by tuples with a value
+        that does not fit. The rest are random. At most one argument of a tuple does not fit, because wrappers may
+        differ in which of two misfits they report."""
         if not self._parameters:
             yield from ((),) * count
             return
@@ -192,7 +193,8 @@ class ArgumentMaker:
         edges = [self._edges(each) for each in self._parameters]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
-        # Too many to combine: use each edge of each argument once, with random edges for the others.
+        # There are too many combinations. Use each edge case of each argument once, with random edge cases for the
+        # other arguments.
         return self._each_with_others(edges)
 
     def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
@@ -201,7 +203,7 @@ class ArgumentMaker:
         return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Yields every value in its position, with edges in the others."""
+        """Yields a tuple for every value in its position, with random edge cases in the other positions."""
         edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:
@@ -212,7 +214,7 @@ class ArgumentMaker:
         code = parameter.code
         if parameter.buffer:
             return self._buffer_misfits(parameter)
-        # Values that do fit must be in the range.
+        # A value that does fit may be used only if it is in the range.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
         # PyPy's C API does not use __index__ for a float.
@@ -228,13 +230,13 @@ class ArgumentMaker:
         other = "f" if parameter.code.letters != "f" else "d"
         strangers = [*_STRANGERS, make_buffer(f"*k{other}", [1.0, 2.0]), memoryview(bytes(8))]
         if parameter.code.kind not in ("complex", "bool") and parameter.code.size <= 8:
-            # PyPy's C API passes such memory to C code as if it had no gaps.
+            # PyPy's C API passes memory with gaps to C code as if it were contiguous.
             if sys.implementation.name != "pypy":
                 strangers.append(memoryview(make_buffer(letters, [1, 2, 3]))[::2])
         return [each for each in strangers if not fits_buffer(letters, each)]
 
     def _buffer_edges(self, parameter: _Parameter) -> list[Any]:
-        """Returns buffers of no elements, of one, of some, and of all the edges."""
+        """Returns buffers with none, one, some and all of the edge cases as elements."""
         elements = self._edges(parameter.of_element())
         few = elements[:: max(len(elements) // 8, 1)]
         lists = [[], *([each] for each in few), elements[:2], elements[:3], elements, few * 5]

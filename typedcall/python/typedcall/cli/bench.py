@@ -1,5 +1,5 @@
-"""`bench`: measures one function, boxed and by every other way that is available here. The ways
-take turns, so that other load on the machine affects all of them alike."""
+"""The command `bench`, which measures one function called boxed and in every other available way. The ways take
+turns, so other load on the machine affects all of them alike."""
 from __future__ import annotations
 
 import argparse
@@ -56,7 +56,7 @@ def _sample(letters: str) -> Any:
 
 
 def _calibrated(way: Way, seconds: float) -> int:
-    """Returns how many calls take about `seconds`."""
+    """Returns the number of calls that take about `seconds`."""
     assert way.timer is not None
     count = 10
     while True:
@@ -67,7 +67,7 @@ def _calibrated(way: Way, seconds: float) -> int:
 
 
 def _measure(ways: list[Way], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Returns the nanoseconds per call, for each way in each round."""
+    """Returns the nanoseconds per call for each way in each round."""
     running = [way for way in ways if way.timer is not None]
     figures: dict[str, list[float]] = {way.label: [] for way in running}
     with progress("measuring", rounds * len(running)) as done:
@@ -82,7 +82,7 @@ def _measure(ways: list[Way], rounds: int, seconds: float) -> dict[str, list[flo
 
 
 def _summary(ways: list[Way], figures: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Returns the median of each way, and of its ratios to the boxed call of the same round."""
+    """Returns, for each way, the median time and the median of its ratios to the boxed call in the same round."""
     boxed = figures[ways[0].label]
     rows: list[dict[str, Any]] = []
     for way in ways:
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _agrees(rows: list[dict[str, Any]]) -> bool:
-    """True if the medians agree with the medians of the ratios. They do not if some rounds were disturbed."""
+    """True if the median times agree with the median ratios. If not, some rounds were disturbed."""
     boxed = rows[0]["nanoseconds"]
     found = (row for row in rows if "ratio" in row)
     return all(0.8 < row["ratio"] * row["nanoseconds"] / boxed < 1.25 for row in found)

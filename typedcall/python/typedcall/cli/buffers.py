@@ -1,5 +1,5 @@
-"""Buffers as arguments of `verify` and `bench`: made from values, copied for each call, and read
-after it."""
+"""Buffers as arguments in `verify` and `bench`. They are made from values, copied for each call, and read after the
+call."""
 from __future__ import annotations
 
 import array
@@ -12,7 +12,7 @@ __all__ = ["contents", "copied", "make_buffer", "show", "why_no_buffer"]
 
 
 def why_no_buffer(letters: str) -> str:
-    """Explains why no such buffer can be made here; often empty."""
+    """Explains why a buffer of this type cannot be made here. Returns "" if it can."""
     code = CODES[pointee(letters)]
     if code.kind == "complex" or code.size > 8:
         try:
@@ -23,7 +23,7 @@ def why_no_buffer(letters: str) -> str:
 
 
 def make_buffer(letters: str, values: list[Any]) -> Any:
-    """Makes a buffer with these elements: bytes for const bytes, a str for a text."""
+    """Makes a buffer with these elements; for const bytes this is a bytes object."""
     code = CODES[pointee(letters)]
     if code.kind == "bool":
         return memoryview(bytearray(values)).cast("?")
@@ -32,9 +32,9 @@ def make_buffer(letters: str, values: list[Any]) -> Any:
     if code.kind == "complex" or code.size > 8:
         numpy = importlib.import_module("numpy")
         kind = "c" if code.kind == "complex" else "f"
-        with numpy.errstate(all="ignore"):  # for a double too large for a float
+        with numpy.errstate(all="ignore"):  # a double may be too large for a float
             return numpy.array(values, f"{kind}{code.size}")
-    # memoryview writes "n" and "N" as the codes of their widths.
+    # array.array does not have the codes "n" and "N", only others of the same widths.
     of_width = (each for each in "bBhHiIlLqQfd" if CODES[each].kind == code.kind)
     return array.array(next(each for each in of_width if CODES[each].size == code.size), values)
 
@@ -55,12 +55,12 @@ def _copy(value: Any) -> Any:
 
 
 def contents(letters: list[str], arguments: tuple[Any, ...]) -> list[Any]:
-    """Returns the contents of the buffers, which are compared as results are."""
+    """Returns the contents of the buffers, which are compared like results."""
     return [value.tolist() for each, value in zip(letters, arguments) if is_buffer(each) and hasattr(value, "tolist")]
 
 
 def show(arguments: tuple[Any, ...]) -> str:
-    """Like repr(), but shows the contents of a memoryview."""
+    """Returns the repr() of the arguments, but with the contents of memoryviews."""
     parts = [f"memoryview of {each.tolist()}" if type(each) is memoryview else repr(each)
              for each in arguments]
     return "({})".format(", ".join(parts) + ("," if len(parts) == 1 else ""))

@@ -1,5 +1,5 @@
-"""`cinderx`: writes the declarations by which CinderX's Static Python calls a module's C functions of
-primitive ints without entering Python."""
+"""The command `cinderx`, which writes declarations with which CinderX's Static Python can call a module's C functions
+of primitive ints directly."""
 from __future__ import annotations
 
 import argparse
@@ -26,7 +26,7 @@ from __static__ import {names}, native
 
 
 def _static_type(letters: str) -> str:
-    """Returns Static Python's name of an int; empty for types that it cannot pass to C."""
+    """Returns Static Python's name for an int type, or "" for a type that it cannot pass to C."""
     code = CODES.get(letters)
     if code is None or code.kind not in ("signed", "unsigned"):
         return ""
@@ -34,13 +34,13 @@ def _static_type(letters: str) -> str:
 
 
 def _obstacle(entry: Entry) -> str:
-    """Explains why Static Python cannot call it; empty if it can."""
+    """Explains why Static Python cannot call the entry. Returns "" if it can."""
     asked = entry.flags.asks()
     if asked:
         return asked
     arguments, result = entry.python_types()
-    # The errors of CinderX 2026.11. The compiler raises the one about arguments other than cbool,
-    # the JIT the others.
+    # The quoted texts are the errors of CinderX 2026.11. Its compiler raises the error for arguments that are neither
+    # ints nor bools, and its JIT raises the others.
     for letters in arguments:
         if letters == "?":
             return '"Native function argument must be a primitive int, got CBool"'
@@ -72,7 +72,7 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
     library_of: dict[str, str] = {}
     for target in targets:
         for entry in target.entries:
-            # A module's dict may have any text as a name, and the name goes into a program.
+            # The key in a module's dict may be any text, and becomes part of the generated program.
             row: dict[str, Any] = {"name": printable(target.name), "signature": entry.signature}
             obstacle = _obstacle(entry)
             found = None if obstacle else symbol_of(entry.address)
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
     if not usable:
         reasons = "; ".join(f"{row['name']} '{row['signature']}' {row['obstacle']}" for row in rows)
         raise CommandError(f"Static Python can call nothing of '{options.target}': {reasons}", NOTHING)
-    # One function may have several names.
+    # One C function may be offered under several names.
     by_symbol: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for row in usable:
         by_symbol.setdefault(row["symbol"], (row, []))[1].append(f"{row['name']} '{row['signature']}'")

@@ -1,5 +1,5 @@
-"""Compares the boxed and unboxed calls of one entry with the same arguments, down to the sign of a
-zero. Differences that are declared or can be explained are counted apart from the others."""
+"""Compares boxed and unboxed calls of one entry with the same arguments, down to the sign of a zero. Differences that
+are declared or can be explained are counted separately."""
 from __future__ import annotations
 
 import itertools
@@ -29,31 +29,31 @@ Example = tuple[str, str, str, str]
 
 @dataclass
 class Verdict:
-    """The results of the calls of one entry."""
+    """The counted results of all calls of one entry."""
 
     name: str
     signature: str
     calls: int = 0
     equal: int = 0
-    #: Differences of an entry with DIFFERS.
+    #: The number of differences of an entry that is declared with DIFFERS.
     declared: int = 0
-    #: Differences by reason.
+    #: The number of explained differences for each reason.
     explained: dict[str, int] = field(default_factory=dict)
-    #: Differences for arguments that do not fit their C types; wrappers may convert these
+    #: The number of differences for arguments that do not fit their C types, because wrappers may convert these
     #: differently.
     conversions: int = 0
     unexplained: int = 0
-    #: The first few differences of any kind: arguments, boxed, unboxed, reason.
+    #: The first few differences of any kind, as (arguments, boxed, unboxed, reason).
     examples: list[Example] = field(default_factory=list)
-    #: Why nothing was called; empty if something was.
+    #: The reason why the entry was not called, or empty.
     skipped: str = ""
-    #: The number of unboxed calls that ended their process; they count as unexplained.
+    #: The number of unboxed calls that ended their process. They also count as unexplained.
     crashes: int = 0
-    #: Why the calls stopped early; empty if they did not.
+    #: The reason why the calls stopped early, or empty.
     stopped: str = ""
 
     def show(self, example: Example) -> None:
-        """Keeps the first few examples, unexplained ones first."""
+        """Adds an example, and keeps only the first few, with unexplained ones in front."""
         at = sum(1 for each in self.examples if not each[3]) if not example[3] else MOST_SHOWN
         self.examples.insert(at, example)
         del self.examples[MOST_SHOWN:]
@@ -75,25 +75,25 @@ _Outcome = tuple[str, Any, list[Any]]
 def _outcome(
     call: Callable[..., Any], arguments: tuple[Any, ...], letters: list[str]
 ) -> _Outcome:
-    """Returns the effect of a call: ("returns", value) or ("raises", exception), and the contents of
-    the buffers after it."""
+    """Returns the outcome of a call, which is ("returns", value, contents) or ("raises", exception, contents), with
+    the contents of the buffers after the call."""
     arguments = copied(letters, arguments)
     try:
         outcome, value = "returns", call(*arguments)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit is an outcome, too
+    except BaseException as error:  # even SystemExit is an outcome
         outcome, value = "raises", error
     return outcome, value, contents(letters, arguments)
 
 
 def _bits(value: float) -> tuple[bool, bytes]:
-    """Equal for the same float; all nans are equal."""
+    """Returns a key that is equal for identical floats and for all nans, but differs between 0.0 and -0.0."""
     return (True, b"") if value != value else (False, struct.pack("d", value))
 
 
 def _plain(value: Any) -> Any:
-    """Converts NumPy's scalars to Python numbers."""
+    """Converts a NumPy scalar to a Python number."""
     return value.item() if _is_numpys(value, "generic") else value
 
 
@@ -113,19 +113,19 @@ def _same_value(a: Any, b: Any) -> bool:
         return a is b or _same_object(a, b)
     except KeyboardInterrupt:
         raise
-    except BaseException:  # from its `__eq__`, or for a container that contains itself
+    except BaseException:  # raised by `__eq__`, or by a container that contains itself
         return repr(a) == repr(b)
 
 
 def _same_object(a: Any, b: Any) -> bool:
-    """True if both have the same type and value. In containers, too, 0.0 is not -0.0, and 1 is not 1.0."""
+    """True if both have the same type and value. Even inside containers, 0.0 differs from -0.0, and 1 from 1.0."""
     if type(a) in (tuple, list):
         return len(a) == len(b) and all(map(_same_value, a, b))
     if type(a) is dict:
         return a.keys() == b.keys() and all(_same_value(a[key], b[key]) for key in a)
     if _is_numpys(a, "ndarray"):
         return (a.dtype, a.shape) == (b.dtype, b.shape) and _same_value(a.tolist(), b.tolist())
-    if _is_numpys(a, "generic"):  # a long double: == ignores the sign of a zero
+    if _is_numpys(a, "generic"):  # for a long double, == ignores the sign of a zero
         return repr(a) == repr(b)
     return bool(a == b) or repr(a) == repr(b)
 
@@ -133,7 +133,7 @@ def _same_object(a: Any, b: Any) -> bool:
 def _same(a: _Outcome, b: _Outcome) -> bool:
     if a[0] != b[0] or not _same_value(a[2], b[2]):
         return False
-    # The texts of exceptions may differ.
+    # Only the types of exceptions are compared, because their texts may differ.
     return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
 
 
@@ -148,13 +148,14 @@ def _show(outcome: _Outcome) -> str:
 
 
 def _function_of(target: Target, entry: Entry) -> Any:
-    """Returns this entry as a function: two entries of one signature may have different addresses."""
+    """Returns a function for exactly this entry. Another entry may have the same signature, but a different
+    address."""
     found = backend.resolve_among(target.function, [entry], entry.signature, EVERYTHING, "exact")
     return by_position(target.function, found)
 
 
 class _Comparison:
-    """The calls of one entry of a function."""
+    """Compares boxed and unboxed calls of one entry of a function."""
 
     def __init__(self, target: Target, entry: Entry, marker: Marker, strict: bool) -> None:
         self._boxed = by_position(target.function)
@@ -170,7 +171,7 @@ class _Comparison:
         ]
 
     def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
-        """Explains why the two may differ, or returns None."""
+        """Explains why the unboxed call may have differed from this boxed call, or returns None."""
         for other in self._others:
             if _same(boxed, _outcome(other, arguments, self._letters)):
                 return f"Python chooses the overload '{other.signature}'"
@@ -182,7 +183,7 @@ class _Comparison:
         shown = show_arguments(arguments)
         self._marker.set(call, "boxed call with " + shown)
         boxed = _outcome(self._boxed, arguments, self._letters)
-        # The marker records the outcome, in case the other call ends the process.
+        # The marker records this outcome in case the unboxed call ends the process.
         self._marker.set(call, "comparison")
         did = _show(boxed)
         self._marker.set(call, f"unboxed call with {shorten(shown)}\n{did}")
@@ -227,14 +228,14 @@ def _obstacle_on_pypy(entry: Entry) -> str | None:
 
 @dataclass(frozen=True)
 class Calls:
-    """The arguments to call with: given ones, or ones made from a seed."""
+    """The arguments of the calls, which are given or generated from a seed."""
 
     count: int
     seed: int = 0
     largest: int | None = None
     ranges: Ranges = ()
     given: tuple[tuple[Any, ...], ...] = ()
-    #: True if differences for arguments that do not fit also count.
+    #: True if differences for arguments that do not fit count as unexplained.
     strict: bool = False
 
     @property
@@ -244,13 +245,14 @@ class Calls:
     def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
         if self.given:
             return [as_buffers(entry.python_types()[0], each) for each in self.given]
-        # With a single signature, both calls must refuse a misfit in the same way.
+        # Arguments that do not fit are tried only if there is a single signature. Both calls must then refuse them
+        # alike.
         letters = entry.python_types()[0]
         return ArgumentMaker(letters, self.seed, has_overloads, self.largest,
                              self.ranges).all(self.count)
 
     def why_not(self, entry: Entry) -> str | None:
-        """Explains why these arguments do not suit the entry, or returns None."""
+        """Explains why the entry cannot be called with these arguments, or returns None."""
         letters = entry.python_types()[0]
         if not self.given:
             if len(self.ranges) > 1 and len(self.ranges) != len(letters):
@@ -270,8 +272,8 @@ def verify_entry(
     first: int = 0,
     end: int | None = None,
 ) -> Verdict:
-    """Calls one entry and its Python callable with all of these arguments, or with those from
-    `first` to before `end`."""
+    """Calls one entry and its Python callable with the arguments of `calls`, and compares the outcomes. `first` and
+    `end` select a slice of the calls."""
     verdict = Verdict(target.name, entry.signature)
     verdict.skipped = _obstacle(target) or calls.why_not(entry) or _obstacle_on_pypy(entry) or ""
     if verdict.skipped:

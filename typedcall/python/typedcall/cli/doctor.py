@@ -1,4 +1,4 @@
-"""`doctor`: reports what this interpreter supports, what is installed, and whether a call works."""
+"""The command `doctor`, which reports what this interpreter supports, what is installed, and whether a call works."""
 from __future__ import annotations
 
 import argparse
@@ -23,7 +23,7 @@ from typedcall.record.codes import WHY_NOTHING
 
 __all__ = ["run"]
 
-#: Distributions, and typedcall's use of them.
+#: The names of distributions, and how typedcall uses them.
 _LIBRARIES = (
     ("numpy", "ufuncs in both directions"),
     ("scipy", "LowLevelCallable in both directions"),
@@ -39,7 +39,7 @@ _LIBRARIES = (
 class Finding(NamedTuple):
     what: str
     finding: str
-    #: False if something that must work does not.
+    #: False if the finding is a fault.
     is_well: bool = True
 
 
@@ -79,7 +79,7 @@ def _package() -> list[Finding]:
 
 
 def _round_trip() -> Finding:
-    """Tags, looks up and calls."""
+    """Tries to tag a function, to resolve it, and to call the result."""
 
     def twice(x: float) -> float:
         return 2 * x
@@ -128,14 +128,15 @@ def _libraries() -> list[Finding]:
 
 
 def _version_of_module(name: str) -> str:
-    """Returns the version in the module: Debian's packages, for example, may lack metadata."""
+    """Returns the version that the module itself defines, because some packages, such as Debian's, may lack
+    metadata."""
     if importlib.util.find_spec(name) is None:
         return ""
     return str(getattr(importlib.import_module(name), "__version__", "installed"))
 
 
 def _numba_extension() -> Finding:
-    """Numba finds typedcall by an entry point, which a source tree on the path does not have."""
+    """Checks the entry point through which Numba finds typedcall. A source tree on the path does not have it."""
     for distribution in importlib.metadata.distributions(name="typedcall"):
         for entry_point in distribution.entry_points:
             if entry_point.group == "numba_extensions":

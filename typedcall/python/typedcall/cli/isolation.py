@@ -1,5 +1,5 @@
-"""Runs work in its own process, so that a function that crashes or never returns ends only that
-process, and reports what it was doing then."""
+"""Runs work in a separate process. A function that crashes or never returns ends only that process, and the caller
+learns what it was doing."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +22,15 @@ _ROOM = 4096
 
 
 class Marker:
-    """Records what the work is doing, readable after its process has died: the number of a call and
-    a text."""
+    """Records what the work is doing, as the number of a call and a text, which can be read even after its process
+    has died."""
 
     _HEAD = struct.Struct("qq")
 
     def __init__(self, call: int = 0) -> None:
         self._memory = mmap.mmap(-1, _ROOM)
         self._steps = 0
-        #: Seconds after which a step ends its process.
+        #: The number of seconds after which a step that is still running ends its process.
         self.limit = math.inf
         self.set(call, "first call")
 
@@ -44,7 +44,7 @@ class Marker:
 
     @property
     def steps(self) -> int:
-        """The number of times it was set."""
+        """The number of times that the marker was set."""
         return int(self._HEAD.unpack_from(self._memory)[0])
 
     def get(self) -> tuple[int, str]:
@@ -53,14 +53,14 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Makes this process end when its parent does, even by SIGKILL; and on its own, a while after
-    the parent should have ended it."""
-    with contextlib.suppress(AttributeError):  # exists on Linux
+    """Makes this process end when its parent ends, even by SIGKILL. If the parent fails to end it in time, a timer
+    does so a little later."""
+    with contextlib.suppress(AttributeError):  # prctl() exists only on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
         os._exit(1)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    if seconds < 1e7:  # the longest time of a timer
+    if seconds < 1e7:  # timers cannot be set to longer times
         marker.limit = 1.5 * seconds + 5
         marker.set(*marker.get())
 
@@ -69,18 +69,19 @@ def _send(work: Callable[[], Any], to: Any, parent: int, seconds: float, marker:
     _end_with(parent, seconds, marker)
     try:
         to.send((True, work(), ""))
-    except Exception as error:  # the parent reports it
+    except Exception as error:  # the parent reports this error
         to.send((False, None, repr(error)))
-    except BaseException as error:  # from the function, or from its result's repr()
+    except BaseException as error:  # raised by the function, or by repr() of its result
         to.send((True, None, f"raised {type_name(error)}"))
 
 
 def _wait(
     child: Any, receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> bool:
-    """Waits for the end and reports the calls; False if one takes longer than `seconds`."""
+    """Waits until the child has sent its result or has ended, and reports the calls made. Returns False if a step
+    takes longer than `seconds`."""
     steps, since = marker.steps, time.monotonic()
-    # The pipe's end is not enough: the child's own children may hold it open.
+    # Waiting for the end of the pipe is not enough, because the child's own children may keep it open.
     while not receiver.poll(min(seconds, 0.2)) and child.is_alive():
         tick(marker.get()[0])
         if marker.steps != steps:
@@ -93,17 +94,17 @@ def _wait(
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # most real-time signals have no names
+    except ValueError:  # most real-time signals are unnamed
         return f"signal {number}"
 
 
 def isolated(
     work: Callable[[], Any], seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> tuple[Any, str | None]:
-    """Returns (the result of `work`, None), or (None, how its process ended instead).
+    """Returns (result of `work`, None), or (None, description of how its process ended instead).
 
-    `work` runs in a copy of this process, and its result must be picklable. It sets the marker at
-    each step, which may take `seconds`."""
+    `work` runs in a copy of this process, and its result must be picklable. `work` sets the marker at each step, and
+    a step may take at most `seconds`."""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
     child = fork.Process(target=_send, args=(work, sender, os.getpid(), seconds, marker))
@@ -123,10 +124,10 @@ def isolated(
             code = child.exitcode or 0
             if code >= 0:
                 return None, f"ended its process with exit code {code}"
-            if code == -signal.SIGALRM:  # its timer was faster than this process, which had been stopped
+            if code == -signal.SIGALRM:  # its own timer ended it while the parent was stopped
                 return None, f"did not end within {seconds:g} s"
             return None, "died of " + _signal_name(-code)
-    # Threads that the work started may keep the process alive.
+    # The child is killed because threads that the work started may keep it alive.
     child.join(1)
     child.kill()
     child.join()

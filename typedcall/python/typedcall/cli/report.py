@@ -1,4 +1,4 @@
-"""Prints the reports of the commands: tables for people, by rich if it is installed, and JSON for programs."""
+"""Prints the reports of the commands, as tables (with rich if it is installed) or as JSON."""
 from __future__ import annotations
 
 import contextlib
@@ -19,7 +19,7 @@ def print_json(value: Any) -> None:
 
 
 def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]]) -> None:
-    """Writes a JUnit file for CI systems from (name, kind, message, text): `kind` is "skipped",
+    """Writes a JUnit file for CI systems. Each case is (name, kind, message, text), and `kind` is "skipped",
     "failure", "error", or empty for a case that passed."""
     made = ElementTree.Element("testsuite", name=printable(suite), tests=str(len(cases)))
     for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
@@ -34,20 +34,20 @@ def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]
 
 
 def _console(**options: Any) -> Any:
-    """Returns rich's console, or None without rich."""
+    """Returns a rich Console, or None if rich is not installed."""
     try:
         from rich.console import Console
     except ImportError:
         return None
     console = Console(**options)
-    # Output to a file or a pipe is not cut or wrapped.
+    # Lines in a file or a pipe are neither cut nor wrapped.
     return console if console.is_terminal else Console(width=200, soft_wrap=True, **options)
 
 
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
-    """Prints a table; the columns named in `right` hold numbers."""
+    """Prints a table. The columns named in `right` are aligned to the right because they hold numbers."""
     title, lines = printable(title), [[printable(cell) for cell in row] for row in rows]
     console = _console(file=report())
     if console is None:
@@ -65,7 +65,7 @@ def print_table(
             no_wrap=column in right,
         )
     for line in lines:
-        # Text: signatures such as "[d]" are not markup.
+        # Text keeps rich from reading signatures such as "[d]" as markup.
         table.add_row(*(Text(cell) for cell in line))
     console.print(table)
 
@@ -85,8 +85,8 @@ def _print_plain(
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Shows a progress bar on stderr if that is a terminal: call the yielded function with the work
-    done. Without rich there is no bar."""
+    """Shows a progress bar if stderr is a terminal and rich is installed. Call the yielded function with the amount
+    of work done since the last call."""
     console = _console(stderr=True) if sys.stderr.isatty() else None
     if console is None:
         yield lambda done: None

@@ -1,5 +1,5 @@
-"""The standard streams of a command: stdout is for its report alone; anything else printed there, even
-by C code, goes to stderr; streams that were closed at the start discard what is written."""
+"""The standard streams of a command. Only its report goes to stdout; any other output to stdout, even by C code, goes
+to stderr. Streams that were closed at the start discard all output."""
 from __future__ import annotations
 
 import contextlib
@@ -11,17 +11,17 @@ from typing import Any, TextIO
 __all__ = ["open_closed", "report", "report_apart", "say"]
 
 _reports: list[TextIO] = []
-# The descriptors of those that belong to this command.
+# The file descriptors of those report streams that this command has opened.
 _own: list[int] = []
 
 
 def report() -> TextIO:
-    """Returns the stream of the command's report."""
+    """Returns the stream for the command's report."""
     return _reports[-1] if _reports else sys.stdout
 
 
 def open_closed() -> None:
-    """Opens the standard streams that are closed: otherwise the next file would take their place."""
+    """Opens /dev/null for closed standard streams. Otherwise, the next file to be opened would take their place."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -36,8 +36,8 @@ def open_closed() -> None:
 
 
 def _leave_to_parent() -> None:
-    """Replaces the report's descriptor by /dev/null in a child: its reader waits until the last
-    copy is closed, and a function's own processes may outlive the command."""
+    """Replaces the report's descriptor by /dev/null in a child process. The report's reader waits until the last copy
+    is closed, and a process started by a function may outlive the command."""
     null = os.open(os.devnull, os.O_WRONLY)
     for own in _own:
         os.dup2(null, own, inheritable=False)
@@ -56,10 +56,10 @@ def _is_stdout(stream: Any) -> bool:
 
 @contextlib.contextmanager
 def report_apart(to_the_end: bool) -> Iterator[None]:
-    """Reserves report() for the command, and redirects stdout to stderr; with `to_the_end` until
-    the process ends, because a module may print even then."""
+    """Reserves report() for the command, and redirects stdout to stderr. With `to_the_end`, the redirection lasts
+    until the process ends, because a module may still print at exit."""
     stdout = sys.stdout
-    if not _is_stdout(stdout):  # a stream of the program that called us
+    if not _is_stdout(stdout):  # this stream belongs to the program that called main()
         with contextlib.redirect_stdout(sys.stderr):
             _reports.append(stdout)
             try:
@@ -69,7 +69,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
         return
     stdout.flush()
     own = os.dup(1)
-    # A character that the terminal's encoding lacks is shown by its number.
+    # A character that the terminal's encoding lacks is shown as an escape sequence.
     _reports.append(open(own, "w", encoding=stdout.encoding, errors="backslashreplace"))
     _own.append(own)
     os.dup2(2, 1)
@@ -87,12 +87,11 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
 
 
 def _flush(stream: TextIO) -> None:
-    """Flushes, and ignores errors: otherwise the error would recur at exit and decide the
-    status."""
+    """Flushes the stream and ignores errors, which would otherwise recur at exit and decide the status."""
     try:
         stream.flush()
     except (OSError, ValueError):
-        with contextlib.suppress(OSError, ValueError):  # a module may have closed it
+        with contextlib.suppress(OSError, ValueError):  # a module may have closed the stream
             _discard(stream)
 
 
@@ -105,7 +104,7 @@ def _discard(stream: TextIO) -> None:
 
 
 def say(text: str) -> None:
-    """Writes to stderr, if possible."""
+    """Writes to stderr if possible."""
     try:
         print(text, file=sys.stderr, flush=True)
     except (AttributeError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""MODULE and MODULE:NAME of the command line: imports the module and finds the typed functions in it."""
+"""Handles MODULE and MODULE:NAME on the command line: imports the module and finds its typed functions."""
 from __future__ import annotations
 
 import importlib
@@ -16,7 +16,7 @@ __all__ = ["Target", "describe", "find_targets", "refusal"]
 
 
 class Target(NamedTuple):
-    """A function, its name in the module, and its entries."""
+    """A function with its name in the module and its entries."""
 
     name: str
     function: Any
@@ -36,15 +36,16 @@ def describe(error: BaseException) -> str:
 
 
 def refusal(what: str, error: BaseException, instead: str = "") -> BaseException:
-    """Returns the error to raise after foreign code has raised: an interrupt propagates unchanged."""
+    """Returns the error to raise if foreign code has raised `error`. An interrupt is returned unchanged."""
     return error if isinstance(error, KeyboardInterrupt) else CommandError(f"{what}: {describe(error)}{instead}")
 
 
 def find_targets(
     text: str, modules: Sequence[str] = (), *, only_one: bool = False, exports: bool = False
 ) -> list[Target]:
-    """Imports `modules` and returns the targets that `text` names; for a module also its exports to
-    Cython, if `exports` is true. Raises CommandError if that fails, or if they offer nothing."""
+    """Imports `modules` and returns the targets that `text` names. If `text` names a module and `exports` is true,
+    these include the functions that the module exports to Cython. Raises CommandError if an import fails, or if no
+    target offers an entry."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
@@ -66,12 +67,12 @@ def find_targets(
     function = module
     for part in name.split("."):
         try:
-            # __pyx_capi__ is a dict.
+            # `__pyx_capi__` is a dict, whose keys are the names.
             is_key = is_a(function, dict) and part in function
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
             raise CommandError(f"'{module_name}' has no '{name}'") from None
-        except BaseException as error:  # from a property
+        except BaseException as error:  # raised by a property
             raise refusal(f"cannot get '{text}'", error) from None
     inside = None if only_one or is_a(function, type) else _inside(name, function)
     found = _targets(inside or [])
@@ -79,7 +80,7 @@ def find_targets(
         return found
     try:
         entries = typedcall.entries(function)
-    except BaseException as error:  # from a protocol written in Python
+    except BaseException as error:  # raised by a protocol's Python code
         raise refusal(f"cannot ask '{text}'", error) from None
     if not entries:
         reasons = "; ".join(why_not(function))
@@ -90,12 +91,12 @@ def find_targets(
 def _import(name: str) -> Any:
     try:
         return importlib.import_module(name)
-    except BaseException as error:  # anything that a module may raise at import, sys.exit() too
+    except BaseException as error:  # a module may raise anything at import, even SystemExit
         raise refusal(f"cannot import '{name}'", error) from None
 
 
 def _all_in(module: Any, exports: bool) -> list[Target]:
-    """Returns the functions of the module, and the methods of classes that it defines."""
+    """Returns the module's functions and the methods of classes that the module defines."""
     found = []
     own_name = text_attribute(module, "__name__")
     for name, value in _sorted(members(module)):
@@ -106,7 +107,7 @@ def _all_in(module: Any, exports: bool) -> list[Target]:
             found += _targets([(name, value)] if inside is None else inside)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # one bad object of a module must not hide the others
+        except BaseException:  # one bad object must not hide the module's other functions
             continue
     return found
 
@@ -116,16 +117,17 @@ def _sorted(named: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _targets(named: list[tuple[str, Any]]) -> list[Target]:
-    """Returns the targets that offer anything."""
+    """Returns targets for the callables that have entries."""
     made = [Target(name, value, typedcall.entries(value)) for name, value in named]
     return [target for target in made if target.entries]
 
 
 def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
-    """Returns the methods of a class that the module defines, the functions that a Cython module
-    exports, or those of a library that cffi opened, which itself has no entries; None for anything
-    else."""
-    # For compiled modules, and for the results of dlopen().
+    """Returns the callables inside a container that has no entries itself: the methods of a class that the module
+    defines, the functions that a Cython module exports, or the functions of a library opened with cffi. Returns None
+    for anything else."""
+    # This module is "cffi.api" for libraries opened with dlopen(), and "_cffi_backend" for the lib of a compiled
+    # module.
     of = text_attribute(type(value), "__module__")
     if is_a(value, type):
         is_own = text_attribute(value, "__module__") == own_name
@@ -134,7 +136,7 @@ def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[st
     elif name == "__pyx_capi__":
         found = _sorted(members(value))
     elif of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib":
-        # The library may lack a name.
+        # attribute() does not raise if the library lacks a declared function.
         found = [(each, attribute(value, each)) for each in sorted(dir(value))]
     else:
         return None

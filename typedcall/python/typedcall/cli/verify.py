@@ -1,4 +1,4 @@
-"""`verify`: calls functions boxed and unboxed with the same arguments, each function in its own
+"""The command `verify`, which calls functions boxed and unboxed with the same arguments, each function in a separate
 process, and reports every difference."""
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _MOST_CRASHES = 3
 def _verify_isolated(
     target: Target, entry: Entry, calls: Calls, time_limit: float, done: Callable[[int], None]
 ) -> Verdict:
-    """Runs verify_entry() in its own process; after a crash of an unboxed call, in another one, from
-    the next call on. A boxed call that ends the process is not a difference, but ends the test."""
+    """Runs verify_entry() in a separate process. If an unboxed call crashes, a new process continues with the next
+    call. If a boxed call ends the process, this is not a difference, but the test ends."""
     verdict = Verdict(target.name, entry.signature)
     first = reported = 0
 
@@ -46,7 +46,7 @@ def _verify_isolated(
             break
         crash, doing = marker.get()
         if crash > first:
-            # Repeats the calls before the crash: their results were lost with the process.
+            # Repeat the calls before the crash, whose results were lost with the process.
             made, again = part(crash)
             if again is None:
                 verdict.add(made)
@@ -112,7 +112,8 @@ def _case(verdict: Verdict) -> tuple[str, str, str, str]:
     differ = f"{verdict.unexplained} of {verdict.calls} calls differ"
     if verdict.unexplained:
         return name, "failure", differ, text
-    # The boxed call failed, so this is not a difference; the rest was not tested.
+    # If the calls stopped early, the boxed call failed, which is not a difference; the remaining calls were not
+    # tested.
     return name, "skipped" if verdict.stopped else "", verdict.stopped, text
 
 
@@ -123,11 +124,11 @@ def _calls(options: argparse.Namespace) -> Calls:
 
 
 def _try_import(options: argparse.Namespace) -> None:
-    """Imports the target in a trial process: a module that exits at import would end this one,
-    perhaps with the status of success. Raises CommandError instead."""
+    """Imports the target in a trial process, because a module that exits during import would end this process,
+    perhaps with the status of success. Raises CommandError if the trial process ends."""
 
     def look() -> None:
-        with contextlib.suppress(BaseException):  # the import below raises it again
+        with contextlib.suppress(BaseException):  # the import in run() raises it again
             find_targets(options.target, options.modules)
 
     fault = isolated(look, math.inf, Marker(), lambda call: None)[1]

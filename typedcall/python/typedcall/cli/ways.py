@@ -1,5 +1,5 @@
-"""The ways to call one typed function that `bench` compares: each makes a number of calls and
-returns the seconds that they took, or explains why it is not available."""
+"""The ways to call one typed function that `bench` compares. Each way makes a number of calls and returns the time
+that they took, or explains why it is not available."""
 from __future__ import annotations
 
 import array
@@ -15,14 +15,14 @@ from typedcall.record.records import EVERYTHING, Entry, has_buffers
 
 __all__ = ["WAYS", "Way", "all_ways"]
 
-#: Makes about that many calls; returns their number, and the seconds that they took.
+#: Makes about the requested number of calls. Returns their exact number and the seconds that they took.
 Timer = Callable[[int], tuple[int, float]]
 
 
 class Way(NamedTuple):
     label: str
     timer: Timer | None
-    #: Why there is no timer.
+    #: The reason why there is no timer.
     note: str = ""
 
 
@@ -31,7 +31,8 @@ class _Unavailable(Exception):
 
 
 def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
-    """Times a loop as people write it: arguments in local variables, garbage collection on, which timeit turns off."""
+    """Times a realistic loop, with the arguments in local variables and with garbage collection, which timeit would
+    turn off."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     given = {"given": (function, arguments)}
     timer = timeit.Timer(
@@ -51,7 +52,7 @@ def _elements(numpy: Any, value: Any) -> Any:
 
 
 class _Ways:
-    """All ways to call one entry of one function."""
+    """Makes the timers for all ways to call one entry of a function."""
 
     def __init__(self, function: Any, entry: Entry, arguments: tuple[Any, ...]) -> None:
         self.function = function
@@ -105,8 +106,8 @@ class _Ways:
         for at, each in enumerate(given):
             if isinstance(each, ctypes.Array):
                 types = (*types[:at], ctypes.c_void_p, *types[at + 1:])
-        # All arguments, including the place of a status function's result, because ctypes counts
-        # them.
+        # `types` covers all C arguments, including the pointer to a status function's result, because ctypes checks
+        # their number.
         made.argtypes = types
         return _python_loop(made, tuple(given))
 
@@ -138,7 +139,7 @@ class _Ways:
         loop = numba.njit(scope["loop"])
         arguments = tuple(_import("numpy").asarray(each) if type(each) is array.array else each
                           for each in self.arguments)
-        loop(1, *arguments)  # compiles the loop
+        loop(1, *arguments)  # this call compiles the loop
 
         def timer(count: int) -> tuple[int, float]:
             return count, timeit.timeit(lambda: loop(count, *arguments), number=1)
@@ -171,7 +172,7 @@ class _Ways:
         integrate = _import("scipy.integrate")
         if self.entry.signature != "d->d":
             raise _Unavailable("quad takes 'd->d' only")
-        # Enough pieces that the function is called far more often than quad.
+        # With this many pieces, the function is called far more often than quad.
         points = [i / 256 for i in range(1, 256)]
 
         def timer(count: int) -> tuple[int, float]:
@@ -187,7 +188,8 @@ class _Ways:
         return timer
 
     def _c_arguments(self) -> list[Any]:
-        """Returns the arguments as C receives them: a buffer is its memory and the number of elements."""
+        """Returns the arguments in the form that C receives. A buffer becomes two arguments, its memory and the
+        number of elements."""
         made: list[Any] = []
         for letters, value in zip(self.entry.python_types()[0], self.arguments):
             if letters == "*s":
@@ -207,7 +209,7 @@ class _Ways:
         return _native
 
 
-#: In the order in which they are shown.
+#: All ways, in the order in which they are shown.
 WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
     ("boxed, Python loop", _Ways.boxed),
     ("TypedFunction, Python loop", _Ways.typed),
@@ -227,15 +229,16 @@ WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
 def all_ways(
     function: Any, entry: Entry, arguments: tuple[Any, ...], done: Callable[[int], None]
 ) -> list[Way]:
-    """Returns every way, the boxed call first. Calls `done` after each: some have to be compiled."""
+    """Returns every way, with the boxed call first. Calls `done` after each way, because some take long to
+    compile."""
     ways = _Ways(function, entry, arguments)
     made = []
     for label, make in WAYS:
         try:
             timer = make(ways)
-            timer(1)  # arguments that it cannot pass raise here
+            timer(1)  # raises if these arguments cannot be passed
             made.append(Way(label, timer))
-        except Exception as error:  # libraries raise different exceptions for values that they cannot pass
+        except Exception as error:  # libraries differ in the exceptions that they raise here
             note = str(error) if isinstance(error, _Unavailable) else describe(error)
             made.append(Way(label, None, note))
         done(1)

@@ -1,4 +1,4 @@
-"""Typed functions over JAX's arrays."""
+"""Makes functions over JAX arrays from typed functions."""
 from typedcall.sinks.jax import elementwise
 
 __all__ = ["elementwise"]

@@ -1,1 +1,2 @@
-"""The compiled modules that all others build on, and a stand-in for installations without them."""
+"""The extension module `_native`, and its replacement for installations without it. All other modules use one of
+them."""

@@ -1,5 +1,5 @@
-// The extension module `typedcall.native._native` for CPython: the C++ headers' knowledge for
-// Python. Its parts are in the headers beside this file.
+// The extension module `typedcall.native._native` for CPython, which makes functions of the C++
+// headers available to Python. Its parts are in the headers beside this file.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -41,7 +41,7 @@ PyTypeObject *function_type_of(PyObject *module) {
       typedcall::state_of<native_state>(module).function_type.get());
 }
 
-/// Returns false with TypeError for an object of another type.
+/// Returns false with TypeError if the object does not have this type.
 bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   if (PyObject_TypeCheck(object, type)) return true;
   PyErr_Format(PyExc_TypeError, "%s must be %.100s, not '%.100s'", name, type->tp_name,
@@ -64,13 +64,13 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   PyObject *list = PyList_New(0);
   if (list == nullptr) return nullptr;
   bool failed = false;
-  // A static method, or a function without self.
+  // True for static methods and for functions without self.
   const bool has_no_self =
       !typedcall::internal::is_unbound(callable) && typedcall::self_of(callable) == nullptr;
   typedcall::for_each_entry(
       interface_of(module), callable,
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
-        // Entries that no caller can use are not offered.
+        // Entries that no caller can use are skipped.
         if (failed || entry.funcptr == nullptr) return;
         if ((entry.flags & PyNativeCallable_TAKES_SELF) != 0 && has_no_self) return;
         PyNativeSignature parsed;
@@ -83,8 +83,8 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// A query from Python; the caller says what the TypedFunction handles. Returns false with an
-/// exception if it is invalid.
+/// Reads the arguments of a query from Python; `can` are the flags that the caller handles. Returns
+/// false with an exception if an argument is invalid.
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
@@ -169,10 +169,10 @@ PyObject *fall_back_plan(PyObject *callable, const char *signature) {
   return PyLong_FromVoidPtr(const_cast<void *>(static_cast<const void *>(made)));
 }
 
-// Times `count` calls of a callable with the same objects, from C, in seconds.
+// Returns the seconds that C code takes to call a callable `count` times with the same objects.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
-  // A spare element in front, in which a bound method can put its self.
+  // The first element is unused, so a bound method can store its self there.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
   for (std::size_t i = 0; i < given; ++i) {
@@ -189,7 +189,8 @@ PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) 
   return PyFloat_FromDouble(took.count());
 }
 
-// The same for the native function of a TypedFunction; the arguments are converted once.
+// Returns the seconds for `count` calls of a TypedFunction's native function, whose arguments are
+// converted once.
 PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
                        Py_ssize_t count) {
   if (!check_type(function, function_type_of(module), "function") ||
@@ -204,22 +205,24 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
-/// Adds the addresses of functions that foreign code calls to a module.
+/// Adds the addresses of functions that compiled code and other libraries call to a module.
 bool add_addresses(PyObject *module) {
   const struct {
     const char *name;
     void *address;
   } all[] = {
-      // double (int, double *, void *), whose data array_callee() makes.
+      // CALL_WITH_ARRAY is a double (int, double *, void *), whose last argument array_callee()
+      // makes.
       {"CALL_WITH_ARRAY", reinterpret_cast<void *>(typedcall::python::call_with_array)},
-      // An int (const fall_back_plan *, const native_value *, void *, int).
+      // FALL_BACK is an int (const fall_back_plan *, const native_value *, void *, int).
       {"FALL_BACK", reinterpret_cast<void *>(typedcall::python::fall_back)},
-      // int (void), int (void), void (int), int (PyObject *, int).
+      // The types of these functions are int (void), int (void), void (int) and int (PyObject *,
+      // int).
       {"IS_ATTACHED", reinterpret_cast<void *>(typedcall::python::is_attached)},
       {"ENTER", reinterpret_cast<void *>(typedcall::python::enter)},
       {"LEAVE", reinterpret_cast<void *>(typedcall::python::leave)},
       {"CHECK", reinterpret_cast<void *>(typedcall::python::check)},
-      // PyThreadState *(void), void (PyThreadState *).
+      // DETACH is a PyThreadState *(void), and REATTACH is a void (PyThreadState *).
       {"DETACH", reinterpret_cast<void *>(typedcall::calling::detach)},
       {"REATTACH", reinterpret_cast<void *>(typedcall::calling::reattach)},
   };
@@ -236,7 +239,8 @@ int native_state::exec(PyObject *module) {
   if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
   PyObject *const capsule_type = reinterpret_cast<PyObject *>(&PyCapsule_Type);
   Py_INCREF(capsule_type);
-  // True if this interpreter needs METH_TYPED bits in the row, false if a side table.
+  // ROW_FLAGS is true if METH_TYPED bits in a PyMethodDef mark typed functions on this interpreter,
+  // and false if the side table is used instead.
   const bool is_complete =
       add(module, "Capsule", capsule_type) &&
       add(module, "ROW_FLAGS", PyLong_FromLong(PyTypedMethod_FLAGS)) &&

@@ -1,5 +1,5 @@
-# The extension module, built from _native.cc for CPython and _native_pypy.cc for PyPy. Private: the
-# public names are in typedcall itself.
+# The extension module, built from _native.cc for CPython and from _native_pypy.cc for PyPy. It is private; the public
+# names are in typedcall itself.
 from collections.abc import Callable, Sequence
 from enum import IntFlag
 from typing import Any, Generic, NoReturn, final
@@ -25,8 +25,8 @@ def answers(offered: str, asked: str, /) -> bool: ...
 
 # PyPy only.
 
-#: The types of objects that may have entries. Do not pass others to entries(): some of PyPy's own
-#: (the getset_descriptors of internal types) crash any extension.
+#: The types of objects that may have entries. Do not pass objects of other types to entries(), because some of PyPy's
+#: own objects (the getset_descriptors of internal types) crash any extension.
 TYPES: tuple[type, type]
 
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
@@ -46,7 +46,7 @@ DETACH: int
 REATTACH: int
 Capsule: type
 
-# The type of an argument, and of the result.
+# The types of the arguments and of the result.
 _Given = TypeVar("_Given", contravariant=True, default=Any)
 _Result = TypeVar("_Result", covariant=True, default=Any)
 
@@ -57,7 +57,7 @@ class TypedFunction(Generic[_Given, _Result]):
     @property
     def signature(self) -> str: ...
     @property
-    # It is typedcall.Flags, which is built from FLAGS: mypy fails on circular imports.
+    # The actual type is typedcall.Flags. It is built from FLAGS, and mypy fails on the circular import.
     def flags(self) -> IntFlag: ...
     @property
     def address(self) -> int: ...
@@ -65,10 +65,10 @@ class TypedFunction(Generic[_Given, _Result]):
     def place(self) -> str: ...
     @property
     def __name__(self) -> str: ...
-    # Names and defaults come from the callable, not from the signature.
+    # The names and defaults of parameters are those of the callable.
     def __call__(self, *args: _Given, **keywords: _Given) -> _Result: ...
 
-#: A TypedFunction calls these for keywords, defaults and pickles. The other subpackages set them.
+#: A TypedFunction calls these functions for keywords, defaults and pickles. Other subpackages set them.
 arrangement_of: Callable[..., Any]
 refuse_arguments: Callable[..., Any]
 reduce_function: Callable[..., Any]

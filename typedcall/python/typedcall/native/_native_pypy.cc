@@ -1,6 +1,6 @@
-// The extension module `typedcall.native._native` for PyPy: reads the METH_TYPED metadata in front
-// of a builtin function's name, and calls C functions with the GIL, which cffi would release.
-#define TYPEDCALL_WITHOUT_FFI  // so that the module needs no library
+// The extension module `typedcall.native._native` for PyPy. It reads the METH_TYPED metadata before
+// a builtin function's name, and calls C functions without releasing the GIL, unlike cffi.
+#define TYPEDCALL_WITHOUT_FFI  // this module must not depend on libffi
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -22,9 +22,10 @@ struct native_state : typedcall::module_state {
   int exec(PyObject *module);
 };
 
-/// The row of an extension's function or method; null for anything else. PyCFunction_Check is also
-/// true for PyPy's own functions, but those have no PyMethodDef and looking for one crashes: the
-/// type must be exactly cpyext's. A bound method has yet another type; its `__func__` is ours.
+/// Returns the PyMethodDef of an extension's function or method; null for anything else. The type
+/// is compared exactly with cpyext's types. PyCFunction_Check is also true for PyPy's own
+/// functions, which have no PyMethodDef, and looking for one crashes. A bound method has another
+/// type, but its `__func__` has one of these.
 PyMethodDef *def_of(PyObject *callable) {
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
@@ -35,15 +36,15 @@ PyMethodDef *def_of(PyObject *callable) {
   return nullptr;
 }
 
-/// True if there is no self for an entry with TAKES_SELF.
+/// True if the callable has no self to pass to an entry with TAKES_SELF.
 bool has_no_self(PyObject *callable, const PyMethodDef *def) {
   if (def == nullptr || Py_TYPE(callable) != &PyCFunction_Type) return false;
   return (def->ml_flags & METH_STATIC) != 0 ||
          reinterpret_cast<PyCFunctionObject *>(callable)->m_self == nullptr;
 }
 
-/// Appends (signature, flags, address, place, callable). Leaves out entries that no caller can use,
-/// as the C++ resolver does. Returns false with an exception.
+/// Appends (signature, flags, address, place, callable) to the list. Skips entries that no caller
+/// can use, as the C++ resolver does. Returns false with an exception.
 bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
             PyObject *callable) {
   if (entry.signature == nullptr || entry.funcptr == nullptr) return true;
@@ -68,7 +69,7 @@ PyObject *entries(PyObject *callable) {
       if (!append(list.get(), table->entries[i], "method metadata", callable)) return nullptr;
     }
   } else {
-    // PyPy's own struct, without a table of ours.
+    // The row may have PyPy's own struct without a table of typedcall.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&

@@ -1,5 +1,5 @@
-// Calls of typedcall.TypedFunction with keywords or omitted defaults: matches arguments to
-// parameters by the Python callable's own signature.
+// Matches the arguments of a typedcall.TypedFunction called with keywords, or without arguments
+// that have defaults, to the parameters of the Python callable.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 
@@ -11,9 +11,9 @@
 
 namespace typedcall::python {
 
-/// Calls a function that typedcall/calling/cpython_backend.py has put into the module of `type`;
-/// the module itself imports nothing from the package. Returns a new reference, or NULL with an
-/// exception.
+/// Calls a function that typedcall/calling/cpython_backend.py has set as an attribute of the module
+/// of `type`, because this module imports nothing from the package. Returns a new reference, or
+/// NULL with an exception.
 template <class... Arguments>
 PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
                       Arguments... arguments) {
@@ -21,8 +21,8 @@ PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
   return module != nullptr ? PyObject_CallMethod(module, name, format, arguments...) : nullptr;
 }
 
-/// Returns the names and defaults of the callable, for a C function of `arity` parameters. The
-/// first call that needs them makes them, and they stay at `place`. Borrowed, or NULL with an
+/// Returns the names and defaults of the callable's parameters, for a C function with `arity`
+/// parameters. The first call stores them at `place`. Returns a borrowed reference, or NULL with an
 /// exception.
 inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *callable,
                                 std::size_t arity) {
@@ -38,11 +38,11 @@ inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *
   return known;
 }
 
-/// All arguments of a call in order, with omitted ones taken from the defaults. Borrowed.
+/// All arguments of a call in order, as borrowed references. Defaults replace omitted arguments.
 class arranged_arguments {
  public:
-  /// Returns false with TypeError if the call does not fit. `keywords` is a tuple of names, or
-  /// NULL.
+  /// Returns false with TypeError if the arguments do not match the parameters. `keywords` is a
+  /// tuple of names, or NULL.
   bool place(PyTypeObject *type, PyObject *arrangement, PyObject *const *args, std::size_t nargs,
              PyObject *keywords, std::size_t arity) {
     PyObject *const names = PyTuple_GET_ITEM(arrangement, 0);
@@ -78,7 +78,7 @@ class arranged_arguments {
   PyObject *const *values() const { return values_; }
 
  private:
-  // Names in calls and in signatures are nearly always interned.
+  // The pointers are compared first because nearly all names in calls and signatures are interned.
   static bool is_same(PyObject *a, PyObject *b) {
     if (a == b) return true;
     const bool is_equal = PyUnicode_Compare(a, b) == 0;

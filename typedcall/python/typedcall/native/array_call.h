@@ -1,5 +1,5 @@
-// A native function of several doubles behind a C function that takes them as an array: SciPy calls
-// functions of more than one argument like this.
+// Wraps a native function of several doubles in a C function that takes them as an array, because
+// SciPy calls functions of more than one argument in this way.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
@@ -11,15 +11,15 @@
 
 namespace typedcall::python {
 
-/// The data of call_with_array(): the function. An object beside the capsule, which the garbage
-/// collector sees, keeps its address valid.
+/// The function that call_with_array() calls. Its address is kept valid by an object that is stored
+/// beside the capsule, where the garbage collector can see it.
 struct array_callee {
   invoker call;
 
   static constexpr char kName[] = "typedcall array_callee";
 
-  /// Returns a capsule whose pointer is the data. Returns NULL with ValueError if `signature` does
-  /// not take only doubles and return one. Throws std::bad_alloc. GIL: held.
+  /// Returns a capsule with a pointer to an array_callee. Returns NULL with ValueError unless all
+  /// arguments and the result in `signature` are doubles. Throws std::bad_alloc. GIL: held.
   static PyObject *make(const char *signature, std::uintptr_t address) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};
@@ -46,9 +46,9 @@ struct array_callee {
   }
 };
 
-/// `double (int, double *, void *)`; returns nan if the number of arguments is wrong or there is no
-/// data. GIL: none. Not noexcept: the function may take the GIL, and before 3.14 CPython unwinds a
-/// thread that does so after the interpreter has ended.
+/// Calls the array_callee at `data`. Returns nan if `data` is null or the number of arguments is
+/// wrong. GIL: none. This is not noexcept because the function may acquire the GIL after the
+/// interpreter has ended, and CPython before 3.14 then unwinds the thread.
 inline double call_with_array(int count, double *arguments, void *data) {
   if (data == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const invoker &call = static_cast<const array_callee *>(data)->call;

@@ -1,6 +1,5 @@
-// A call from Python that is unboxed inside: converts the arguments to C values once, calls the
-// native function, and converts the result. Everything about a call except the objects of
-// typedcall.TypedFunction.
+// Calls a native function with Python objects: converts the arguments to C values once, calls the
+// function, and converts the result. The type typedcall.TypedFunction itself is in function.h.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_CALL_H_
 
@@ -22,17 +21,17 @@
 
 namespace typedcall::python {
 
-#ifdef PYPY_VERSION  // nothing finds unbound methods here
+#ifdef PYPY_VERSION  // PyPy's module finds no unbound methods
 inline bool check_self(PyObject *, PyObject *) { return false; }
 #else
 using typedcall::check_self;
 #endif
 
-/// Computed once for an entry. Immutable: several threads may call it at once.
+/// A prepared call of an entry. It is immutable, so several threads may use it at once.
 class native_call {
  public:
-  /// `asked` is the signature that Python's arguments are converted to. It may differ from the
-  /// entry's if a safe cast leads from one to the other. `is_unbound`: the first argument is self.
+  /// `asked` is the signature to which Python's arguments are converted. It may differ from the
+  /// entry's `signature` by a safe cast. If `is_unbound` is true, the first argument is self.
   /// Returns null with ValueError or TypeError if Python cannot call the entry at all. Throws
   /// std::bad_alloc.
   static std::unique_ptr<const native_call> make(std::string name, const char *asked,
@@ -57,22 +56,24 @@ class native_call {
     return made;
   }
 
-  /// The number of arguments that Python passes.
+  /// Returns the number of arguments that Python passes.
   std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
-  /// True if self is the callable's own, not the first argument.
+  /// True if the callable's own self is passed, rather than the first argument.
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
-  /// `self` for the native function; null if it takes none, and for an unbound method, whose self
-  /// is checked: `callable` is the method. Returns a new reference, or NULL. GIL: held.
+  /// Calls the native function. `self` is null if the function takes none, or for an unbound
+  /// method, which `callable` then is. The first argument is then self, and its type is checked.
+  /// Returns a new reference, or NULL. GIL: held.
   PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,
                        [this](native_value *values) { return run(values); });
   }
 
-  /// True if the entry may have no result for some arguments. Such an entry is called like this:
+  /// True if the entry may fall back. Call such an entry with call_or_fall_back().
   bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// Like operator(), but calls the callable with `boxed` if the entry falls back.
+  /// Like operator(), but returns the result of `boxed`, which calls the Python callable, if the
+  /// entry falls back.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
                               std::size_t nargs, const Boxed &boxed) const {
@@ -82,15 +83,15 @@ class native_call {
       return run(values);
     });
     if (result != nullptr) return result;
-    // An argument has the wrong type, shape or gaps, and the callable accepts others.
+    // The callable may accept arguments whose type, shape or layout the entry refuses.
     if (is_called ? PyErr_Occurred() != nullptr : !is_refusal()) return nullptr;
     PyErr_Clear();
-    // Only after the arguments' buffers have been released.
+    // The callable must be called only here, after the arguments' buffers have been released.
     return boxed();
   }
 
-  /// Calls `count` times with arguments converted once. Returns the seconds as a float, or NULL
-  /// with the first exception. A new reference. GIL: held.
+  /// Converts the arguments once and calls the function `count` times. Returns the seconds as a new
+  /// float, or NULL with the first exception. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
                  Py_ssize_t count) const {
     return with_values(callable, self, args, nargs,
@@ -103,7 +104,7 @@ class native_call {
 
   native_call(calling::entry own, const PyNativeSignature &asked)
       : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
-    // The values that Python passes and gets.
+    // The view describes the values that Python passes and receives.
     const PyNativeView view = PyNativeView_Of(&asked, own_.invoke.flags());
     is_wide_ = typedcall::internal::is_wide(view.result);
     box_ = boxer_of(view.result);
@@ -113,7 +114,7 @@ class native_call {
     }
   }
 
-  // True if the pending exception is one that conversions raise to refuse an argument.
+  // True if a conversion may have raised the pending exception to refuse an argument.
   static bool is_refusal() {
     return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_OverflowError) ||
            PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_BufferError);
@@ -125,7 +126,7 @@ class native_call {
     return nullptr;
   }
 
-  // Converts the arguments from Python, and passes `run` those of the native function.
+  // Converts the arguments from Python, and passes the native function's arguments to `run`.
   template <class Run>
   PyObject *with_values(PyObject *callable, PyObject *self, PyObject *const *args,
                         std::size_t nargs, const Run &run) const {
@@ -147,7 +148,7 @@ class native_call {
     return run(values);
   }
 
-  // Wide numbers and pointers: their storage lasts until the call returns.
+  // Like with_values(), for wide numbers and pointers, whose storage lasts until the call returns.
   template <class Run>
   __attribute__((noinline)) PyObject *with_scratch(native_value *values, std::size_t at,
                                                    PyObject *const *args, const Run &run) const {
@@ -201,7 +202,8 @@ class native_call {
         [&](PyThreadState *) { return own_.run(values, cell); });
   }
 
-  // Returns false with an exception, or without one if the function falls back.
+  // Calls the native function. Returns false without an exception if it falls back, and otherwise
+  // with one.
   bool invoke(native_value *values, calling::result_cell *cell) const {
     const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
                                        ? own_.run(values, cell)
@@ -218,7 +220,7 @@ class native_call {
     return invoke(values, &cell) ? to_object(own_.at(cell)) : nullptr;
   }
 
-  // The requested signature is not the entry's.
+  // Like run(), but converts the values between the requested signature and that of the entry.
   __attribute__((noinline)) PyObject *run_cast(native_value *values) const {
     native_value given[kMost];
     wide_value scratches[kMost], answer;

@@ -1,5 +1,5 @@
-// Capsules for Python: their names and addresses, and new ones. Uses the C API because CPython 3.12
-// cannot load ctypes into interpreters with their own GIL.
+// Functions with which Python code reads and makes capsules. They use the C API because CPython
+// 3.12 cannot load ctypes into interpreters with their own GIL.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 #define TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 
@@ -10,7 +10,7 @@
 
 namespace typedcall::python {
 
-/// Returns None for a capsule without a name.
+/// Returns the capsule's name, or None if it has none.
 inline PyObject *capsule_name(PyObject *capsule) {
   const char *const name = PyCapsule_GetName(capsule);
   if (name != nullptr) {
@@ -20,7 +20,8 @@ inline PyObject *capsule_name(PyObject *capsule) {
   Py_RETURN_NONE;
 }
 
-/// Returns the address as an int, under any name. Raises ValueError if the object is not a capsule.
+/// Returns the capsule's address as an int, whatever its name. Raises ValueError if the object is
+/// not a capsule.
 inline PyObject *capsule_address(PyObject *capsule) {
   const char *const name = PyCapsule_GetName(capsule);
   if (name == nullptr && PyErr_Occurred() != nullptr) return nullptr;
@@ -28,7 +29,7 @@ inline PyObject *capsule_address(PyObject *capsule) {
   return address != nullptr ? PyLong_FromVoidPtr(address) : nullptr;
 }
 
-/// `name` is bytes, which the caller keeps alive until the process ends.
+/// Makes a capsule. `name` is a bytes object that the caller keeps alive until the process ends.
 inline PyObject *make_capsule(std::uintptr_t address, PyObject *name) {
   const char *const text = PyBytes_AsString(name);
   return text != nullptr ? PyCapsule_New(reinterpret_cast<void *>(address), text, nullptr)

@@ -1,24 +1,24 @@
-// For compiled code: calls the Python callable with the same values if a native function falls back
-// or does not accept a value, and surrounds calls that need a thread state or raise.
+// Functions for compiled code, which call the Python callable with the same values if a native
+// function falls back or does not accept a value, attach threads, and check for exceptions.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
 #include "typedcall/loop.h"
-// First because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
 namespace typedcall::python {
 
-/// The callable to call, and its types. Never freed, like the code that has its address; the
-/// creator keeps the callable alive.
+/// A callable and the types of its arguments and result. It is never freed, like the compiled code
+/// that contains its address. The creator keeps the callable alive.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;
 
-  /// `signature` is the one that Python sees: "d->d". Returns null with ValueError if it is
-  /// invalid, or with MemoryError. Throws std::bad_alloc. GIL: held.
+  /// `signature` is the signature that Python sees, such as "d->d". Returns null with ValueError if
+  /// the signature is invalid, or with MemoryError. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
@@ -30,10 +30,10 @@ struct fall_back_plan {
   }
 };
 
-/// The key in a thread state's dictionary for the exception that is leaving compiled code.
+/// The key, in a thread state's dictionary, of the exception that is leaving compiled code.
 inline constexpr char kRaised[] = "typedcall.raised";
 
-/// Moves the pending exception to the thread's state, if there is memory for that.
+/// Moves the pending exception to the thread state's dictionary if there is enough memory.
 inline void put_exception_aside() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -46,8 +46,8 @@ inline void put_exception_aside() {
   Py_XDECREF(traceback);
 }
 
-/// Sets the exception that put_exception_aside() left for this thread, unchanged: `raise` would
-/// give it another __context__. Always returns NULL, with an exception. GIL: held.
+/// Sets the exception that put_exception_aside() stored for this thread, unchanged, because `raise`
+/// would change its __context__. Always returns NULL with an exception. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
@@ -68,9 +68,10 @@ inline PyObject *raise_again() {
   return nullptr;
 }
 
-/// Handles the pending exception. With `clears` it is dropped, as by `except Exception`; exceptions
-/// that end programs are kept. Otherwise it is put aside, or, if the thread's state is about to go
-/// (`is_known` false), passed to sys.unraisablehook.
+/// Handles the pending exception. If `clears` is true, clears it if it is an Exception or an
+/// interrupt, and passes any other to sys.unraisablehook. Otherwise puts the exception aside, or
+/// passes it to sys.unraisablehook if the thread state is about to be deleted (`is_known` is
+/// false).
 __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
                                                            bool is_known) {
   const bool is_let_go = clears && (PyErr_ExceptionMatches(PyExc_Exception) != 0 ||
@@ -84,9 +85,9 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
   }
 }
 
-/// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 with
-/// the exception taken; see take_exception(). After the interpreter has ended there is no
-/// exception: the caller of the compiled code stops when it takes the GIL. GIL: none, or held.
+/// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 after
+/// take_exception(). If the interpreter has ended, returns -1 without an exception; the caller of
+/// the compiled code then stops when it takes the GIL. GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};
@@ -100,16 +101,16 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
   return 0;
 }
 
-// For compiled code around a native function that needs a thread state.
+// Compiled code calls the functions below around a native function that needs a thread state.
 
-/// Nonzero if this thread is attached. Checked once where code is entered.
+/// Returns nonzero if this thread is attached. Compiled code checks this once when it is entered.
 inline int is_attached() { return PyTypedcall_IsAttached(); }
 
-/// enter() returns a PyGILState_STATE, with this bit if the thread already had a state.
+/// The bit that enter() adds to its PyGILState_STATE if the thread already had a thread state.
 inline constexpr int kKnown = 2;
 
-/// Attaches the thread, or stops it for good if Python has ended, as Numba's own wrappers around
-/// compiled code do when it returns. GIL: none.
+/// Attaches the thread. If Python has ended, stops the thread forever, as Numba's own wrappers do
+/// when compiled code returns. GIL: none.
 inline int enter() {
   typedcall::internal::stop_if_stateless_at_the_end();
   const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;
@@ -121,11 +122,12 @@ inline void leave(int entered) {
   PyGILState_Release(static_cast<PyGILState_STATE>(entered & ~kKnown));
 }
 
-/// The modes of check().
-enum : int { kClears = 1, kFailed = 4 };  // kKnown is between
+/// The modes of check(), which can be combined with kKnown.
+enum : int { kClears = 1, kFailed = 4 };  // 2 is kKnown
 
-/// Called after a call whose result may mean that an exception is set. Nonzero if one was, and has
-/// been taken; with kFailed there must be one. GIL: held.
+/// Compiled code calls this if a function's result may mean that an exception is set. Returns
+/// nonzero if there was one, which take_exception() has handled. With kFailed, sets an exception if
+/// the function has not. GIL: held.
 inline int check(PyObject *callable, int how) {
   if ((how & kFailed) != 0) typedcall::internal::set_missing_error();
   if (PyErr_Occurred() == nullptr) return 0;

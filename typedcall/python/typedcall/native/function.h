@@ -1,11 +1,11 @@
-// typedcall.TypedFunction: an entry as an object. Calling it converts each argument once, calls the
-// native function, and converts its result.
+// The type typedcall.TypedFunction, whose objects are entries. Calling one converts each argument
+// once, calls the native function, and converts its result.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 #define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 
 #include "arguments.h"
 #include "call.h"
-// These come first because they include Python.h.
+// The headers above come first because they include Python.h.
 #include <structmember.h>
 
 #include <cstddef>
@@ -18,19 +18,19 @@ namespace typedcall::python {
 /// The arguments of make_function().
 struct function_parts {
   PyObject *callable;    ///< the resolved callable; keeps the address valid
-  PyObject *keep_alive;  ///< anything else that keeps it valid
+  PyObject *keep_alive;  ///< any other object that keeps the address valid
   PyObject *signature, *asked, *flags, *address, *place, *casting;
-  PyObject *capabilities;  ///< the caller's; None: those of a call from Python
-  bool has_keyword_only;   ///< needs an arrangement for each call
+  PyObject *capabilities;  ///< the caller's flags; None for a call from Python
+  bool has_keyword_only;   ///< if true, every call needs an arrangement
 };
 
 struct typed_function {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   const native_call *call;
-  PyObject *self;  ///< the native function's first argument; null: none, or unbound
+  PyObject *self;  ///< the first C argument; null if there is none, or if unbound
   function_parts parts;
-  PyObject *arrangement;  ///< of arguments; null until a call needs it
+  PyObject *arrangement;  ///< names and defaults; null until a call needs them
   PyObject *weak_references;
 };
 
@@ -51,8 +51,8 @@ inline bool is_cleared(const typed_function *function) {
   return true;
 }
 
-/// The general case of with_arguments(); a separate function, because the arguments need some
-/// stack.
+/// The general case of with_arguments(). This is a separate function because the arguments take up
+/// stack space.
 template <class Native, class Refused>
 __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
                                                             PyObject *const *args,
@@ -70,8 +70,8 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
   return native(arranged.values(), arity);
 }
 
-/// Calls `native(values, count)` with all arguments in order, or `refused()`, with the exception
-/// set, if they do not fit. `keywords` is a tuple of names, or NULL.
+/// Calls `native(values, count)` with all arguments in order. If they do not match the parameters,
+/// sets an exception and calls `refused()`. `keywords` is a tuple of names, or NULL.
 template <class Native, class Refused>
 PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
                          PyObject *keywords, const Native &native, const Refused &refused) {
@@ -95,12 +95,13 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       [] { return static_cast<PyObject *>(nullptr); });
 }
 
-/// The same for an entry that may fall back; separate, so that others do not check.
+/// Like call_function(), for an entry that may fall back. A separate function saves other entries
+/// the check.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
-  // The callable may drop the last reference to this object.
+  // The callable may release the last other reference to this object.
   const object_ref callable = object_ref::borrow(function->parts.callable);
   const object_ref kept = object_ref::borrow(object);
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
@@ -112,7 +113,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
                                                  boxed);
       },
       [&]() -> PyObject * {
-        // The callable's own error is better.
+        // Let the callable raise its own TypeError, which is clearer.
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
         PyErr_Clear();
         return boxed();
@@ -122,7 +123,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
-  // A str subclass may refer to anything, too.
+  // All parts are visited because even a str may be of a subclass that refers to other objects.
   for (const auto each : kParts) Py_VISIT(function->parts.*each);
   Py_VISIT(function->self);
   Py_VISIT(function->arrangement);
@@ -134,15 +135,17 @@ inline int clear_function(PyObject *object) {
   Py_CLEAR(function->parts.callable);
   Py_CLEAR(function->parts.keep_alive);
   Py_CLEAR(function->self);
-  // Its defaults can only lead back here through tuples, which have no tp_clear.
+  // The arrangement is cleared because a default in it may refer back to this object. Nothing else
+  // can break this cycle, because tuples have no tp_clear.
   Py_CLEAR(function->arrangement);
   return 0;
 }
 
 #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
-/// Before its trashcan takes one, Python 3.13 lets 10,000 objects free each other: too many for the
-/// stacks of some threads. After 100 of ours in a thread, the limit is 500. C code that a finalizer
-/// calls there also recurses no deeper; elsewhere nothing changes.
+/// Python 3.13 lets 10,000 objects free each other recursively before its trashcan intervenes,
+/// which is too many for the stacks of some threads. While more than 100 TypedFunctions free each
+/// other, this class lowers the limit to 500. The lower limit also applies to C code that a
+/// finalizer calls meanwhile, but to no other code.
 class shallow_trashcan {
  public:
   shallow_trashcan() {
@@ -172,7 +175,7 @@ inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
-  // Each of these may be the callable of the next, in a chain of any length.
+  // TypedFunctions can form a chain of any length in which each is the callable of the next.
   [[maybe_unused]] const shallow_trashcan shallow;
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
@@ -194,7 +197,7 @@ inline PyObject *show_function(PyObject *object) {
                               function->parts.signature, PyLong_AsVoidPtr(function->parts.address));
 }
 
-// An address means nothing in another process, so the callable is resolved again there.
+// An address is meaningless in another process, which therefore resolves the callable again.
 inline PyObject *reduce_function(PyObject *object, PyObject *) {
   const typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
@@ -253,7 +256,7 @@ inline PyTypeObject *make_function_type(PyObject *module) {
   return type;
 }
 
-/// The native side of `parts`, or null with an exception.
+/// Returns the native call for `parts`, or null with an exception.
 inline std::unique_ptr<const native_call> make_call(const function_parts &parts) {
   const char *signature = PyUnicode_AsUTF8(parts.signature);
   const char *asked = signature != nullptr ? PyUnicode_AsUTF8(parts.asked) : nullptr;
@@ -269,7 +272,7 @@ inline std::unique_ptr<const native_call> make_call(const function_parts &parts)
                            typedcall::internal::is_unbound(parts.callable));
 }
 
-/// The parts are borrowed.
+/// Makes a TypedFunction. The references in `parts` are borrowed.
 inline PyObject *make_function(PyTypeObject *type, const function_parts &parts) {
   std::unique_ptr<const native_call> call = make_call(parts);
   if (!call) return nullptr;

@@ -1,6 +1,6 @@
-"""Replaces the extension module in installations that have none: on platforms without tags (core/compiler.h) the
-package imports, reads signatures, and explains why nothing is offered. Tags are checked and dropped, so that
-packages which tag their functions work. A test compares it with the extension module."""
+"""Replaces the extension module on platforms without tags (core/compiler.h). There, the package can be imported,
+parses signatures, and explains why functions have no entries. Tags are checked and then ignored, so packages that tag
+their functions still work. A test compares this module with the extension module."""
 from __future__ import annotations
 
 import ctypes
@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["ABI_MASK", "FLAGS", "HANDLED", "MANDATORY_MASK", "TYPE_CODES", "WHY_NOTHING", "TypedFunction", "answers",
            "are_equivalent", "describe", "entries", "find", "in_order", "kept_by", "parse_signature", "rank", "select", "tag", "untag"]
 
-#: Why nothing is offered.
+#: The reason why no function has entries.
 WHY_NOTHING = ("this installation of typedcall has no extension module, as wheels for 64-bit Linux have (this is "
        f"{platform.system() or sys.platform}, {8 * struct.calcsize('P')} bits), so nothing is offered")
 
@@ -68,11 +68,11 @@ TYPE_CODES: tuple[tuple[str, str, str, int, int, bool], ...] = (
     _code("O", "struct _object *", "OBJECT", ctypes.c_void_p),
 )
 _BY_LETTERS = {row[0]: row for row in TYPE_CODES}
-_MOST = 127  # arguments in C
+_MOST = 127  # the maximum number of arguments in C
 
 
 class _Fault(Exception):
-    """The position of a fault in a signature, and the reason."""
+    """Carries the position of a fault in a signature, and the reason."""
 
 
 def _unexpected(byte: int, otherwise: str) -> str:
@@ -82,7 +82,7 @@ def _unexpected(byte: int, otherwise: str) -> str:
 
 
 def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
-    """Returns the marks before a code, and the position of the code."""
+    """Reads the marks "&", "*" and "k". Returns them and the position of the code that follows."""
     mark = text[at:at + 1].decode("latin-1")
     if mark == "k":
         raise _Fault(at, "'k' must follow '&' or '*'")
@@ -104,7 +104,7 @@ def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
 
 
 def _read_type(text: bytes, at: int) -> tuple[str, int]:
-    """Returns one type, or "v", and the position after it."""
+    """Reads one type, or "v". Returns it and the position after it."""
     marks, at = _read_pointer(text, at)
     if at >= len(text):
         raise _Fault(at, "unexpected end")
@@ -159,7 +159,7 @@ def _read(text: bytes) -> tuple[list[str], str]:
 
 
 def parse_signature(signature: str, /) -> tuple[list[str], str]:
-    """See typedcall/signature.h, which owns the grammar."""
+    """Parses a signature as typedcall/signature.h does."""
     if not isinstance(signature, str):
         raise TypeError(f"a signature is a str, not '{type(signature).__name__[:100]}'")
     try:
@@ -170,7 +170,7 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
 
 
 def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
-    """See typedcall/entry_view.h: there is nothing to call here."""
+    """Describes an entry as typedcall/entry_view.h does, but as unusable, because entries cannot be called here."""
     arguments, result = parse_signature(signature)
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
@@ -179,7 +179,7 @@ def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, i
 
 
 class TypedFunction:
-    """The class of the results of resolve() elsewhere. It has no instances here."""
+    """The class of resolve()'s results. It has no instances on these platforms."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> TypedFunction:
         raise TypeError(f"cannot create 'typedcall.TypedFunction' instances: {WHY_NOTHING}")
@@ -194,11 +194,11 @@ def find(callable: Any, signature: str, capabilities: int, casting: str, /) -> N
 
 
 def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> None:
-    """Chooses no row: there are none."""
+    """Returns None, because there are no rows."""
 
 
 def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
-    """Does nothing: there is no new tag."""
+    """Ignores the tag, and reports that it is not new."""
     if not rows:
         raise ValueError("a tag needs at least one entry")
     return False
@@ -213,12 +213,12 @@ def kept_by(callable: Any, /) -> None:
 
 
 def rank(kind: str, letters: str, /) -> int | None:
-    """See typedcall/overload_choice.h: there is nothing to choose among here."""
+    """Always raises TypeError. The extension module's function uses typedcall/overload_choice.h."""
     raise TypeError(WHY_NOTHING)
 
 
 def in_order(ranks: bytes, rows: int, /) -> list[int]:
-    """See typedcall/calling/choose.h: there is nothing to choose among here."""
+    """Always raises TypeError. The extension module's function uses typedcall/calling/choose.h."""
     raise TypeError(WHY_NOTHING)
 
 
@@ -240,7 +240,8 @@ def _compare(one: str, other: str, is_ordered: bool) -> bool:
         return False
     if len(arguments) != len(others):
         return False
-    # A value goes from the first to the second: arguments to the offered function, the result from it.
+    # In each pair, values are passed from the first type to the second: arguments to the offered function, and its
+    # result to the caller.
     for given, taken in [*zip(others, arguments), (result, its_result)]:
         if not _same_besides_const(given, taken):
             return False
@@ -250,7 +251,7 @@ def _compare(one: str, other: str, is_ordered: bool) -> bool:
 
 
 def are_equivalent(one: str, other: str, /) -> bool:
-    """True if two signatures differ only in the names of integers."""
+    """True if two signatures differ only in the names of integer types of the same width."""
     return _compare(one, other, False)
 
 

@@ -1,5 +1,5 @@
-// NumPy's ufuncs as structs, its table of C functions for them, and the scalar functions in its
-// generic loops. Compiled without NumPy: its capsules hold the tables, whose order is fixed.
+// Finds the scalar C functions that NumPy's generic loops call. Needs no headers of NumPy, because
+// NumPy's capsules contain its tables of C functions, whose order is fixed.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
@@ -11,7 +11,7 @@ namespace typedcall::python {
 
 using inner_loop = void (*)(char **, const std::intptr_t *, const std::intptr_t *, void *);
 
-/// The first fields of NumPy's PyUFuncObject, the same in NumPy 1 and 2.
+/// The first fields of NumPy's PyUFuncObject, which are the same in NumPy 1 and 2.
 struct ufunc_fields {
   PyObject_HEAD
   int nin, nout, nargs, identity;
@@ -25,28 +25,30 @@ struct ufunc_fields {
   PyObject *obj;
 };
 
-// Indices into NumPy's table: numpy/core/code_generators/numpy_api.py, ufunc_funcs_api. Excludes
-// the loops for complex numbers: they call functions that write through a pointer, whose results
-// differ from the ufunc's.
+// Indices into NumPy's table of ufunc functions, from ufunc_funcs_api in
+// numpy/core/code_generators/numpy_api.py. The loops for complex numbers are excluded, because the
+// functions that they call write through a pointer, and their results differ from those of the
+// ufunc.
 inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 inline constexpr struct {
   int index;
-  const char *signature;  // the function that the loop calls
+  const char *signature;  // the type of the function that the loop calls
 } kGenericLoops[] = {
     {5, "d->d"}, {6, "f->f"}, {7, "g->g"}, {14, "ff->f"}, {15, "dd->d"}, {16, "gg->g"},
 };
 
-// Indices into NumPy's other table, for arrays: multiarray_funcs_api and multiarray_types_api
-// there.
+// Indices into NumPy's table of array functions, from multiarray_funcs_api and multiarray_types_api
+// in the same file.
 inline constexpr int kGetVersion = 0, kArrayType = 2;
-// The value that the first of these returns in NumPy 1 (since 1.7) and in NumPy 2.
+// The results of the function at kGetVersion in NumPy 1 (since 1.7) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// The table in NumPy's capsule of this name. Its entry at `index` must be `type`, so that no other
-/// table is taken for it. Returns null with an exception. Valid as long as NumPy is.
+/// Returns the table in NumPy's capsule of this name, which lives as long as NumPy. Checks that the
+/// element at `index` is `type`, because another capsule may have replaced NumPy's. Returns null
+/// with an exception.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
-  // NumPy's capsules have no names.
+  // The capsules of NumPy have no names.
   auto *const table =
       static_cast<void **>(capsule ? PyCapsule_GetPointer(capsule.get(), nullptr) : nullptr);
   if (table == nullptr || table[index] == type) return table;
@@ -54,7 +56,7 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   return nullptr;
 }
 
-/// NumPy's module of C functions if it has been imported; null with an exception.
+/// Returns NumPy's module of C functions if it has been imported; otherwise null with an exception.
 inline object_ref imported_numpy() {
   for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
     const object_ref text = object_ref::steal(PyUnicode_FromString(name));
@@ -66,8 +68,9 @@ inline object_ref imported_numpy() {
   return {};
 }
 
-/// NumPy's table of ufuncs, or null with an exception. Makes the checks of import_umath and
-/// import_array in NumPy's own headers, and also checks that the capsules are really NumPy's.
+/// Returns NumPy's table of ufunc functions, or null with an exception. Makes the same checks as
+/// import_umath and import_array in NumPy's headers, and also checks that the capsules really are
+/// NumPy's.
 inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
@@ -87,8 +90,8 @@ inline void **ufunc_table() {
   return nullptr;
 }
 
-/// Lists (signature, address) for each C function that one of NumPy's generic loops in `ufunc`
-/// calls; null with an exception.
+/// Returns a list of (signature, address) for all C functions that NumPy's generic loops in `ufunc`
+/// call, or null with an exception.
 inline PyObject *scalar_functions(PyObject *ufunc) {
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;

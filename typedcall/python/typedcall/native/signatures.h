@@ -1,10 +1,10 @@
-// The lists of type codes, flags and kinds of values, the signature parser and functions built on
+// The lists of type codes, flags and kinds of values, the signature parser, and functions that use
 // it, for typedcall/record. Both extension modules of the package export them.
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 
 #include "typedcall/calling.h"
-// First because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -17,8 +17,8 @@
 
 namespace typedcall::python {
 
-// Returns (letters, C type, kind, size, alignment, has error value) for every type code. A new
-// reference, or null.
+// Returns a tuple of (letters, C type, kind, size, alignment, has error value) for all type codes,
+// as a new reference, or null.
 inline PyObject *type_codes() {
   static constexpr const char *rows[][2] = {
 #define ROW(NAME, LETTERS, TYPE, KIND) {#TYPE, #KIND},
@@ -37,7 +37,7 @@ inline PyObject *type_codes() {
   return codes;
 }
 
-// Returns (name, bit, words) for every flag. A new reference, or null.
+// Returns a tuple of (name, bit, words) for all flags, as a new reference, or null.
 inline PyObject *all_flags() {
 #define ROW(NAME, WORDS) #NAME, (unsigned long)PyNativeCallable_##NAME, WORDS,
 #define FORMAT(NAME, WORDS) "(sks)"
@@ -53,7 +53,7 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
-// Returns the names of all kinds of values. A new reference, or null.
+// Returns a tuple of the names of all kinds of values, as a new reference, or null.
 inline PyObject *kinds() {
   PyObject *all = PyTuple_New(PyNativeGiven_COUNT);
   for (int kind = 0; all != nullptr && kind < PyNativeGiven_COUNT; ++kind) {
@@ -63,13 +63,14 @@ inline PyObject *kinds() {
   return all;
 }
 
-/// Adds a new reference, or null with an exception, to a module. Returns false with an exception.
+/// Adds `value` to a module, and releases the reference. Returns false with an exception, also if
+/// `value` is null with an exception.
 inline bool add(PyObject *module, const char *name, PyObject *value) {
   const object_ref kept = object_ref::steal(value);
   return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;
 }
 
-/// Adds the constants to a module. Returns false with an exception.
+/// Adds the lists and the constants to a module. Returns false with an exception.
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
          add(module, "KINDS", kinds()) &&
@@ -87,7 +88,7 @@ inline PyObject *letters_of(PyNativeType type) {
                               PyNativeCode_Letters(type.code));
 }
 
-/// Returns the letters of the first `count` arguments. A new reference, or null.
+/// Returns a list of the letters of the first `count` arguments, as a new reference, or null.
 inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   PyObject *arguments = PyList_New(count);
   for (int i = 0; arguments != nullptr && i < count; ++i) {
@@ -97,7 +98,8 @@ inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   return arguments;
 }
 
-/// Parses a str. Returns false with ValueError, which has the position, or TypeError.
+/// Parses a signature. Returns false with TypeError if it is not a str, or with ValueError, whose
+/// text includes the fault's position.
 inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a signature is a str, not '%.100s'", Py_TYPE(text)->tp_name);
@@ -110,7 +112,7 @@ inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (PyNativeSignature_Parse(utf8, static_cast<std::size_t>(length), parsed, &fault) == 0) {
     return true;
   }
-  // Ignores a repr() that a subclass overrides.
+  // An exact str is shown because a subclass may override repr().
   const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
   if (!exact) return false;
   PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact.get(),
@@ -143,7 +145,7 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
                        check.is_value_if_equal ? Py_True : Py_False);
 }
 
-// Raises ValueError if it is not a kind or a type.
+// Raises ValueError if `kind` is not a kind, or if `letters` are not a type.
 inline PyObject *rank(const char *kind, const char *letters) {
   const auto given = std::find_if(std::begin(kind_names), std::end(kind_names),
                                   [&](const char *name) { return std::strcmp(name, kind) == 0; });
@@ -186,7 +188,7 @@ inline bool answers(const char *offered, const char *asked) {
   return PyNativeSignature_Answers(offered, asked) != 0;
 }
 
-/// The rows of both modules' method_table for all of these.
+/// The rows for all of these functions in the method_table of both modules.
 #define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                        \
   def<typedcall::python::parse_signature>(                                                        \
       "parse_signature", positional("signature"),                                                 \

@@ -1,5 +1,5 @@
-// Tagging from Python: a table made from (signature, flags, address) rows that lives as long as the
-// side table needs it, and the object that keeps the addresses valid.
+// Tags callables from Python. A tag is a table made from (signature, flags, address) rows, which
+// lives as long as the side table needs it, with an object that keeps the addresses valid.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
@@ -14,7 +14,7 @@
 
 namespace typedcall::python {
 
-/// The signature lives as long as the row. Returns false with an exception.
+/// Reads a row. The signature in `entry` lives as long as the row. Returns false with an exception.
 inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   PyObject *text, *address;
   unsigned long flags;
@@ -35,8 +35,8 @@ inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   return entry->funcptr != nullptr || PyErr_Occurred() == nullptr;
 }
 
-/// Makes a table from a sequence of (signature, flags, address). Null with an exception if a row is
-/// wrong. The signatures' text follows the entries. Throws std::bad_alloc.
+/// Makes a table from a sequence of (signature, flags, address), with the texts of the signatures
+/// after the entries. Returns null with an exception if a row is wrong. Throws std::bad_alloc.
 inline PyNativeCallableTable *make_table(PyObject *rows) {
   const object_ref list = object_ref::steal(PySequence_Tuple(rows));
   if (!list) return nullptr;
@@ -65,12 +65,13 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
   return made;
 }
 
-/// Frees a table of make_table() for the side table, when it has no readers any more.
+/// Frees a table made by make_table(). The side table calls this when the table has no more
+/// readers.
 inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
-/// Publishes the rows for the callable's PyMethodDef, or for the object if it has none;
-/// `keep_alive` may be None. Returns 1 or 2 if the tag is new, 0 if an equal tag exists, which
-/// keeps the object alive too, or -1 with an exception.
+/// Publishes the rows for the callable's PyMethodDef, or for the object if it has none.
+/// `keep_alive` may be None. Returns 1 or 2 if the tag is new, and 0 if an equal tag exists, which
+/// then also keeps `keep_alive` alive. Returns -1 with an exception.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
@@ -84,8 +85,8 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
-/// Returns a new reference to the object that the callable itself keeps for its tags; None if the
-/// interface keeps it.
+/// Returns a new reference to the object that the callable itself keeps alive for its tags, or to
+/// None if the interface keeps it alive.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTC_HostingDict(callable));
   PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
@@ -93,7 +94,7 @@ inline PyObject *kept_by(PyObject *callable) {
   return kept;
 }
 
-/// Returns 1, or 0 if there was no tag.
+/// Removes the tag, and returns 1, or 0 if there was none.
 inline int untag_callable(const PyTypedcall_Interface *interface, PyObject *callable) {
   const PyMethodDef *def = PyTypedMethod_DefOf(callable);
   const int of_def = def != nullptr ? PyTypedMethod_UntagDef(interface, def) : 0;

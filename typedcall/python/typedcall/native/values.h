@@ -1,5 +1,5 @@
-// Converts one argument or result of a typed function between a Python object and its C value, by
-// type code at run time. The conversions are those of the generated wrappers.
+// Converts one argument or result of a typed function between a Python object and a C value, by its
+// type code at run time. The conversions are the same as in the generated wrappers.
 #ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 #define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 
@@ -12,23 +12,24 @@
 
 namespace typedcall::python {
 
-/// Storage that lasts for the call: a number too wide for a register, or a pointer's buffer.
+/// Storage that lasts until the call returns, for a number too wide for a register or the buffer
+/// behind a pointer.
 struct scratch {
   wide_value wide;
   Py_buffer view;
 };
 
-/// A C type and the operations on its values. One for each code; see code_of().
+/// The operations on values of a C type. There is one value_code for each type code; see code_of().
 struct value_code {
-  /// Returns false with the conversion's exception. `where` may be null unless needs_scratch is
-  /// true.
+  /// Converts a Python object. Returns false with an exception. `where` may be null unless
+  /// needs_scratch is true.
   bool (*convert)(PyObject *object, native_value *value, scratch *where);
-  /// Returns a new reference made from the value at this address, or NULL with an exception.
+  /// Returns a new Python object made from the value at this address, or NULL with an exception.
   PyObject *(*box)(const void *place);
-  /// From a `C type *`.
+  /// Like `box`, for a pointer to the C type.
   PyObject *(*box_pointer)(const void *place);
   PyObject *(*box_const_pointer)(const void *place);
-  internal::pointer_wanted pointer, const_pointer;  ///< of a `C type *`
+  internal::pointer_wanted pointer, const_pointer;  ///< which pointers are accepted
   bool needs_scratch;
 };
 
@@ -42,7 +43,7 @@ using typedcall::internal::wanted_pointer;
 template <class T>
 bool convert(PyObject *object, native_value *value, scratch *where) {
   if constexpr (std::is_same_v<T, const char *>) {
-    // The object keeps the text alive.
+    // The text lives as long as the str object.
     argument<const char *> text;
     if (!text.convert(object)) return false;
     *value = native_value::of(text.value);
@@ -71,7 +72,7 @@ bool convert(PyObject *object, native_value *value, scratch *where) {
 template <class T>
 PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
-    // Bytes other than 0 and 1 are not values of a bool.
+    // Reading any byte other than 0 or 1 as a bool would be undefined.
     return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;
@@ -112,9 +113,9 @@ inline const value_code &code_of(int code) {
   return codes[code];
 }
 
-/// `values` become the C arguments for a buffer of that type: the pointer and the count. If
-/// `view->obj` is not NULL afterwards, release the buffer after the call. Returns false with an
-/// exception, as in the generated wrappers. GIL: held.
+/// Sets `values` to the C arguments for a buffer of that type: the pointer and the count. If
+/// `view->obj` is not NULL afterwards, release the buffer after the call. Returns false with the
+/// same exceptions as the generated wrappers. GIL: held.
 inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
                              Py_buffer *view) {
   void *data = nullptr;
@@ -133,7 +134,7 @@ inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *
   return true;
 }
 
-/// A parameter that Python passes. release() empties the scratch.
+/// A parameter for which Python passes an argument. The caller releases the buffer in its scratch.
 class parameter {
  public:
   explicit parameter(PyNativeType type)
@@ -144,11 +145,11 @@ class parameter {
         type_(type),
         is_buffer_(PyNativeType_IsBuffer(type)) {}
 
-  /// The number of C arguments.
+  /// Returns the number of C arguments.
   std::size_t width() const { return is_buffer_ ? 2 : 1; }
   bool needs_scratch() const { return pointer_ != nullptr || code_->needs_scratch; }
 
-  /// `value` has room for width().
+  /// Converts an argument. `value` has room for width() values.
   bool convert(PyObject *object, native_value *value, scratch *where) const {
     if (is_buffer_) return buffer_to_values(object, type_, value, &where->view);
     if (pointer_ == nullptr) return code_->convert(object, value, where);
@@ -162,12 +163,12 @@ class parameter {
 
  private:
   const value_code *code_;
-  const typedcall::internal::pointer_wanted *pointer_;  // null: not a pointer
+  const typedcall::internal::pointer_wanted *pointer_;  // null if it is not a pointer
   PyNativeType type_;
   bool is_buffer_;
 };
 
-/// Converts a value of this type to an object.
+/// Returns the function that converts a value of this type to a Python object.
 inline PyObject *(*boxer_of(PyNativeType type))(const void *place) {
   const value_code &code = code_of(type.code);
   if (!type.is_pointer) return code.box;

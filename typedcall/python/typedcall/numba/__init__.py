@@ -1,1 +1,1 @@
-"""Typed functions in Numba's nopython code."""
+"""Support for typed functions in Numba's nopython code."""

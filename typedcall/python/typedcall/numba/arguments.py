@@ -1,5 +1,5 @@
-"""Calls in Numba's nopython code with keywords, or without arguments that have defaults: finds the
-parameter of each argument and the values of the others, and types the call of the Python function."""
+"""Determines the types of calls in Numba's nopython code that pass keywords or omit arguments with defaults. Finds
+the parameter for each argument, and the values of omitted arguments."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["Typed", "given_of", "names_of", "type_call"]
 
 
 class Typed(NamedTuple):
-    """A call with known types."""
+    """A call whose types have been determined."""
 
     choice: Choice
-    #: The signature by which Numba orders keyword arguments; None if there are none.
+    #: The signature with which Numba orders keyword arguments, or None if there are none.
     pysig: Any
 
 
@@ -30,7 +30,8 @@ def given_of(arguments: tuple[Any, ...]) -> list[int]:
 
 
 def names_of(function: Any, given: list[int]) -> list[str]:
-    """Returns the names of those parameters that the Python function receives by name; they are the last ones."""
+    """Returns the names of the parameters that are passed to the Python function by name. They are the last ones in
+    the call."""
     parameters = parameters_of(function)
     if parameters is None:
         return []
@@ -41,8 +42,8 @@ def names_of(function: Any, given: list[int]) -> list[str]:
 
 
 def _signature_of(names: tuple[str, ...], default: Any) -> Any:
-    """Returns a signature by which Numba puts each argument into its place; the arguments were
-    checked before. `default` represents omitted arguments, whose values the compiled call knows."""
+    """Returns a signature with which Numba puts each argument into its place. The arguments have already been
+    checked. `default` represents omitted arguments, whose values are constants in the compiled call."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 
@@ -50,15 +51,15 @@ def _signature_of(names: tuple[str, ...], default: Any) -> Any:
 def type_call(
     context: Any, function: Any, overloads: list[Overload], args: tuple[Any, ...], kws: dict[str, Any]
 ) -> tuple[Typed | None, str]:
-    """Returns the types of the boxed call with arguments of these types, or explains why compiled
-    code cannot make it."""
+    """Returns the types of a call with arguments of these types, or explains why compiled code cannot make the
+    call."""
     if not overloads:
         return None, ""
     known = parameters_of(function)
     counts = {len(overload.letters) for overload in overloads}
     is_consistent = known is not None and len(known.names) in counts
     reason = ""
-    # A contradictory signature is not used, but is no obstacle either.
+    # A Python signature that contradicts the overloads is ignored in calls without keywords.
     if not kws and (not is_consistent or known is not None and len(args) <= known.positional):
         choice, reason = select(context, overloads, args)
         if choice is not None:
@@ -80,7 +81,7 @@ def type_call(
     types = dict(zip(places, [*args, *kws.values()]))
     count = len(types)
     if kws and set(types) == set(range(count)):
-        # The overload may omit the last parameter.
+        # An overload may lack the last parameters.
         choice, reason = select(context, overloads, tuple(types[i] for i in range(count)))
         if choice is not None:
             return Typed(choice, _signature_of(known.names[:count], inspect.Parameter.empty)), ""

@@ -1,5 +1,5 @@
-"""Buffers of typed functions in Numba's nopython code: which arrays fit a parameter, and the pointer
-and element count that C receives."""
+"""Handles buffers of typed functions in Numba's nopython code: decides which arrays fit a parameter, and extracts the
+pointer and the element count for C."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -15,24 +15,24 @@ __all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_arra
 
 
 def takes_array(letters: str) -> bool:
-    """True if nopython code passes an array for it: for a buffer, and for a pointer to bools, whose
-    bytes are checked; the length behind `.ctypes` is unknown."""
+    """True if nopython code passes an array for this type. This is so for buffers, and also for pointers to bools,
+    because their bytes are checked, and the length behind `.ctypes` is unknown."""
     return is_buffer(letters) or letters in ("&?", "&k?")
 
 
 def check_elements(letters: str) -> None:
-    """Raises ValueError for a buffer whose elements no Numba array has."""
+    """Raises ValueError if Numba has no arrays of the buffer's elements."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
-        # A Numba str is UTF-8 only if it is all ASCII, which its type does not show.
+        # A Numba str contains UTF-8 only if it is all ASCII, which its type does not reveal.
         raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
     if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
 
 
 def why_not_array(given: Any, letters: str) -> str:
-    """Explains why a value of a Numba type does not suit an array parameter; empty if it does. The array types
-    must be one-dimensional and contiguous; bytes, bytearrays and memoryviews are arrays to Numba, too."""
+    """Explains why values of a Numba type do not fit an array parameter; returns "" if they do. Arrays must be
+    one-dimensional and contiguous. Numba also treats bytes, bytearrays and memoryviews as arrays."""
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
         return "pass the array itself, whose length is known"
@@ -55,7 +55,7 @@ def why_not_array(given: Any, letters: str) -> str:
         return f"its elements are {element}, not '{code.letters}' ({code.c_type})"
     if given.ndim != 1:
         return f"it has {given.ndim} dimensions, not one"
-    # A one-dimensional array has layout "C" if it is contiguous in either order.
+    # Numba gives any contiguous one-dimensional array the layout "C".
     if given.layout != "C":
         return "its type does not say that it is contiguous"
     if not is_const(letters) and not given.mutable:
@@ -64,12 +64,12 @@ def why_not_array(given: Any, letters: str) -> str:
 
 
 def is_copied(letters: str) -> bool:
-    """True if the Python function can receive a copy of such a buffer from compiled code."""
+    """True if compiled code can pass a copy of a buffer of this type to the Python function."""
     return is_buffer(letters) and letters != "*s"
 
 
 def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, Any]:
-    """Returns the pointer and the number of elements, in the code that is being written."""
+    """Returns the array's pointer and number of elements, as values in the generated code."""
     from numba.np.arrayobj import make_array
 
     array = make_array(given)(context, builder, value)
@@ -77,8 +77,8 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 
 
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
-    """Raises ValueError, as the wrapper does, if items are not aligned, or if a bool has a byte other
-    than 0 and 1 that may not become 1. Numba's types do not guarantee this, and compilers rely on it."""
+    """Writes code that raises ValueError, like the wrapper, if items are not aligned, or if a bool that may not be
+    changed is neither 0 nor 1. Numba's types do not exclude such items, but C compilers rely on their absence."""
     if CODES[pointee(letters)].kind == "bool":
         (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)
         return
@@ -87,7 +87,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
         return
     word = ir.IntType(64)
     low = builder.and_(builder.ptrtoint(pointer, word), ir.Constant(word, alignment - 1))
-    # An empty buffer is never misaligned: array.array may give an odd address for it.
+    # An empty buffer is never misaligned, although the address of an empty array.array may be odd.
     bad = builder.and_(builder.icmp_unsigned("!=", low, ir.Constant(word, 0)),
                        builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0)))
     with builder.if_then(bad, likely=False):
@@ -96,7 +96,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
 
 
 def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """Changes bytes other than 0 and 1 to 1, if C code may write."""
+    """Writes code that changes bytes other than 0 and 1 to 1, for buffers that C code may write to."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     with cgutils.for_range(builder, count) as loop:
@@ -106,12 +106,12 @@ def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
 
 
 def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """Refuses bytes other than 0 and 1. Numba accepts a view of them as an array of bools, but C
-    code may do anything with a 2."""
+    """Writes code that refuses bytes other than 0 and 1. Numba accepts a view of any bytes as an array of bools, but
+    a C function may misbehave on a 2."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
-    # The slot is in the entry block: clear the value of an earlier loop iteration.
+    # The slot is allocated in the entry block, so the value of an earlier loop iteration must be cleared.
     builder.store(ir.Constant(byte, 0), together)
     with cgutils.for_range(builder, count) as loop:
         each = builder.load(builder.gep(bytes_, [loop.index]))

@@ -1,5 +1,5 @@
-"""Lets Numba keep code that calls typed functions in its disk cache: the code refers to addresses
-by symbols. The next process binds these, or recompiles the code if a function has changed."""
+"""Lets Numba keep code that calls typed functions in its disk cache, by using symbols for addresses. The next process
+binds the symbols, or recompiles the code if a function has changed."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -33,34 +33,33 @@ from typedcall.tools.parameters import parameters_of
 
 __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
 
-#: Symbols: a readable name before a digest of everything that the code depends on.
+#: Matches the names of symbols, in which a readable part precedes a digest of everything that the code depends on.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
-# The binding of each symbol name in this process, never removed, because compiled code may later be
-# linked into other code: the symbol, the address, and the object that keeps it valid.
+# For each symbol name that is bound in this process, the symbol, the address, and the object that keeps the address
+# valid. Bindings are never removed, because compiled code may later be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
-# Functions without a symbol, by the number in compiled code and their id: the function and the object
-# that keeps the number valid.
+# For each function without a symbol, by its address in compiled code and its id, the function and the object that
+# keeps the address valid.
 _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
-# Plans of functions that fall back, by the function's id and the types that Python sees.
+# The plans of functions that fall back, by the function's id and the types that Python sees.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 
 class Stale(Exception):
-    """Cached code calls a function that is missing or has changed."""
+    """Raised if cached code calls a function that is missing or has changed."""
 
 
 class Symbol(NamedTuple):
-    """An address in compiled code. Numba stores these in cache files and calls each of them before it loads
-    the code. Part of the cache format: do not rename it or its fields."""
+    """A symbol for an address in compiled code. Numba stores the symbols in cache files, and calls each of them
+    before it loads the code. This class is part of the cache format: do not rename it or its fields."""
 
-    #: The import path of the function; both are empty for an address in this package.
+    #: The import path of the function. Both parts are empty for an address in this package.
     module: str
     path: str
-    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for one that passes y by name, or the name of a helper.
+    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for a plan that passes y by name, or the name of a helper.
     what: str
-    #: A digest of everything that the code depends on: overloads with their flags, and the code
-    #: generator.
+    #: A digest of everything that the code depends on, such as overloads with their flags and the code generator.
     digest: str
 
     @property
@@ -99,14 +98,14 @@ class Symbol(NamedTuple):
 
 
 def offered(function: Any) -> list[Entry]:
-    """Returns what a function offers, after loading the tags that a package provides for its module if
-    it offers nothing yet."""
+    """Returns the entries of a function. If there are none yet, first loads the tags that packages provide for its
+    module."""
     found = entries_of(function)
     return found if found or not load_tags_of(function) else entries_of(function)
 
 
 def _bind(symbol: Symbol, number: int, keep_alive: Any) -> bool:
-    """Binds the symbol. Returns False if it is bound to something else in this process."""
+    """Binds the symbol. Returns False if it is already bound to another address in this process."""
     with _binding.lock:
         known = _bound.get(symbol.name)
         if known is None:
@@ -122,11 +121,11 @@ def _package() -> str:
 
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    # All subpackages: ranges, constants and the order of overloads come from other modules.
+    # Modules of all subpackages count, because ranges, constants and the order of overloads come from them.
     for path in [*sorted(package.glob("*/*.py")), Path(attribute(_native, "__file__", ""))]:
         try:
             digest.update(path.read_bytes())
-        except OSError:  # in an archive; the extension module is a file
+        except OSError:  # modules may be in an archive, unlike the extension module
             continue
     return digest.hexdigest()
 
@@ -137,14 +136,13 @@ def _digest(*parts: Any) -> str:
 
 
 def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
-    """Returns the symbol; None if another process could not find the function, or might find a
-    different one."""
+    """Returns the symbol, or None if another process could not find the function or might find a different one."""
     place = import_path(function)
     if place is None:
         return None
     module, path = place
     script = ""
-    if module == "__main__":  # another script may have a function of this name
+    if module == "__main__":  # another script may define the same name
         script = text_attribute(sys.modules["__main__"], "__file__") or ""
         if not script:
             return None
@@ -156,8 +154,8 @@ def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
 
 
 def _parameters(function: Any) -> Any:
-    """Returns names and defaults, which compiled code contains as constants. Other objects may have
-    a different repr in each process."""
+    """Returns the parameters' names and defaults, which compiled code contains as constants. Defaults whose repr may
+    differ between processes are replaced by their type's name."""
     known = parameters_of(function)
     if known is None:
         return None
@@ -167,7 +165,7 @@ def _parameters(function: Any) -> Any:
 
 
 def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
-    """Returns an address, and the object that keeps it valid."""
+    """Returns an address and the object that keeps it valid."""
     kind, _, which = what.partition(" ")
     if kind == "entry":
         entry = entries[int(which)]
@@ -186,7 +184,7 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
 
 
 def _called_by_name(function: Any, names: list[str]) -> Any:
-    """Returns a callable that passes the last arguments by these names, as the compiled call does."""
+    """Returns a callable that passes its last arguments by these names, like the compiled call."""
     if not names:
         return function
 
@@ -206,22 +204,22 @@ def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:
 def address(
     context: Any, builder: Any, function: Any, entries: list[Entry], what: str, of: Any = None
 ) -> Any:
-    """Returns an address that belongs to a function as a value in compiled code: a pointer to an LLVM
-    function of type `of`, or to bytes. If no other process could find the function, the code contains
-    the number itself, and Numba does not cache it."""
+    """Returns an address that belongs to a function, as a value in the generated code. Its type is a pointer to an
+    LLVM function of type `of`, or to bytes. If no other process could find the function, the code contains the
+    address as a number, and Numba does not cache it."""
     symbol = _symbol(function, entries, what)
     target = _target(function, entries, what)
     if symbol is not None and _bind(symbol, *target):
         return _reference(builder, symbol, of)
-    # Compiled code holds only the address, and may never be freed.
+    # The objects are kept because compiled code holds only the address, and may never be freed.
     _numbers.setdefault((target[0], id(function)), (function, target[1]))
     return _number(context, builder, target[0], what, of)
 
 
 def helper(context: Any, builder: Any, what: str, of: Any) -> Any:
-    """Returns a pointer to a C function of `_native`."""
+    """Returns a pointer to a C function of `_native`, as a value in the generated code."""
     symbol, target = _helper(what)
-    if not _bind(symbol, *target):  # the module was imported twice
+    if not _bind(symbol, *target):  # _native was imported twice
         return _number(context, builder, target[0], what, of)
     return _reference(builder, symbol, of)
 
@@ -232,19 +230,20 @@ def _number(context: Any, builder: Any, number: int, what: str, of: Any) -> Any:
 
 
 def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
-    # Data are declared as functions, too: code can be anywhere, so the address has all its bits.
+    # Data are declared as functions, too. LLVM keeps all bits of a function's address, because code can be anywhere.
     plain = of or ir.FunctionType(ir.VoidType(), [])
     declared = cgutils.get_or_insert_function(builder.module, plain, symbol.name)
     return declared if of is not None else builder.bitcast(declared, ir.IntType(8).as_pointer())
 
 
 def reduce_type(function: Any, entries: list[Entry]) -> tuple[Any, ...]:
-    """Returns the type of a function that is passed to compiled code, for the cache's keys."""
+    """Returns the `__reduce__` value for the type of a function that is passed to compiled code, which becomes part
+    of the cache's keys."""
     return type_again, (_symbol(function, entries, "type"),)
 
 
 class _UnknownType:
-    """A type in a key that equals no other."""
+    """A type in a cache key that equals no other type."""
 
     def __init__(self, symbol: Symbol | None) -> None:
         self._symbol = symbol
@@ -254,8 +253,8 @@ class _UnknownType:
 
 
 def type_again(symbol: Symbol | None) -> Any:
-    """Returns the type that reduce_type() stored, if the function still has it. Numba's index files
-    contain this, and an exception while one is read would end the program."""
+    """Returns the type that reduce_type() stored if the function still has it, and otherwise an _UnknownType. Numba's
+    index files contain calls of this function, and an exception while one is read would end the program."""
     from numba import typeof
 
     if symbol is not None:
@@ -267,20 +266,20 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
-# Part of the cache format: its files name the module at the top of the package.
+# This is part of the cache format: its files refer to these names in typedcall._numba_cache.
 for _pickled in (Symbol, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 
 
 def _nameless(library: Any) -> list[str]:
-    """Returns the functions whose addresses are numbers in compiled code."""
+    """Returns the names of functions whose addresses are numbers in compiled code."""
     variables = {each.name for each in library._final_module.global_variables}
     return [name_of(row[0]) for (number, _), row in list(_numbers.items())
             if f"numba.dynamic.globals.{number:x}" in variables]
 
 
 def _named(library: Any) -> list[str]:
-    """Returns the functions whose addresses are symbols in compiled code."""
+    """Returns the names of functions whose addresses are symbols in compiled code."""
     rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
     return [row[0]._owner() for row in rows if row is not None]
 
@@ -290,7 +289,7 @@ def _called(library: Any, *kinds: Any) -> str:
 
 
 def install() -> None:
-    """Makes Numba recompile stale code, and warn about code that it cannot cache. Numba itself checks
+    """Patches Numba so that it recompiles stale code, and warns about code that it cannot cache. Numba itself checks
     only the source file of a compiled function."""
     from numba.core import caching, codegen, errors
 
@@ -302,7 +301,7 @@ def install() -> None:
 
     @functools.wraps(keep_function)
     def reduce(self: Any, result: Any) -> Any:
-        # Linked code brings its own symbols, whether it was cached or not.
+        # Code that is linked in contributes its symbols, whether or not it was cached.
         functions = result.library._final_module.functions
         rows = [_bound.get(each.name) for each in functions if each.is_declaration]
         symbols = [row[0] for row in rows if row is not None]
@@ -317,8 +316,8 @@ def install() -> None:
 
     @functools.wraps(load_library)
     def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
-        """Rebuilds a wrapper around a function, which has been loaded or compiled, so its symbols
-        are known unless they have changed."""
+        """Rebuilds a wrapper around a function. The function has already been loaded or compiled, so its symbols are
+        bound unless it has changed."""
         _, kind, data = payload
         for name in set(_NAME.findall(data[0] if kind == "object" else data)):
             row = _bound.get(name.decode())

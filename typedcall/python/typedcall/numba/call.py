@@ -1,5 +1,5 @@
-"""Writes the call of a typed function into Numba's compiled code: converts and checks the arguments
-as the wrapper does, calls the C function, and converts its result."""
+"""Writes the call of a typed function into Numba's compiled code, which converts and checks the arguments like the
+wrapper, calls the C function, and converts its result."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -40,19 +40,19 @@ __all__ = ["Call"]
 
 
 class Call:
-    """The calls of one function, for all types of arguments."""
+    """Writes calls of one function, for all types of arguments."""
 
     def __init__(self, function: Any, entries: list[Entry]) -> None:
-        """The caller keeps both alive until the process ends."""
+        """The caller must keep the function and the entries alive until the process ends."""
         self._function = function
         self._entries = entries
-        #: The choice for each tuple of argument types, made before their code.
+        #: The overloads chosen for each tuple of argument types. This is filled before code is generated.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[Any, ...], FallBack] = {}
         self._has_warned = False
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """Writes the call; Numba calls this."""
+        """Writes the call and returns the value of its result. Numba calls this."""
         choice = self.choices[signature.args]
         result = None
         if choice.letters_of_result != "v":
@@ -61,14 +61,14 @@ class Call:
         return context.get_dummy_value() if result is None else builder.load(result)
 
     def _steps(self, site: _Site, at: int, in_range: dict[int, Any]) -> None:
-        """Writes the overloads from step `at` on. `in_range` records for each int whether it has
-        fitted all overloads so far."""
+        """Writes the code that tries the overloads from step `at` on. `in_range` records, for each int argument,
+        whether it was in the range of all overloads so far."""
         builder = site.builder
         if at == len(site.choice.steps):
             self._boxed(site)
             return
         overload, fits = site.choice.steps[at]
-        # An int that was too large for one overload is not converted to a float.
+        # An int that was out of range for an earlier overload must not be converted to a float.
         allowed, checks = [], {}
         for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
             if makes_floating(letters):
@@ -99,7 +99,7 @@ class Call:
         return together
 
     def _fits(self, site: _Site, i: int, letters: str) -> Any:
-        """Tests whether the int is in the parameter's range, by one comparison."""
+        """Returns a comparison that tests whether the int is in the parameter's range."""
         builder, value, given = site.builder, site.values[i], site.signature.args[i]
         if kind_of_type(given) == "bool":
             return ir.Constant(ir.IntType(1), 1)
@@ -112,8 +112,8 @@ class Call:
         return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
 
     def _call_back(self, site: _Site, result: str, place: Any) -> None:
-        """Writes the call of the Python function with the given arguments. There is one LLVM function for
-        each signature that Python sees."""
+        """Writes the call of the Python function with the arguments that are passed. One FallBack serves all calls
+        with the same types."""
         given = given_of(site.signature.args)
         letters = [site.letters(i) for i in given]
         key = (tuple(given), *letters, result)
@@ -125,7 +125,7 @@ class Call:
         self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
-        """Calls the Python function, which raises OverflowError or handles the value."""
+        """Writes a call of the Python function, which handles the arguments or raises OverflowError."""
         place = place_of(site.context, site.builder, site.signature)
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
@@ -190,7 +190,7 @@ class Call:
             builder.store(result, site.result)
 
     def _warn_of_threads(self, case: Case) -> None:
-        """Warns once about a function without THREAD_SAFE in code without the GIL."""
+        """Warns once if code that runs without the GIL calls a function that is not THREAD_SAFE."""
         if self._has_warned or not is_slow_without_gil(case) or not is_without_gil():
             return
         self._has_warned = True
@@ -198,25 +198,26 @@ class Call:
                       "for each call, so threads take turns; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
-        """Stores the result that is in `place`, as data."""
+        """Stores the result found in `place`, which has the layout of an array element."""
         if site.result is not None:
             value = site.context.unpack_value(site.builder, site.signature.return_type, place)
             site.builder.store(value, site.result)
 
 
 class _Site(NamedTuple):
-    """One call in compiled code."""
+    """One call in the code that is being generated."""
 
     context: Any
     builder: Any
     signature: Any
     values: Any
     choice: Choice
-    #: The slot for the result; None for void.
+    #: The slot for the result, or None for void.
     result: Any
 
     def letters(self, i: int) -> str:
-        """Returns the code of an argument as Python sees it; for a buffer, that of the overloads."""
+        """Returns the code of an argument in the call of the Python function. For a buffer, this is the code in the
+        overloads."""
         if kind_of_type(self.signature.args[i]):
             return letters_of_type(self.signature.args[i])
         asked: list[str] = [step.overload.letters[i] for step in self.choice.steps]
@@ -224,7 +225,7 @@ class _Site(NamedTuple):
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
-    # Narrow integers are extended, as C's calling conventions require.
+    # Narrow integers are extended to 32 bits, as C's calling conventions require.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
     return context.get_value_type(own)
@@ -233,7 +234,7 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
 def _converted(
     context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
 ) -> Any:
-    """Converts a value in range as the wrapper does: to a float by way of a double."""
+    """Converts a value in range like the wrapper, which converts an int to a float by way of a double."""
     if is_omitted(given):
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:
@@ -247,7 +248,7 @@ def _converted(
 
 
 def _truth_of(context: Any, builder: Any, value: Any, given: Any) -> Any:
-    """Returns bool() of the value in compiled code."""
-    if isinstance(given, types.NoneType):  # Numba evaluates that during type inference, and has no code for it
+    """Returns bool(value), as a value in the generated code."""
+    if isinstance(given, types.NoneType):  # Numba folds bool(None) and has no code for it
         return ir.Constant(ir.IntType(1), 0)
     return context.is_true(builder, given, value)

@@ -1,6 +1,5 @@
-"""Typed functions in Numba's nopython code: a call compiles to a direct call of the C function.
-Numba loads this by the entry point `numba_extensions`; TYPEDCALL_NUMBA=0 in the environment turns
-it off."""
+"""Makes Numba compile calls of typed functions in nopython code to direct calls of C functions. Numba loads this
+module through the entry point `numba_extensions`, unless TYPEDCALL_NUMBA=0 is in the environment."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -26,7 +25,8 @@ from typedcall.tools.foreign import is_a, name_of
 
 __all__ = ["register", "unregister"]
 
-# By id of the function, which the type keeps alive. Signatures of compiled code keep the types in them alive.
+# Numba's types for functions, by the function's id. A type keeps its function alive, and signatures of compiled code
+# keep the types in them alive.
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
@@ -34,7 +34,7 @@ _numbers = itertools.count()
 def _make_template(
     function: Any, overloads: list[Overload], reasons: list[str], call: Call
 ) -> Any:
-    """Makes the template that tells Numba the types of a call."""
+    """Returns the template from which Numba learns the types of a call."""
     name = name_of(function)
     cases = [overload.case for overload in overloads if overload.case is not None]
 
@@ -64,14 +64,14 @@ def _make_template(
 
 
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
-    """Returns the Numba type of a callable that offers anything, the same object as long as it
-    offers the same; Numba's own types take precedence."""
+    """Returns the Numba type of a callable that has entries, which is the same object as long as the entries do not
+    change. Numba's own types take precedence."""
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
     from numba.core.registry import cpu_target
 
-    # Checked first: tags that packages provide, for math for example, must not be loaded for a
+    # This is checked first because tags that packages provide, for example for math, must not be loaded for a
     # function that Numba knows.
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
@@ -88,25 +88,25 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # The definition and everything that it keeps are removed with the type. Compiled code keeps
-        # the rest: Call, address().
+        # When the type is freed, this removes the function's definition and the objects that only the definition
+        # keeps alive. Call and address() keep alive what compiled code needs.
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
 
 
 def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
-    """True for functions such as math.sin, which Numba compiles itself, tagged or not."""
+    """True for functions that Numba compiles itself, such as math.sin, whether or not they are tagged."""
     try:
         return typing_context._lookup_global(function) is not None
     except MemoryError:
         raise
-    except Exception:  # from its own `__hash__` or `__eq__`
+    except Exception:  # raised by the function's `__hash__` or `__eq__`
         return False
 
 
 class TypedFunctionType(types.Function):
-    """The type of one typed function: a value of it needs no memory."""
+    """The Numba type of one typed function. Its values need no memory."""
 
     def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
         self.function = function
@@ -117,13 +117,14 @@ class TypedFunctionType(types.Function):
         return reduce_type(self.function, self.entries)
 
 
-# Numba's functions before register(), by the type that they dispatch on; empty if Numba does not call ours.
+# Numba's functions that register() has replaced, by the type that they dispatch on; empty if typedcall is not
+# registered.
 _before: dict[Any, Any] = {}
 
 
 def register() -> None:
-    """Registers typed functions with Numba, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls
-    this; call it to undo unregister()."""
+    """Registers typed functions with Numba, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls this
+    automatically. Call it yourself to undo unregister()."""
     if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
         return
     from numba.extending import typeof_impl
@@ -137,7 +138,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Restores Numba as it is without typedcall, for code compiled from now on. Compiled code stays."""
+    """Removes typed functions from Numba again. Only code compiled from now on is affected."""
     if not _before:
         return
     from numba.extending import typeof_impl
@@ -149,7 +150,7 @@ def unregister() -> None:
 
 @functools.cache
 def _define() -> None:
-    """Registers what Numba needs only once."""
+    """Makes the registrations with Numba that are needed only once in a process."""
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()

@@ -1,6 +1,5 @@
-"""Code for a typed function that falls back, or does not take a value, in Numba's compiled code:
-calls the Python function with the same values, takes its result, and passes its exception on
-unchanged."""
+"""Writes code for Numba that calls the Python function if a typed function falls back or does not accept a value. The
+code passes the same values, stores the result, and passes an exception on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -21,9 +20,9 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 
 class Raised(Exception):
-    """Raised by compiled code if the Python function has raised: creating an instance raises that
-    exception, and Numba passes it on. Numba code in between, which only knows its own exceptions,
-    can therefore catch it."""
+    """Compiled code raises this class if the Python function has raised. Creating an instance raises the original
+    exception, which Numba passes on. Numba code can therefore catch it on the way, although such code catches only
+    exceptions raised by compiled code."""
 
     def __new__(cls, *args: Any) -> Raised:
         from typedcall.native import _native
@@ -32,13 +31,14 @@ class Raised(Exception):
 
 
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
-    """Returns the slot for a result, with the layout of an array element: a bool is a byte, as in C.
-    For void it is not used. It is zeroed, because it is read even without a result."""
+    """Returns a slot for a result, with the layout of an array element, in which a bool is a byte, as in C. For void,
+    the slot is not used. It is zeroed because it is read even if there is no result."""
     return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
 
 
 def let_out(context: Any, builder: Any, in_try: Any) -> None:
-    """Leaves the compiled function with the saved exception; in a `try`, continues at its check."""
+    """Writes code that leaves the compiled function with the saved exception. Inside a `try`, the code continues to
+    the point where exceptions are checked."""
     conv = context.call_conv
     conv.set_static_user_exc(builder, Raised, ())
     with builder.if_then(builder.not_(in_try)):
@@ -46,24 +46,23 @@ def let_out(context: Any, builder: Any, in_try: Any) -> None:
 
 
 class FallBack:
-    """Writes the call of the Python function for when the C function has no result; it takes the
+    """Writes the call of the Python function that is made if the C function has no result. The call acquires the
     GIL."""
 
     def __init__(
         self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
     ) -> None:
-        """Takes the codes of Python's arguments and result; the last arguments are passed by
-        `names`. The caller keeps the function and its entries alive."""
+        """`letters` and `result` are the codes that Python sees, and `names` are the names of the last arguments if
+        they are passed by name. The caller must keep the function and its entries alive."""
         self._letters = letters
         self._function = function
         self._entries = entries
         self._plan = " ".join([f"plan {''.join(letters)}->{result}", *names])
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
-        """Writes the call of the Python function, a rare path. `types` are those of `values`."""
+        """Writes the call of the Python function. `types` are the Numba types of `values`."""
         word, byte = ir.IntType(64), ir.IntType(8)
-        # In the entry block, because otherwise a loop would use more of the stack in each
-        # iteration.
+        # The slots are allocated in the entry block because a loop would otherwise use more stack in each iteration.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
         at = 0
         for letters, given, value in zip(self._letters, types, values):
@@ -84,7 +83,7 @@ class FallBack:
             context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)
         )
         plan = address(context, builder, self._function, self._entries, self._plan)
-        # A `try` that catches the exception at once never reads it.
+        # Inside a `try`, the exception is cleared, because code that catches it at once never reads it.
         in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
             call,

@@ -1,5 +1,5 @@
-"""Chooses the overloads for a call in Numba's nopython code, as the boxed call would: by types at
-compile time, and by value at run time if an int may not fit."""
+"""Chooses the overloads for a call in Numba's nopython code, with the same result as the boxed call. Types decide at
+compile time, and values at run time if an int may not fit."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 
 
 def numba_type(letters: str) -> Any:
-    """Returns the Numba type of a code; None for a buffer, which has several. Raises ValueError if
-    there is none, or if Numba would not pass it as C does."""
+    """Returns the Numba type of a code, or None for a buffer, for which there are several. Raises ValueError if there
+    is none, or if Numba would pass it differently from C."""
     if is_buffer(letters):
         check_elements(letters)
         return None
@@ -63,7 +63,7 @@ def numba_type(letters: str) -> Any:
 
 
 class Case:
-    """One overload: its types in Numba, and its arguments in C."""
+    """One overload, with its types in Numba and its arguments in C."""
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
@@ -73,46 +73,46 @@ class Case:
             kinds = {kind_of(each) for each in [*arguments, result] if not is_copied(each)}
             if not kinds <= {"void", "bool", "signed", "unsigned", "floating", "complex"}:
                 raise ValueError("may fall back, and has other types than numbers")
-        #: The codes that Python passes and receives.
+        #: The codes of the values that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: True if C returns an int that tells whether there is a result, which the last argument
-        #: points to.
+        #: True if the C function returns an int that indicates whether it has stored a result, to which the last
+        #: argument points.
         self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
-        #: None for an array.
+        #: The Numba types of the arguments, with None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
                           for each in arguments]
         self.result_type = numba_type(result)
         registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
-            # C would pass both parts of a complex number on the stack; Numba passes one of them there.
+            # C would pass both parts of a complex number on the stack, but Numba may pass only one of them there.
             raise ValueError("too many arguments for complex numbers among them")
 
 
 class Overload(NamedTuple):
-    """An entry as the boxed call sees it."""
+    """An entry, as an overload of the boxed call."""
 
-    #: The codes that Python passes.
+    #: The codes of the arguments that Python passes.
     letters: list[str]
-    #: None if compiled code cannot call it.
+    #: How compiled code calls the overload; None if it cannot.
     case: Case | None
-    #: True if there are no others, and a bool parameter accepts the truth of any value.
+    #: True if there are no other overloads. A bool parameter then accepts any value, by its truth.
     is_alone: bool
 
 
 class Choice(NamedTuple):
-    """A call with arguments of some types: the first step that accepts the values is taken; if the
-    last one may not accept them all, the boxed call follows it."""
+    """A call with arguments of certain types. At run time, the first step that accepts the values is taken. If the
+    last step may not accept all values, the boxed call follows it."""
 
     steps: list[Step]
-    #: The types of the arguments that compiled code passes, and of the result.
+    #: The types of the arguments that compiled code passes, and the type of the result.
     arguments: tuple[Any, ...]
     result: Any
     letters_of_result: str
 
 
 def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], list[str]]:
-    """Returns all overloads, and why compiled code cannot call some."""
+    """Returns all overloads, and the reasons why compiled code cannot call some of them."""
     overloads, reasons = [], []
     alone = is_alone(function, [entry.python_types()[0] for entry in entries])
     for entry in entries:
@@ -130,15 +130,15 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
 
 
 _CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
-# Ranks of typedcall/overload_choice.h, which also ranks the kinds of numbers.
+# Ranks defined in typedcall/overload_choice.h, which also ranks the kinds of numbers.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
-# The kinds of C's narrow floats. Python has no such type; a narrow float prefers its own parameter.
+# The kinds of C's narrow floats, which Python does not have. A narrow float prefers a parameter of its own type.
 _NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
 
 
 def kind_of_type(given: Any) -> str:
-    """Returns the kind of Python number that it holds; empty for any other type."""
+    """Returns the kind of Python number to which values of this type correspond, or "" if they are not numbers."""
     plain = _plain(given)
     for kind, numba_class in _CLASSES.items():
         if isinstance(plain, numba_class):
@@ -147,17 +147,17 @@ def kind_of_type(given: Any) -> str:
 
 
 def _plain(given: Any) -> Any:
-    """Returns the type without a literal's value; for an IntEnum, that of its numbers."""
+    """Returns the type of a literal, the type of the numbers of an IntEnum, and any other type unchanged."""
     return given.dtype if isinstance(given, types.IntEnumMember) else types.unliteral(given)
 
 
 def is_omitted(given: Any) -> bool:
-    """True for the default of an omitted argument. It suits every overload, each in its own type."""
+    """True for the default of an omitted argument, which every overload accepts, converted to its own type."""
     return isinstance(given, types.Omitted)
 
 
 def letters_of_type(given: Any) -> str:
-    """Returns the code of the widest type of the same kind, which is what a Python object holds."""
+    """Returns the code of the widest type of the same kind, which corresponds to the Python type."""
     kind = kind_of_type(given)
     if kind == "integer":
         return letters_for("signed" if given.signed else "unsigned", 8)
@@ -165,12 +165,12 @@ def letters_of_type(given: Any) -> str:
 
 
 def takes_truth(given: Any, letters: str) -> bool:
-    """True if the argument is passed as its truth because it is not a bool."""
+    """True if the argument is not a bool, and its truth is passed for a bool parameter."""
     return letters == "?" and kind_of_type(given) != "bool" and not is_omitted(given)
 
 
 def _has_truth(context: Any, given: Any) -> bool:
-    """True if compiled code can call bool() on it."""
+    """True if compiled code can call bool() on values of this type."""
     try:
         return isinstance(given, types.NoneType) or context.resolve_function_type(bool, (given,), {}) is not None
     except TypingError:
@@ -178,9 +178,9 @@ def _has_truth(context: Any, given: Any) -> bool:
 
 
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
-    """Returns the rank, or None if the argument does not suit. Python's rules: an integer suits a
-    float, a float does not suit an integer. An overload that `is_alone` accepts the truth of any
-    object for `?`."""
+    """Returns the rank of an argument for a parameter, or None if the parameter does not accept it. By Python's
+    rules, a float parameter accepts an integer, but an integer parameter does not accept a float. With `is_alone`,
+    the code `?` accepts any object, by its truth."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -216,7 +216,7 @@ def _bounds(given: Any) -> tuple[int, int]:
 
 
 def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> list[Step]:
-    """Returns the overloads that suit by their types, in the order in which the boxed call tries them."""
+    """Returns the overloads that accept these types, in the order in which the boxed call tries them."""
     letters = [overload.letters for overload in overloads]
     rank_of = functools.partial(_rank, context, overloads[0].is_alone)
     found = steps(letters, list(arguments), list(map(_bounds, arguments)), rank_of)
@@ -226,8 +226,8 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
 def select(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    """Returns the choice that has the boxed call's result for all values, or the reason why
-    compiled code can call nothing. A literal int decides if its type does not."""
+    """Returns a choice that has the same result as the boxed call for all values, or the reason why there is none. If
+    the types do not decide, the values of literal ints do."""
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:
@@ -238,13 +238,13 @@ def select(
     for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
         if passed == types.float32 and _is_no_double(given):
             return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
-    # A variable of that type is passed in the same way, and may have other values.
+    # A variable of the same type is passed in the same way, but may have other values.
     general, _ = _choose(context, overloads, decided.arguments)
     return general or decided, ""
 
 
 def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
-    """Explains why no overload suits by the types."""
+    """Explains why no overload accepts these types."""
     counts = sorted({len(overload.letters) for overload in overloads})
     if len(arguments) not in counts:
         plural = "" if counts == [1] else "s"
@@ -261,7 +261,8 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
 
 
 def _is_no_double(given: Any) -> bool:
-    """True for a literal int that changes when converted to a double; the wrapper converts it first."""
+    """True for a literal int that is not exactly representable as a double, to which the wrapper first converts
+    it."""
     value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
     return int(float(value)) != value
 
@@ -280,7 +281,7 @@ def _choose(
     if None in cases:
         return None, ""
     results = {case.result_type for case in cases if case is not None}
-    # The arguments that compiled code can pass to the boxed call.
+    # `numbers` is true if compiled code can pass all arguments to the boxed call.
     numbers = all(kind_of_type(given) or is_omitted(given)
                   or all(is_copied(step.overload.letters[i]) for step in tried)
                   for i, given in enumerate(arguments))

@@ -1,5 +1,5 @@
-"""Writes the call of a function that needs a thread state, raises, or acquires the GIL itself:
-attaches the thread if necessary, or releases the GIL, and passes the exception on unchanged."""
+"""Writes calls of functions that need a thread state, raise, or acquire the GIL themselves. The code attaches the
+thread or releases the GIL if necessary, and passes exceptions on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -17,22 +17,21 @@ from typedcall.record.records import Entry, Flags, View
 
 __all__ = ["AttachedCall", "call_detached", "is_slow_without_gil", "is_suspect", "is_without_gil"]
 
-# The same values as in fall_back.h.
+# These are the values of kKnown and kFailed in fall_back.h.
 _KNOWN, _FAILED = 2, 4
 _INT = ir.IntType(32)
 
 
 def is_slow_without_gil(case: Case) -> bool:
-    """True if code without the GIL acquires it only because the function is not declared
-    THREAD_SAFE."""
+    """True if code without the GIL must acquire it only because the function is not declared THREAD_SAFE."""
     return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
 
 
 def is_without_gil() -> bool:
-    """True if the code that is being compiled runs without the GIL: nogil=True, or parts of it in parallel."""
+    """True if the code that is being compiled runs without the GIL, because of nogil=True or parallel=True."""
     try:
         from numba.core.targetconfig import ConfigStack
-    except ImportError:  # before Numba 0.54
+    except ImportError:  # raised by Numba before 0.54
         return False
     flags = ConfigStack.top_or_none()
     return flags is not None and bool(
@@ -40,7 +39,8 @@ def is_without_gil() -> bool:
 
 
 def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
-    """Calls such a function without the GIL, even if the compiled code holds it."""
+    """Writes the call of a function that acquires the GIL itself. Releases the GIL around it if the compiled code
+    holds it."""
     state = ir.IntType(8).as_pointer()
     detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
     reattach = helper(context, builder, "REATTACH", ir.FunctionType(ir.VoidType(), [state]))
@@ -51,25 +51,26 @@ def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) 
 
 
 def is_suspect(builder: Any, view: View, result: Any) -> Any:
-    """True if the C result alone does not prove that the call succeeded."""
+    """Returns a condition that is true if the C result alone does not prove that the call succeeded."""
     if not view.mask:
         return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
     bits = ir.IntType(view.mask.bit_length())
     if result.type == ir.DoubleType() and view.expected << 1 & view.mask:
-        # Compared as floats: equal bits mean equal floats, except for zeros, and it takes one instruction less.
+        # The values are compared as floats, which takes one instruction less. Except for zeros, this is the same as
+        # comparing the bits.
         number, = struct.unpack("=d", struct.pack("=Q", view.expected))
         return builder.fcmp_ordered("==", result, ir.Constant(result.type, number))
     if isinstance(result.type, ir.PointerType):
         result = builder.ptrtoint(result, bits)
     elif not isinstance(result.type, ir.IntType):
         result = builder.bitcast(result, bits)
-    elif result.type != bits:  # bits above a narrow result's own are undefined
+    elif result.type != bits:  # the bits above those of a narrow result are undefined
         result = builder.trunc(result, bits)
     return builder.icmp_unsigned("!=" if view.is_value_if_equal else "==", result, ir.Constant(bits, view.expected))
 
 
 class AttachedCall(NamedTuple):
-    """Writes calls of a function that runs attached, and passes on the exceptions that it sets."""
+    """Writes calls of a function that needs an attached thread, and passes on the exceptions that it sets."""
 
     context: Any
     builder: Any
@@ -78,8 +79,8 @@ class AttachedCall(NamedTuple):
     entries: list[Entry]
 
     def write(self, function: Any, passed: list[Any]) -> Any:
-        """Returns the C function's result, unconverted. The call is written twice, so that a single
-        test tells whether the thread is attached, which LLVM can move out of a loop."""
+        """Writes the call and returns the C function's result, unconverted. The call is written twice, in the
+        branches for attached and detached threads, because LLVM can move the single test out of a loop."""
         builder = self.builder
         of = function.function_type.return_type
         is_void = isinstance(of, ir.VoidType)
@@ -116,8 +117,9 @@ class AttachedCall(NamedTuple):
         return self.builder.call(helper(self.context, self.builder, name, of), values, attrs=attributes)
 
     def _is_attached(self) -> Any:
-        """True if this thread is attached. Tested once, at the start of the compiled function, since the functions it
-        calls do not change that. Therefore it is `readnone`: a loop that inlines this function also tests once."""
+        """Returns a condition that is true if this thread is attached. It is tested once, at the start of the
+        compiled function, because the functions that it calls do not change this. IS_ATTACHED is declared `readnone`,
+        so a loop that inlines the compiled function also tests only once."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):
@@ -127,7 +129,8 @@ class AttachedCall(NamedTuple):
         return owner.typedcall_attached
 
     def _check(self, result: Any, entered: Any, in_try: Any, failed: Any) -> None:
-        """Stores in `failed` whether an exception was set, which is then fetched."""
+        """Writes code that handles an exception that the function has set, and stores in `failed` whether there was
+        one."""
         builder = self.builder
         with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
             how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))

@@ -1,4 +1,4 @@
-"""Explains why an argument in Numba's nopython code does not suit a parameter, and what to write instead."""
+"""Explains why a parameter does not accept an argument in Numba's nopython code, and what to write instead."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,misc"
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typedcall.tools.parameters import constant_of
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 
-# By the parameter's kind, for an argument that is another kind of number.
+# Advice for an argument that is another kind of number, by the parameter's kind.
 _INSTEAD = {
     "bool": "convert it by bool(...)",
     "signed": "convert a float by int(...)",
@@ -25,7 +25,7 @@ _INSTEAD = {
 
 
 def why_not(given: Any, letters: str) -> str:
-    """Explains why an argument of this Numba type does not suit."""
+    """Explains why a parameter does not accept an argument of this Numba type."""
     if isinstance(given, types.Omitted):
         try:
             constant_of(letters, given.value)
@@ -47,14 +47,14 @@ def why_not(given: Any, letters: str) -> str:
 
 
 def narrower(letters: str) -> str:
-    """Returns the conversion for an integer that may be too wide."""
+    """Returns the conversion to write around an integer that may be too wide."""
     code = CODES[letters]
     return f"numpy.{'' if code.kind == 'signed' else 'u'}int{8 * code.size}(...)"
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Explains why a callable offers nothing, if that is known: Numba itself says only "Unknown
-    attribute" or "Untyped global name"."""
+    """Returns the known reasons why a callable has no entries. Numba itself says only "Unknown attribute" or "Untyped
+    global name"."""
     if is_a(function, imported_class("numpy", "ufunc")) and function.nout != 1:
         return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
     return why_not_offered(function)

@@ -1,1 +1,1 @@
-"""Typed functions as ufuncs and generalised ufuncs."""
+"""Makes ufuncs and generalised ufuncs from typed functions."""

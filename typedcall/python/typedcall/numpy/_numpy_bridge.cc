@@ -1,5 +1,6 @@
-// The extension module `typedcall.numpy._numpy_bridge`: ufuncs whose inner loops are
-// typedcall::loop. Compiled without NumPy: numpy_ufuncs.h finds its table of functions.
+// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs whose inner loops are
+// typedcall::loop. It is compiled without NumPy's headers, because numpy_ufuncs.h finds NumPy's C
+// functions.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"
@@ -27,8 +28,8 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 
 using typedcall::object_ref;
 
-/// For functions that may raise, or are not declared thread-safe. NumPy checks for an exception
-/// only after the whole array, so it may call again with one pending.
+/// Runs loops over functions that may raise, or are not declared thread-safe. NumPy checks for an
+/// exception only after the whole array, so it may call a loop while one is pending.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
@@ -37,15 +38,15 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   PyGILState_Release(state);
 }
 
-/// For functions that acquire the GIL themselves, possibly after waiting for another thread to
-/// release it: NumPy holds it around loops over few elements.
+/// Runs loops over functions that acquire the GIL themselves, perhaps while another thread holds
+/// it. The GIL is released because NumPy holds it during loops over few elements.
 template <inner_loop run>
 void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                  void *data) {
   typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
 }
 
-/// Returns the loop that holds or releases the GIL as the functions require.
+/// Returns a loop that acquires or releases the GIL if the functions require it.
 template <inner_loop run>
 inner_loop held_as(PyNativeHold hold) {
   return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
@@ -53,19 +54,19 @@ inner_loop held_as(PyNativeHold hold) {
                                         : &with_gil<run>;
 }
 
-/// `data` is a converting_loop.
+/// Runs the converting_loop at `data`.
 void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                     void *data) {
   static_cast<const typedcall::python::converting_loop *>(data)->run(args, dimensions, steps);
 }
 
-/// `data` is a gufunc_loop.
+/// Runs the gufunc_loop at `data`.
 void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
   static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
 }
 
-/// Everything that a ufunc points to.
+/// All memory to which a ufunc points.
 struct ufunc_memory {
   std::vector<std::unique_ptr<typedcall::loop>> loops;
   std::vector<std::unique_ptr<typedcall::python::converting_loop>> converting;
@@ -76,9 +77,9 @@ struct ufunc_memory {
   object_ref origin;  // the arguments of ufunc(), for pickling
 };
 
-/// The ufunc's reference to its memory, which shows the garbage collector what the loops keep
-/// alive. There is no tp_clear: the ufunc must stay callable while it is referenced, and every
-/// cycle contains another object that can be cleared.
+/// A Python object that owns a ufunc's memory, and shows the garbage collector the objects that its
+/// loops keep alive. It has no tp_clear because the ufunc must stay callable while it is
+/// referenced, and every cycle contains another object that can be cleared.
 struct memory_object {
   PyObject_HEAD
   ufunc_memory *memory;
@@ -126,7 +127,7 @@ PyType_Spec memory_spec = {"typedcall.numpy._numpy_bridge.UfuncMemory", sizeof(m
 
 struct bridge_state : typedcall::module_state {
   static constexpr bool runs_without_gil = true;
-  static constexpr bool supports_interpreters = false;  // NumPy does not, either
+  static constexpr bool supports_interpreters = false;  // NumPy supports only the main interpreter
   object_ref memory_type;
 
   int exec(PyObject *module) {
@@ -142,8 +143,8 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds a loop, given as (signature, flags, address, keep_alive, callable, types of the arrays or
-/// None, rows to choose from).
+/// Adds a loop. `row` is (signature, flags, address, keep_alive, callable, signature of the arrays
+/// or None, rows to choose from).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;
@@ -178,7 +179,7 @@ bool add_loop(ufunc_memory *memory, PyObject *row) {
   return true;
 }
 
-/// Adds a generalised ufunc's loop, given as (signature, flags, address, keep_alive, callable,
+/// Adds a loop of a generalised ufunc. `row` is (signature, flags, address, keep_alive, callable,
 /// operands).
 bool add_row_loop(ufunc_memory *memory, PyObject *row, int arrays) {
   const char *signature;
@@ -210,7 +211,8 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
-  // NumPy itself limits the number of arrays: to 32, from 2.0 on to 64.
+  // The number of arrays is not checked here, because NumPy limits it itself, to 32 before 2.0 and
+  // to 64 since then.
   if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
@@ -250,14 +252,14 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   if (ufunc != nullptr && fields->functions == memory->functions.data() &&
       fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
       fields->obj == nullptr) {
-    // The memory is complete, so the collector may traverse it.
+    // The memory is now complete, so the garbage collector may traverse it.
     reinterpret_cast<memory_object *>(owner)->memory = memory;
-    fields->obj = owner;  // NumPy traverses it, and releases it with the ufunc
+    fields->obj = owner;  // NumPy traverses `obj`, and releases it with the ufunc
     if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);
   } else if (ufunc == nullptr) {
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     Py_DECREF(owner);
-  }  // else: a layout that no NumPy has had so far; the memory is never freed
+  }  // if NumPy's layout is unknown, the memory is never freed
   return ufunc;
 }
 

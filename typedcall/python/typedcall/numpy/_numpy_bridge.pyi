@@ -1,4 +1,5 @@
-# The extension module of _numpy_bridge.cc: makes ufuncs from native functions, and remembers their origins.
+# The extension module built from _numpy_bridge.cc, which makes ufuncs from native functions and remembers their
+# origins.
 from typing import Any
 
 def make_ufunc(

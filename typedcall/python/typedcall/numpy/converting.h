@@ -1,23 +1,24 @@
-// An inner loop over arrays whose number types differ from the function's, or in which each value
-// chooses an overload.
+// An inner loop over arrays whose number types differ from those of the function, or in which an
+// overload is chosen for each element.
 #ifndef TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 #define TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 
 #include "../calling/arrays.h"
 #include "../calling/entry_row.h"
-// These come first because they include Python.h.
+// The headers above come first because they include Python.h.
 #include <memory>
 #include <utility>
 
 namespace typedcall::python {
 
-/// Immutable; may run wherever the functions may.
+/// An inner loop that converts elements. It is immutable, and may run in any thread in which its
+/// functions may.
 class converting_loop {
  public:
-  /// `asked` is the signature of the arrays' elements: "ll->i". The callable chooses among all
-  /// `rows`; `inner` holds the one that values of these types choose first. Returns null with
-  /// ValueError if the types cannot be converted, or with MemoryError. Throws std::bad_alloc. GIL:
-  /// held.
+  /// `asked` is the signature of the arrays' elements, such as "ll->i". An overload is chosen among
+  /// all `rows`, and `inner` is the loop of the overload that values of these types prefer. Returns
+  /// null with ValueError if the types cannot be converted, or with MemoryError. Throws
+  /// std::bad_alloc. GIL: held.
   static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
                                                PyObject *rows) {
     PyNativeSignature arrays;
@@ -32,11 +33,11 @@ class converting_loop {
   }
 
   const loop &inner() const { return inner_; }
-  /// Borrowed, for tp_traverse.
+  /// Returns a borrowed reference, for tp_traverse.
   PyObject *callable() const { return callable_.get(); }
   PyNativeHold hold() const { return hold_of(functions_); }
 
-  /// Like loop::run_attached(). Call it in the thread state that hold() names.
+  /// Like loop::run_attached(). Must be called in the thread state that hold() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     pass_end end{this};
     array_pass<pass_end>(plan_, inner_, functions_, callable_.get(), &end)
@@ -44,14 +45,15 @@ class converting_loop {
   }
 
  private:
-  // NumPy checks for the exception, so it stays in this thread's state.
+  // The exception stays pending in this thread because NumPy checks for it.
   struct pass_end {
     const converting_loop *self;
     bool is_over = false;
 
     bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
     const pass_end &where() const { return *this; }
-    // Returns false if an exception is already pending, because NumPy may call again after one.
+    // Returns false if an exception is already pending, because NumPy may call a loop again after
+    // an exception.
     template <class Body>
     bool attached(PyObject *callable, const Body &body) const {
       return typedcall::internal::run_attached_to(self->home_, callable, [&](bool) {

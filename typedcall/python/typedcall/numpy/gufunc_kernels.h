@@ -1,17 +1,17 @@
-// The parts of a generalised ufunc's loop: copies of rows, and compiled loops over contiguous rows
-// for the most common signatures.
+// Parts of a generalised ufunc's loop: functions that copy rows, and compiled loops over contiguous
+// rows for the most common signatures.
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 
 #include "typedcall/loop.h"
-// kernels.h comes first because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
 namespace typedcall::python {
 
-/// Copies `count` elements of `size` bytes from one step to another.
+/// Copies `count` elements of `size` bytes between rows with different steps.
 inline void copy_row(char *to, std::intptr_t to_step, const char *from, std::intptr_t from_step,
                      std::intptr_t count, std::intptr_t size) {
   if (count <= 0) return;
@@ -42,7 +42,7 @@ inline void copy_row(char *to, std::intptr_t to_step, const char *from, std::int
   }
 }
 
-/// The arrays and lengths that a kernel's arguments use.
+/// The indices of the arrays and lengths for a kernel's arguments.
 struct row_order {
   int first, second, result;
   int first_length, second_length;
@@ -104,9 +104,9 @@ row_kernel kernel_of(row_kernel_shape shape) {
 
 }  // namespace internal
 
-/// The loop for functions of that shape and result, or null.
+/// Returns the compiled loop for functions with these kinds of arguments and this result, or null.
 inline row_kernel find_row_kernel(row_kernel_shape shape, PyNativeType result) {
-  if (!TYPEDCALL_REGISTER_IMAGE) return nullptr;  // calls are checked against the prototype
+  if (!TYPEDCALL_REGISTER_IMAGE) return nullptr;  // this build may check the prototypes of calls
   using typedcall::internal::kernel_class, typedcall::internal::kernel_class_of;
   const unsigned wanted = kernel_class(result);
   if (wanted == kernel_class_of<double>) return internal::kernel_of<double>(shape);

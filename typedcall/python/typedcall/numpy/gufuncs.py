@@ -1,5 +1,5 @@
-"""Functions that take buffers as generalised ufuncs of NumPy: the arrays of their arguments, and
-the loops over them."""
+"""Prepares generalised ufuncs from functions that take buffers, by determining the arrays for their arguments and the
+loops over these."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: For a bool, NumPy casts other numbers to these, which keeps their truth.
+#: For a bool parameter, NumPy casts other numbers to these types, which preserves their truth.
 TRUTHS = ["d", "Zd"]
 
-#: The names of the core dimensions of each input and output, "" for a number.
+#: The names of the core dimensions of each input and output, with "" for a number.
 Core = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def read_core(signature: Any) -> Core:
-    """Returns `(n),()->(n)` as (("n", ""), ("n",)). Raises TypeError unless it is a str, and
-    ValueError if it is not a ufunc signature, or has arrays of more than one dimension."""
+    """Parses a ufunc signature, such as `(n),()->(n)`, which becomes (("n", ""), ("n",)). Raises TypeError if it is
+    not a str. Raises ValueError if it is not a ufunc signature, or has arrays of more than one dimension."""
     if not isinstance(signature, str):
         raise TypeError(f"signature must be a str, not '{type(signature).__name__}'")
     sides = signature.split("->")
@@ -41,7 +41,7 @@ def read_core(signature: Any) -> Core:
 
 
 def core_of(entry: Entry) -> Core:
-    """Returns the default: each buffer has its own length."""
+    """Returns the default core, in which each buffer has a length of its own."""
     arguments, _ = entry.python_types()
     names = itertools.chain(_NAMES, map("n{}".format, itertools.count()))
     return tuple(next(names) if is_buffer(each) else "" for each in arguments), ("",)
@@ -52,7 +52,7 @@ def _spell(core: Core) -> str:
 
 
 def why_no_rows(entry: Entry, core: Core | None) -> str:
-    """Explains why an entry with buffers has no loop over such arrays; often empty."""
+    """Explains why an entry with buffers has no loop for this core. Returns "" if it has one."""
     arguments, result = entry.python_types()
     written = [each for each in arguments if is_buffer(each) and not is_const(each)]
     try:
@@ -90,7 +90,8 @@ class RowLoop(NamedTuple):
 
     entry: Entry
     core: Core
-    #: The codes of the elements of each array, the outputs' last: the entry's own, or wider numbers.
+    #: The codes of the elements of each array, with the outputs last. They are the codes of the entry, or of wider
+    #: numbers.
     letters: tuple[str, ...]
 
     @property
@@ -102,7 +103,7 @@ class RowLoop(NamedTuple):
         return _spell(self.core)
 
     def row(self, function: Any) -> tuple[Any, ...]:
-        """Returns the row that the bridge expects."""
+        """Returns the loop as a tuple for make_ufunc()."""
         entry = self.entry
         operands = tuple(self._operands())
         return entry.signature, int(entry.flags), entry.address, entry.keep_alive, function, operands
@@ -130,7 +131,7 @@ class RowLoop(NamedTuple):
 
 
 def _row_maker(letters: str) -> Callable[[Any], Any]:
-    """Returns a function that makes the array for the Python function from the bytes of a row."""
+    """Returns a function that makes the Python function's array from the bytes of a row."""
     import numpy
 
     dtype = dtype_of(pointee(letters))
@@ -138,8 +139,8 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
 
 
 def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
-    """Returns the loops of all entries that have one over the arrays of the first; `may_raise` adds
-    loops over wider numbers, whose check may raise. `is_alone`: the function has no overloads."""
+    """Returns the loops of all entries that have the same core as the first. `may_raise` adds loops over wider
+    numbers, whose check may raise. `is_alone` is true if the function has no overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:
@@ -160,7 +161,7 @@ def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone
 
 
 def _options(letters: str, is_alone: bool) -> list[str]:
-    """Returns the codes of numbers that the argument can be made from: a buffer has only its own type."""
+    """Returns the codes of numbers from which the argument can be made. A buffer can have only its own type."""
     if is_buffer(letters) or CODES[letters].size > 8:
         return [pointee(letters)]
     by_kind = {"signed": ["l", "L"], "unsigned": ["L", "l"], "floating": ["d"],

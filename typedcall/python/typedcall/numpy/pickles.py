@@ -1,5 +1,5 @@
-"""Pickles ufuncs of typed functions by the function that they were made from and the types of their
-loops. NumPy pickles by name alone, and does not explain why if a process lacks the module."""
+"""Pickles ufuncs of typed functions as the functions from which they were made and the types of their loops. NumPy
+pickles only a name, and does not explain a failure in a process that lacks the module."""
 from __future__ import annotations
 
 import copyreg
@@ -10,13 +10,13 @@ from typedcall.tools.locks import RenewedLock
 
 __all__ = ["pickle_by_origin", "show_loops"]
 
-# Our function to recreate ufuncs, and the function that NumPy registered to pickle the others.
+# The function that recreates ufuncs of typed functions, and the function registered by NumPy that pickles all others.
 _registering = RenewedLock()
 _registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
 
 
 def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
-    """Makes ufuncs that have an origin pickle as a call of `again`, an importable function. `kind` is
+    """Makes ufuncs that have an origin pickle as a call of `again`, which must be an importable function. `kind` is
     the type of all ufuncs."""
     with _registering.lock:
         if not _registered:

@@ -1,4 +1,4 @@
-"""A typed function as a NumPy ufunc: broadcasting, `out`, `where`, reductions, one loop for each
+"""Makes NumPy ufuncs from typed functions, with broadcasting, `out`, `where`, reductions, and one loop for each
 overload. The loops call the C function directly."""
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-# By function and signature; written under the lock. A ufunc's `__name__` is its path below this
-# module.
+# Ufuncs by the id of their function and by `signature`, written under the lock. Pickles find a ufunc by its
+# `__name__`, which is its path below typedcall.ufuncs.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
-    """Returns the codes of the elements of each array, the output's last; none without an output."""
+    """Returns the codes of the elements of each array, with the output last. The list is empty if there is no
+    output."""
     arguments, result = entry.python_types()
     return [] if result == "v" or not arguments else arguments + [result]
 
 
 def _written_to(arguments: list[str]) -> str:
-    """Suggests an alternative to a function that writes through pointers."""
+    """Suggests alternatives to a function that writes through pointers."""
     places = [each for each in arguments if is_place(each)]
     if not places:
         return ""
@@ -58,8 +59,7 @@ def _written_to(arguments: list[str]) -> str:
 
 
 def _no_numbers(entry: Entry) -> str:
-    # Kept short: CPython 3.11 cannot leave a `try` far from the start of a function when no memory
-    # is left.
+    # Kept short: If memory runs out, CPython 3.11 cannot leave a `try` statement far from the start of a function.
     written_to = _written_to(entry.python_types()[0])
     if written_to:
         return written_to
@@ -77,12 +77,12 @@ def _no_numbers(entry: Entry) -> str:
 class _Loop(NamedTuple):
     """One loop of a ufunc."""
 
-    #: The first choice for values of the arrays' types.
+    #: The entry that values of the arrays' types prefer.
     entry: Entry
-    #: The types of the arrays, the output's last: the entry's own, or others.
+    #: The types of the arrays, with the output last. They may differ from those of the entry.
     letters: tuple[str, ...]
-    #: The overloads to choose among, as from rows_to_rank(), and those that NumPy can call; empty if the entry's own
-    #: types leave no choice.
+    #: The result of rows_to_rank(), among which an overload is chosen, and the entries that NumPy can call. Both are
+    #: empty if the array types are the entry's own and leave no choice.
     among: tuple[tuple[str, int, int], ...] = ()
     called: tuple[Entry, ...] = ()
 
@@ -91,7 +91,7 @@ class _Loop(NamedTuple):
         return tuple(dtype_of(letters) for letters in self.letters[:-1])
 
     def row(self, function: Any) -> tuple[Any, ...]:
-        """Returns the row that the bridge expects."""
+        """Returns the loop as a tuple for make_ufunc()."""
         entry = self.entry
         flags = int(entry.flags)
         if not self.among:
@@ -105,7 +105,7 @@ _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
 
 
 def _kind(letters: str) -> Kind:
-    """Returns the Python kind of an array's elements."""
+    """Returns the kind of Python value that corresponds to an array's elements."""
     kind = kind_of(letters)
     if kind in ("signed", "unsigned"):
         return Kind("INT", range_of(letters))
@@ -116,15 +116,15 @@ def _kind(letters: str) -> Kind:
 
 
 def _leads_to(given: str, wanted: str) -> bool:
-    """True if the loop converts the one to the other. NumPy itself casts complex numbers and long doubles."""
+    """True if the loop converts `given` to `wanted`. NumPy itself casts complex numbers and long doubles."""
     return given == wanted or kind_of(wanted) == "bool" and given in TRUTHS or (
         max(CODES[given].size, CODES[wanted].size) <= 8 and "complex" not in (kind_of(given), kind_of(wanted)))
 
 
 def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
-    """Returns the arrays for values from Python: of 64-bit ints and of doubles. NumPy makes a double of an int for
-    a floating parameter, and an int of a bool; among several overloads they must not be converted on the way to
-    another one, so they have their own loops."""
+    """Returns the array types for values from Python, which are 64-bit ints and doubles. NumPy casts an int to a
+    double for a floating parameter, and a bool to an int. If there are several overloads, these casts could lead to
+    another overload, so ints and bools have loops of their own."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []
@@ -146,7 +146,7 @@ def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]
 
 
 def _wide_result(entry: Entry) -> str:
-    """Returns NumPy's type for the number that Python receives."""
+    """Returns the code of NumPy's type for a number that Python receives as a result."""
     letters = _arrays(entry)[-1]
     kind, size = kind_of(letters), CODES[letters].size
     if kind in ("signed", "unsigned"):
@@ -155,9 +155,9 @@ def _wide_result(entry: Entry) -> str:
 
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
-    """Returns the type of the result array for all of these: that of the loop's own entry unless
-    another is wider, else NumPy's type for them. The loop itself detects results of another
-    type."""
+    """Returns the type of the result array if any of these entries may be called. This is the result type of the
+    loop's own entry, or NumPy's type for Python's results if another entry has a wider one. The loop itself detects
+    results that do not fit."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:
@@ -169,9 +169,9 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
 
 
 def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
-    """Returns loops over the numbers that the overloads take, and over wider ones, each with Python's choice for
-    such numbers. If values decide, or an int may not fit, the loop checks each element. `found` has all
-    overloads, `own_loops` those that NumPy can call."""
+    """Returns loops over the types of the overloads, and over wider types, each with the overload that Python chooses
+    for such values. If the choice depends on values, or an int may not fit, the loop checks each element. `found` are
+    all overloads, and `own_loops` are the loops of the overloads that NumPy can call."""
     entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
     overloads = [describe(*row[:2])[0] for row in among]
@@ -194,10 +194,11 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
-    """Sorts loops in the table's order, as Python tries them, except that a loop comes after all whose types can be
-    cast safely to its own, or are ints where its own are floating; loops with fewer floats come first, and of those
-    without any, the ones with most bools. NumPy takes the first loop that it can cast to, so wide types would hide
-    narrow ones, a float would hide an int that Python prefers for an int8, and an int a bool."""
+    """Sorts loops for NumPy, which takes the first loop to whose types it can cast. A loop comes after all loops
+    whose types can be cast safely to its own, or are ints where its own are floating. Otherwise, loops with fewer
+    floats come first, then those with more bools, and then the order is that in which Python tries the overloads. In
+    any other order, wide types would hide narrow ones, a float would hide the int that Python prefers for an int8,
+    and an int would hide a bool."""
     import numpy
 
     def order(loop: _AnyLoop) -> tuple[int, int]:
@@ -209,12 +210,12 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
 
     ordered: list[_AnyLoop] = []
-    # Different codes may be equal types to NumPy; the first one counts.
+    # Different codes may be the same type in NumPy, and then only the first loop is used.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
     for loop in sorted(loops, key=order):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
-        # One exists: no two different types lead to each other.
+        # There always is a loop that comes first, because no two different types can be cast to each other.
         types = next(
             wide
             for wide in waiting
@@ -227,10 +228,10 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
 
 
 def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
-    """Returns the loops of the entries that NumPy can use and that have as many arguments as the first of them."""
+    """Returns the loops of all entries that NumPy can use and that have as many arguments as the first such entry."""
     import numpy
 
-    # NumPy checks for an exception after a loop that took the GIL only since 1.22.
+    # NumPy before 1.22 does not check for exceptions after a loop that acquires the GIL itself.
     may_raise = tuple(map(int, numpy.__version__.split(".")[:2])) >= (1, 22)
 
     def unusable(entry: Entry) -> str:
@@ -248,14 +249,14 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     entries = usable(function, "NumPy", unusable, found)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
-    # Those with fewer arguments omit defaults.
+    # Entries with fewer arguments only omit arguments that have defaults.
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
         return _in_order(row_loops(entries, core, may_raise, takes_truth))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
-    # The check of an int may raise.
+    # These loops need NumPy's check for exceptions, because an int that does not fit raises one.
     if may_raise:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
         loops = sorted(_all_loops(among, loops, takes_truth), key=lambda loop: entries.index(loop.entry))
@@ -263,31 +264,31 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
 
 
 def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
-    """Returns a numpy.ufunc with one loop for each overload of `function` whose types are numbers; the
-    same object for the same function if that can be imported by its name. It keeps `function` alive.
+    """Returns a numpy.ufunc with one loop for each overload of `function` whose types are numbers. If the function
+    can be imported by its name, the result is always the same object. The ufunc keeps `function` alive.
 
-    A ufunc is pickled as the names of the function's module and of the function, which may be a static
-    method or a function of the script itself; the reading process makes it again. If the module is missing
-    there, or the loops have other types, a call raises ImportError or TypeError.
+    A ufunc is pickled as the names of the function and of its module. The function may also be a static method, or be
+    defined in the script itself. The reading process makes the ufunc again. If the module is missing there, a call
+    raises ImportError, and if the loops have other types, TypeError.
 
-    The loops are in the order of the overloads, as Python tries them, but narrow types come before those that they can
-    be cast to, and ints before floats. There are also loops over 64-bit ints for narrower ones, over doubles for
-    floats, and over doubles and complex numbers for the bools of a function without overloads: they convert as
-    `function` does, call it for an int that does not fit, which raises its OverflowError, and return int64 and float64,
-    as NumPy does for Python's numbers. A ufunc has one number of arguments: that of the first overload, or of
-    `signature`, `(),()->()`.
+    The loops are in the order in which Python tries the overloads, except that narrow types come before the types to
+    which they can be cast, and ints before floats. There are also loops over 64-bit ints for narrower ints, over
+    doubles for floats, and, for the bools of a function without overloads, over doubles and complex numbers. These
+    loops convert elements as `function` does, and call it for an int that does not fit, so its OverflowError is
+    raised. They return int64 and float64, as NumPy does for Python's numbers. All loops of a ufunc have the same
+    number of arguments, which is that of the first overload or of `signature`, such as `(),()->()`.
 
-    A function that takes buffers becomes a generalised ufunc: `*kd->d` is `(n)->()`, and a buffer is a
-    row of an array, copied if that has gaps. `signature`, in NumPy's notation, says which lengths are
-    equal, `(n),(n)->()` (by default each buffer has its own), and which outputs are buffers that the
-    function writes to, in the order of its arguments and before its result. `(n)->(n)` for `*kd*d->v`
-    writes to an output; `*d->v` with it changes a copy of the input.
+    A function that takes buffers becomes a generalised ufunc, such as `(n)->()` for `*kd->d`. Each buffer is a row of
+    an array, which is copied if it has gaps. `signature`, in NumPy's notation, declares which lengths are equal, as
+    in `(n),(n)->()`; by default, each buffer has a length of its own. It also declares which outputs are buffers that
+    the function writes to; these come before the result, in the order of the arguments. With `(n)->(n)`, a function
+    `*kd*d->v` writes to an output, and a function `*d->v` changes a copy of the input.
 
-    NumPy calls loops without the GIL; the loop of an overload that may raise, or is not known to be thread-safe,
-    takes it. `function` is called for elements for which an overload falls back. After an exception the rest of the
-    output is unchanged, but undefined if NumPy casts it or it is converted. NumPy before 1.22 does not check for
-    exceptions, so overloads that may raise are omitted there. Raises TypeError like typedcall.resolve(), and
-    ImportError on PyPy."""
+    NumPy calls loops without the GIL, but the loop of an overload that may raise, or is not declared thread-safe,
+    acquires it. For each element for which an overload falls back, `function` is called. After an exception, the rest
+    of the output is unchanged, or undefined if NumPy casts it or the loop converts it. NumPy before 1.22 does not
+    check for exceptions, so overloads that may raise are omitted there. Raises TypeError like typedcall.resolve(),
+    and ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     with extension_of("ufunc()"):
@@ -319,13 +320,13 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     with _keeping.lock:
         existing = _made.get((id(function), signature))
         if existing is None or existing[1] != loops:
-            # Kept until the process ends, like the function in the module of that name.
+            # The ufunc is kept until the process ends, like the function in its module.
             existing = _made[id(function), signature] = (function, loops, made)
     return existing[2]
 
 
 def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:
-    """Recreates a pickled ufunc. Raises TypeError if its results would differ from those of the pickled one."""
+    """Recreates a pickled ufunc. Raises TypeError if the results would differ from those of the pickled ufunc."""
 
     def make(function: Any) -> Any:
         made = ufunc(function, name, signature=signature)
@@ -336,12 +337,13 @@ def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: s
     return ask_again(pickled, make)
 
 
-# Part of the pickle format: pickles name the module at the top of the package.
+# This is part of the pickle format: pickles refer to this name in typedcall.to_numpy.
 _ufunc_again.__module__ = "typedcall.to_numpy"
 
 
 def _path(function: Any) -> str:
-    """Returns `module.name` or `module.Class.name` if that leads to `function`, else its name alone."""
+    """Returns `module.name` or `module.Class.name` if `function` can be imported from there, and otherwise only its
+    name."""
     place = import_path(function)
     if place is not None and _c_string(".".join(place)) == ".".join(place):
         return ".".join(place)
@@ -349,18 +351,18 @@ def _path(function: Any) -> str:
 
 
 def _c_string(text: str | None) -> str:
-    """Removes null characters and lone surrogates, which no C string can hold."""
+    """Removes null characters and lone surrogates, which a C string cannot contain."""
     return (text or "").replace("\0", "").encode(errors="replace").decode()
 
 
 def _is_special(name: str) -> bool:
-    """True if `name` is one that Python looks up on any object, not only on modules or functions."""
+    """True if `name` is a special name, which Python may look up on any object."""
     return name.startswith("__") and name.endswith("__")
 
 
 class _Names:
-    """A step on the path to a ufunc: the ufuncs of one module or class, the module's submodules,
-    and its classes."""
+    """A step on the path to a ufunc. Its attributes are the ufuncs of one module or class, and the submodules and
+    classes of that module."""
 
     def __init__(self, path: str, inside: type | None = None) -> None:
         self._path = path
@@ -368,7 +370,7 @@ class _Names:
 
     def __getattr__(self, name: str) -> Any:
         if _is_special(name):
-            # pickle also calls this for an object that it is creating, which has no path yet.
+            # The pickle module also calls this for an object that it is creating, which has no path yet.
             if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
                 raise AttributeError(name)
         path = f"{self._path}.{name}"

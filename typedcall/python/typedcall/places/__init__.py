@@ -1,1 +1,1 @@
-"""Pointers of other libraries, and tags."""
+"""Reads pointers of other libraries and the arguments of tag()."""

@@ -1,5 +1,5 @@
-"""Reads the address of a C function from ints, ctypes, cffi, capsules, and any object that offers
-entries. Imports no library: an object of a library shows that it is imported already."""
+"""Reads the address of a C function from ints, objects of ctypes and cffi, capsules, and any object that has entries.
+Imports no library, because a library whose object is passed has already been imported."""
 from __future__ import annotations
 
 import sys
@@ -21,16 +21,16 @@ _KINDS = (
 )
 
 
-#: An address, the flags that are known, and the object that keeps it valid.
+#: An address, the known flags, and the object that keeps the address valid.
 _Read = tuple[int, Flags, Any]
 
 
 def read_pointer(
     pointer: Any, signature: str, entries: Callable[[Any], list[Entry]], told: int
 ) -> _Read:
-    """Returns the address in `pointer`, the flags that are known, and the object that keeps the address valid, if any.
-    `entries` returns an object's own entries; `told` holds the flags that the caller gave. Raises TypeError for an
-    object without an address or with another signature, and ValueError for an impossible address."""
+    """Returns the address in `pointer`, the known flags, and the object that keeps the address valid, if any.
+    `entries` returns the entries of an object, and `told` are the flags that the caller has passed. Raises TypeError
+    for an object without an address or with another signature, and ValueError for an impossible address."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
@@ -49,12 +49,12 @@ def _checked(address: int, pointer: Any) -> int:
     raise ValueError(f"{show(pointer)} is not the address of a C function")
 
 
-# Sources that do not record const.
+# The places of entries from libraries that do not record const.
 _WITHOUT_CONST = ("cffi", "ctypes", "Numba")
 
 
 def is_of(entry: Entry, signature: str) -> bool:
-    """True if the entry's C function has this signature, as far as the entry's source shows."""
+    """True if the entry's C function may have this signature, given that some libraries do not record const."""
     if are_equivalent(entry.signature, signature):
         return True
     if entry.place not in _WITHOUT_CONST:
@@ -82,14 +82,14 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
 
 def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
-        # If reading argtypes raises, they count as set.
+        # If an exception is raised while argtypes are read, they count as set.
         if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
                 f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure"
             )
         address, keep_alive = address_of(pointer)
-        # Without argtypes, only the prototype's handling of exceptions is known.
+        # Without argtypes, the prototype reveals only how exceptions are handled.
         bits = attribute(type(pointer), "_flags_")
         if not is_a(bits, int):
             raise TypeError(f"{show(pointer)} has a prototype without flags")
@@ -119,7 +119,8 @@ def _of_cffi(pointer: Any, signature: str) -> _Read | None:
 def _of_capsule(pointer: Any, signature: str) -> _Read | None:
     capsule = pointer
     if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
-        # Its declaration is not a signature, or it would offer an entry.
+        # The declaration of a LowLevelCallable that reaches this line is not a signature; otherwise there would be an
+        # entry.
         capsule = next(tuple.__iter__(pointer), None)
     if not is_capsule(capsule):
         return None

@@ -1,5 +1,5 @@
-"""Checks and reads the arguments of tag(): the rows of a table, the same for CPython's side table
-and for the tags that Python code keeps on PyPy."""
+"""Checks and reads the arguments of tag(). The resulting rows of a table have the same form for CPython's side table
+and for the tags that Python code stores on PyPy."""
 from __future__ import annotations
 
 import operator
@@ -15,15 +15,15 @@ from typedcall.tools.foreign import exact_text, is_a, show
 
 __all__ = ["OF_TAGS", "Row", "bound_method_error", "kept_by_tag", "read_flags", "read_rows", "read_texts"]
 
-#: The places of entries from tag() or from a provider in C.
+#: The places of entries that come from tag(), or from a provider written in C.
 OF_TAGS = ("def row", "object row")
-#: Signature, flags, address.
+#: A row of a tag: signature, flags and address.
 Row = tuple[str, int, int]
 
 
 def read_flags(flags: int, what: str = "flags") -> int:
-    """Returns the flags as an int; `what` is their name in messages. Raises TypeError unless they
-    are an int, and ValueError for undefined bits."""
+    """Returns the flags as an int. `what` is their name in error messages. Raises TypeError if they are not an int,
+    and ValueError unless they fit into 32 bits."""
     if not hasattr(type(flags), "__index__"):
         raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
     flags = operator.index(flags)
@@ -33,7 +33,8 @@ def read_flags(flags: int, what: str = "flags") -> int:
 
 
 def read_texts(signature: str, casting: str) -> tuple[str, str]:
-    """Returns both as exact strs. Raises TypeError unless both are strs, and ValueError for an unknown casting."""
+    """Returns both texts as exact strs. Raises TypeError if one is not a str, and ValueError for an unknown
+    casting."""
     if not is_a(signature, str):
         parse_signature(signature)
     if not is_a(casting, str):
@@ -45,7 +46,8 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
 
 
 def _letters(text: Any) -> str:
-    """Returns `double(double, int)` as "di->d", and a signature in letters unchanged."""
+    """Converts a C declaration such as `double(double, int)` to letters ("di->d"). Returns a signature in letters
+    unchanged."""
     if is_a(text, str):
         text = exact_text(text)
         if "(" in text:
@@ -62,7 +64,7 @@ def _letters(text: Any) -> str:
 
 
 def bound_method_error(f: Any) -> TypeError:
-    """Returns the TypeError of tag() for a bound method."""
+    """Returns the TypeError that tag() raises for a bound method."""
     return TypeError(
         f"{show(f)} is a new object at each access, and its tag would go with it: tag its "
         "__func__, or an object that stays"
@@ -70,11 +72,11 @@ def bound_method_error(f: Any) -> TypeError:
 
 
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
-    """Returns the objects of `kept` that a tag of `f` keeps alive. Not `f`: the tag goes with it,
-    and the garbage collector cannot see the reference in the interpreter's table."""
-    found = {id(None): None, id(f): f}  # the two that are not kept
+    """Returns the objects of `kept` that a tag of `f` keeps alive. `f` itself is left out, because its tag is freed
+    with it, and the garbage collector cannot see references in the interpreter's table."""
+    found = {id(None): None, id(f): f}  # None and `f` are not kept
     for each in kept:
-        # Entries of pointers that share their memory keep several objects.
+        # An entry of a pointer that shares its memory keeps several objects alive.
         for part in each if type(each) is tuple else (each,):
             found.setdefault(id(part), part)
     return tuple(found.values())[2:] or None
@@ -87,8 +89,8 @@ def read_rows(
     flags: int | Sequence[int],
     entries: Callable[[Any], list[Entry]],
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
-    """Returns the rows for `f`, and the objects that they keep alive, if any. Raises TypeError and
-    ValueError like tag(). `entries` returns an object's own entries."""
+    """Returns the rows for `f`, and the objects that they keep alive, if any. Raises TypeError and ValueError like
+    tag(). `entries` returns the entries of an object."""
     given: Any = signature
     if not is_a(given, str) and (is_a(address, str) or (is_a(f, str) and callable(given))):
         raise TypeError(
@@ -101,7 +103,7 @@ def read_rows(
         raise bound_method_error(f)
     several: Any = flags
     of_each = None
-    # Flags is an int, and iterable from Python 3.11 on.
+    # A Flags value is an int, but since Python 3.11 it is also iterable.
     if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
         of_each = [read_flags(each) for each in several]
     of_all = 0 if of_each is not None else read_flags(several)
@@ -128,8 +130,8 @@ def read_rows(
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
-        # The row of `f`, or `f` itself, already keeps what `f` offers, unless that shares its
-        # memory with other objects.
+        # If `f` itself is the pointer, it already keeps its function alive, unless that shares memory with other
+        # objects.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)

@@ -1,4 +1,4 @@
-"""Direct calls of typed functions on PyPy: typedcall.accelerate and its results."""
+"""Lets PyPy call typed functions directly, through typedcall.accelerate and its results."""
 from typedcall.pypy.acceleration import Acceleration, accelerate, restore
 from typedcall.pypy.originals import wrapper_of
 

@@ -1,5 +1,5 @@
-"""typedcall.accelerate: on PyPy, makes calls of a module's typed functions go straight to the C
-functions. On CPython, where that would be slower, it does nothing and says so."""
+"""Implements typedcall.accelerate, which on PyPy makes calls of a module's typed functions go straight to the C
+functions. On CPython, where that would be slower, it changes nothing and reports this."""
 from __future__ import annotations
 
 import sys
@@ -21,28 +21,28 @@ _NOT_PYPY = (
     f"nothing is installed: this is {sys.implementation.name}, "
     "where the boxed call is the quickest from Python"
 )
-#: `trust` overrides only this reason.
+#: The only reason that `trust` overrides.
 _UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
 
-#: The promises about each function, until restore().
+#: The promises made about each function, kept until restore().
 _promised: IdentityTable[Flags] = IdentityTable()
 
 
 @dataclass(frozen=True)
 class Acceleration:
-    """The result of accelerate(). True if anything is accelerated."""
+    """The result of accelerate(), which is true if any function is accelerated."""
 
     module: str
-    #: Names that now lead to an accelerated function, "Class.method" for static methods.
+    #: The names that now refer to an accelerated function, in the form "Class.method" for static methods.
     accelerated: list[str] = field(default_factory=list)
-    #: Typed functions that stay as they are, and why.
+    #: The typed functions that stay unchanged, with the reasons.
     refused: dict[str, str] = field(default_factory=dict)
-    #: Functions with an overload that stays boxed because it is not known to run without the GIL;
-    #: if you know that it does, pass them to `trust=`.
+    #: The functions with an overload that stays boxed because it is not known to work without the GIL. If you know
+    #: that it does, pass these names to `trust=`.
     untrusted: list[str] = field(default_factory=list)
-    #: Accelerated because of `trust=`.
+    #: The functions that were accelerated because of `trust=`.
     trusted: list[str] = field(default_factory=list)
-    #: Why nothing was tried; empty on PyPy.
+    #: The reason why nothing was tried; empty on PyPy.
     reason: str = ""
 
     def __bool__(self) -> bool:
@@ -61,8 +61,8 @@ class Acceleration:
 
 
 def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
-    """Yields (namespace, attribute, name to show, function) for functions that may be typed: those
-    of the module, and the static methods of its classes."""
+    """Yields (namespace, attribute, name to show, function) for the functions of the module and the static methods of
+    its classes, which may be typed."""
     own_name = text_attribute(module, "__name__")
     for name, value in members(module):
         if not is_a(value, type):
@@ -74,8 +74,9 @@ def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
 
 
 def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
-    """Yields the places for a function's substitute: where it was found and, if it was imported,
-    also where it was defined. Pickle looks there, so both names must lead to the same object."""
+    """Yields the places in which to put a function's replacement: where the function was found and, if it was
+    imported, where it was defined. The pickle module looks it up where it was defined, so both names must refer to
+    the same object."""
     yield namespace, attribute
     home = module_of(function)
     name = text_attribute(function, "__name__")
@@ -99,12 +100,12 @@ def _check_module(module: Any) -> None:
 
 
 def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
-    """Returns the module that defined a function, as far as its names show it."""
+    """Returns the module in the `__module__` of a function or its class, or else `module`."""
     return module_of(namespace if is_a(namespace, type) else function) or module
 
 
 def _why_boxed(entry: Entry) -> str:
-    """Explains why a shim does not call it; empty if it does."""
+    """Explains why a shim does not call the entry. Returns "" if it does."""
     from typedcall.pypy.pointers import says_threads, why_not
 
     if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
@@ -113,29 +114,28 @@ def _why_boxed(entry: Entry) -> str:
 
 
 def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
-    """Replaces the typed functions of `module`, and the typed static methods of its classes, on
-    PyPy by functions that call the C function through cffi if the arguments have exactly the
-    signature's types (an int that fits, a float, a bool), and the original otherwise. Results,
-    exceptions, names, documentation, signature and pickling by name stay the same; `__wrapped__` is
-    the original. Repeating it changes nothing. restore() undoes it.
+    """On PyPy, replaces the typed functions of `module`, and the typed static methods of its classes. The replacement
+    calls the C function through cffi if the arguments have exactly the signature's types (an int that fits, a float,
+    a bool), and otherwise the original. Results, exceptions, names, documentation, signature and pickling by name
+    stay the same; `__wrapped__` is the original. Repeating the call changes nothing, and restore() undoes it.
 
-    Only entries without the GIL, self, exceptions, objects or pointers are used; if one falls back,
-    the original is called. PyPy releases the GIL around a cffi call, so a function must be known to
-    allow several threads at once: its entry has PURE or THREAD_SAFE, its module has
-    `__typedcall_effects__ = "thread_safe"`, or you pass `trust`.
+    Only entries that need neither the GIL nor self, set no exception, and use no objects or pointers are called. If
+    such a function falls back, the original is called. Because PyPy releases the GIL around a cffi call, the function
+    must also be known to allow several threads at once. This is so if its entry has PURE or THREAD_SAFE, if its
+    module has `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
 
-    `trust` is "thread_safe" or "pure", for all functions of the module, or a list of names as the result has them. It
-    is a promise, like a tag, that these C functions do not use Python and are safe in several threads: if it is wrong,
-    results are wrong or the process crashes. It lasts until restore(), in this process. It does not override an entry
-    that says that it may raise or needs the GIL; but METH_TYPED rows in PyPy's own layout or the seed post's, which
-    cannot say whether they need the GIL, are accepted. Functions that stay boxed for lack of a promise are in the
-    result's `untrusted`.
+    `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names in the form used in the
+    result. Like a tag, it is a promise, here that these C functions do not use Python and are safe in several
+    threads. If the promise is wrong, results are wrong or the process crashes. It lasts until restore(), in this
+    process. It does not override the flags of an entry that may raise or needs the GIL, but it does apply to
+    METH_TYPED rows in PyPy's own layout or the seed post's, which have no flag for the GIL. Functions that stay boxed
+    because no promise covers them are in the result's `untrusted`.
 
-    Names that other modules imported before (`from module import f`) keep the original, unless `module`
-    itself imported it from there; such an original cannot be pickled meanwhile, because its name leads to
-    another object. On CPython nothing is installed, and the result says so. Before any change, raises
-    TypeError if `module` is not a module or `trust` has the wrong type, and ValueError for an unknown
-    effect, or for a name that no typed function of the module has."""
+    Other modules that have already imported a function (`from module import f`) keep the original, unless `module`
+    itself imported it from there. Such an original cannot be pickled meanwhile, because its name refers to another
+    object. On CPython, nothing is installed, and the result reports this. Before any change, raises TypeError if
+    `module` is not a module or `trust` has the wrong type, and ValueError for an unknown effect, or for a name that
+    no typed function of the module has."""
     _check_module(module)
     promise = read_trust(trust)
     if not IS_PYPY:
@@ -178,8 +178,8 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
 
 
 def restore(module: ModuleType) -> list[str]:
-    """Restores the original functions that accelerate(module) replaced, and drops the promises about
-    them. Returns their names. Raises TypeError if `module` is not a module."""
+    """Restores the original functions that accelerate(module) replaced, and withdraws the promises about them.
+    Returns their names. Raises TypeError if `module` is not a module."""
     _check_module(module)
     restored = []
     for namespace, attribute, shown, function in _places(module):

@@ -1,5 +1,5 @@
-"""PyPy: passes a buffer argument to a C function through cffi, as a pointer to the exporter's own
-memory and the number of elements."""
+"""Passes buffers to C functions through cffi on PyPy, each as a pointer to the exporter's own memory and the number
+of elements."""
 from __future__ import annotations
 
 import array
@@ -13,19 +13,20 @@ __all__ = ["buffer_type", "release", "taker"]
 
 
 def buffer_type(letters: str) -> str | None:
-    """Returns the C type of the elements for cffi; None if it cannot view such memory."""
+    """Returns the name of the elements' C type for cffi, or None if cffi cannot view such memory."""
     code = CODES[pointee(letters)]
     return "char" if code.kind == "string" else C_TYPES.get((code.kind, code.size))
 
 
 def release(pointer: Any) -> None:
-    """Releases the buffer, so that the exporter may change its size again."""
+    """Releases the buffer, whose exporter can then be resized again."""
     ffi().release(pointer)
 
 
 def taker(letters: str) -> Callable[[Any], Any]:
-    """Returns a function that makes a cffi array of an exporter's elements, to be released after the call; it returns
-    None for exporters that the wrapper would refuse, or that need its checks. bytes and arrays need no checks."""
+    """Returns a function that makes a cffi array of an exporter's elements, which must be released after the call.
+    For exporters that the wrapper would refuse, or that need its checks, the function returns None. bytes objects and
+    arrays need no checks."""
     from_buffer = ffi().from_buffer
     if letters == "*s":
 
@@ -40,7 +41,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
     of_bytes = is_const(letters) and (code.kind, code.size) == ("unsigned", 1)
     array_of_bytes = ffi().typeof("unsigned char[]")
     elements = ffi().typeof(f"{buffer_type(letters)}[]")
-    # The array.array codes of exactly this width: "l" and "q", say.
+    # The codes of array.array with exactly this width, such as "l" and "q".
     formats = {each for each in "bBhHiIlLqQfd" if array.array(each).itemsize == code.size
                and each in formats_of(letters)}
 
@@ -56,7 +57,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
         except (TypeError, ValueError, BufferError):
             return None
         is_aligned = int(ffi().cast("uintptr_t", made)) % code.alignment == 0
-        # A C bool is 0 or 1, but a buffer's item can be any byte.
+        # A C bool is 0 or 1, but an item of a buffer can be any byte.
         if len(made) and (not is_aligned or code.kind == "bool" and max(ffi().buffer(made)[:]) > 1):
             release(made)
             return None

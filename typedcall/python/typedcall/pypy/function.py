@@ -1,5 +1,5 @@
-"""PyPy: the result of resolve(), a C function that converts arguments as the boxed wrapper does. It
-is called through cffi; unless several threads may be in it, by one thread at a time."""
+"""The result of resolve() on PyPy, which converts arguments like the boxed wrapper and calls a C function through
+cffi. A function that is not thread-safe is called by only one thread at a time."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,20 +15,19 @@ from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_
 
 __all__ = ["TypedFunction"]
 
-#: Held by the one thread that runs a function without the GIL if the function is not known to allow
-#: several.
+#: A thread holds this lock while it runs a function without the GIL that is not known to allow several threads.
 _alone = RenewedLock()
 
 
 def _no_result(*args: Any) -> Any:
-    """Stands for the call of the C function for values that it does not take; TypedFunction then calls the Python
+    """Replaces the call of the C function for values that it does not accept. TypedFunction then calls the Python
     callable."""
     return NotImplemented
 
 
 class TypedFunction:
-    """A C function that was found behind a Python callable. A call converts the arguments to the
-    types of that function and calls it. Made by resolve()."""
+    """A C function that resolve() has found behind a Python callable. A call converts the arguments to the types of
+    the C function and calls it."""
 
     __slots__ = (
         "signature",
@@ -64,11 +63,11 @@ class TypedFunction:
         self.__name__ = text_attribute(function, "__name__") or type_name(function)
         self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
-        #: The function as a cffi function pointer, which is the fastest to call and keeps the same
-        #: objects alive as the entry; None if cffi cannot call it.
+        #: The function as a cffi function pointer, or None if cffi cannot call it. The pointer is the fastest way to
+        #: call the function, and keeps the same objects alive as the entry.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
-        # The caller of resolve() has requested an entry that DIFFERS.
+        # An entry with DIFFERS is found only if the caller of resolve() has allowed this.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
@@ -77,16 +76,17 @@ class TypedFunction:
         self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
-            # The GIL keeps threads apart, including those that call the wrapper. A tag may name a ctypes
-            # callback, which takes the GIL even if its thread holds it: there, a lock is used.
+            # The GIL prevents concurrent calls, including calls of the wrapper. For a tagged function, a lock is used
+            # instead, because a tag may name a ctypes callback, which waits for the GIL even if its own thread holds
+            # it.
             self._is_alone = not entry.place.endswith(" metadata")
             flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
             self._call = self._convert_and_call
-            if says_threads(entry):  # cffi releases the GIL
+            if says_threads(entry):  # cffi releases the GIL in a call
                 self._call = direct_call(entry, _no_result if self._falls_back else self._native)
 
-    #: The argument of pickle_by().
+    #: The function that pickle_by() has set.
     reduce: ClassVar[Callable[..., Any]]
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
@@ -96,7 +96,7 @@ class TypedFunction:
         return self._boxed(*args) if result is NotImplemented and self._falls_back else result
 
     def _arrange_and_call(self, args: Any, keywords: dict[str, Any]) -> Any:
-        """Calls with all arguments by position, including defaults."""
+        """Calls the C function with all arguments by position, including defaults."""
         if self._reason is not None:
             self._refuse()
         try:
@@ -106,7 +106,7 @@ class TypedFunction:
         except TypeError:
             if not self._falls_back:
                 raise
-            return self.callable(*args, **keywords)  # the callable decides
+            return self.callable(*args, **keywords)  # the callable handles these arguments itself
         result = self._call(*values)
         return self.callable(*args, **keywords) if result is NotImplemented and self._falls_back else result
 

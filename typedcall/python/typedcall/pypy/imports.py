@@ -1,5 +1,5 @@
-"""The import hook of typedcall.accelerate_imports: accelerates modules right after they are
-executed, with any finder and loader."""
+"""The import hook of typedcall.accelerate_imports, which accelerates modules right after they have been executed,
+whatever their finder and loader."""
 from __future__ import annotations
 
 import importlib.machinery
@@ -16,8 +16,8 @@ __all__ = ["ImportHook", "accelerate_imports"]
 
 
 class _Loader:
-    """Replaces a module's loader until the module has been executed; then the module and its spec
-    get their original loader."""
+    """Replaces a module's loader until the module is executed, and then restores the original loader in the module
+    and its spec."""
 
     def __init__(self, loader: Any, hook: ImportHook) -> None:
         self._loader = loader
@@ -36,18 +36,19 @@ class _Loader:
         if getattr(module, "__loader__", None) is self:
             module.__loader__ = self._loader
         self._loader.exec_module(module)
-        # The module may have replaced it.
+        # The module may have replaced itself in sys.modules.
         self._hook.accelerate(sys.modules.get(module.__name__, module))
 
 
 class ImportHook:
-    """Accelerates the modules called `modules`, with their submodules, or for "*" all extension
-    modules, when they are imported or reloaded, or now if they are imported already. Other finders
-    and loaders work as before. A context manager; remove() ends it, and modules stay accelerated.
-    On CPython nothing is installed.
+    """Accelerates the modules named by `modules` and their submodules, or with "*" all extension modules. This
+    happens when they are imported or reloaded, and immediately for modules that have already been imported. Other
+    finders and loaders work as before. The hook is removed by remove(), or at the end of a `with` block; modules stay
+    accelerated. On CPython, nothing is installed.
 
-    `trust` is accelerate()'s, for all functions of these modules: "thread_safe" or "pure". A list of names belongs
-    to one module: pass it to accelerate(). Raises TypeError unless `modules` is a str or an iterable of strs."""
+    `trust` has the same meaning as for accelerate(), and applies to all functions of these modules, so it must be
+    "thread_safe" or "pure". A list of names applies to a single module, and must be passed to accelerate(). Raises
+    TypeError for a list of names, and unless `modules` is a str or an iterable of strs."""
 
     def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
@@ -59,7 +60,7 @@ class ImportHook:
             raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
         self._trust = trust
         self._searching = threading.local()
-        #: The results by module name; for "*" only for modules with typed functions.
+        #: The results of accelerate(), by module name. With "*", only modules with typed functions are included.
         self.results: dict[str, Acceleration] = {}
         if not IS_PYPY:
             return
@@ -74,18 +75,18 @@ class ImportHook:
         return any(name == each or name.startswith(each + ".") for each in self._names)
 
     def _wants(self, name: str, loader: Any) -> bool:
-        if loader is None:  # a namespace package
+        if loader is None:  # namespace packages have no loader
             return False
         if self._names_it(name):
             return True
         while isinstance(loader, _Loader):
             loader = loader._loader
-        # Only extensions define typed functions; modules that import these share the objects.
+        # Only extension modules define typed functions. Other modules import the same objects.
         is_extension = isinstance(loader, importlib.machinery.ExtensionFileLoader)
         return is_extension and "*" in self._names
 
     def accelerate(self, module: Any) -> None:
-        """Accelerates a module that is known to be wanted."""
+        """Accelerates a module that the hook is meant for."""
         if isinstance(module, ModuleType):
             done = accelerate(module, trust=self._trust)
             if done or done.refused or self._names_it(module.__name__):
@@ -94,8 +95,8 @@ class ImportHook:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> Any | None:
-        """Finds a spec by the other finders, and puts our loader in front of theirs."""
-        if getattr(self._searching, "name", None) == name:  # called by another of our finders
+        """Finds a spec through the other finders, and puts this hook's loader in front of its loader."""
+        if getattr(self._searching, "name", None) == name:  # called by another ImportHook
             return None
         before = getattr(self._searching, "name", None)
         self._searching.name = name
@@ -121,7 +122,7 @@ class ImportHook:
 
     @property
     def active(self) -> bool:
-        """True if it is among the finders."""
+        """True if the hook is among the finders."""
         return any(finder is self for finder in sys.meta_path)
 
     def remove(self) -> None:
@@ -143,6 +144,6 @@ class ImportHook:
 
 
 def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
-    """Accelerates modules as they are imported, or now if they are imported already. Returns the
+    """Accelerates modules when they are imported, or immediately if they have already been imported. Returns the
     ImportHook."""
     return ImportHook(modules, trust=trust)

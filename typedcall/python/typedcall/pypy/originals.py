@@ -14,7 +14,7 @@ __all__ = ["find_shim", "wrapper_of"]
 
 
 class _Shim(NamedTuple):
-    """A function that replaces another."""
+    """The data of a function that replaces another function."""
 
     wrapper: Any
     entries: list[Entry]
@@ -23,18 +23,20 @@ class _Shim(NamedTuple):
 
 _shims: IdentityTable[_Shim] = IdentityTable()
 _making = RenewedLock()
-# By the wrapper's id(): functions of extensions have no weak references, and a shim keeps its own wrapper alive.
+# Shims by the id() of their wrapper. Functions of extensions do not support weak references, but a shim keeps its
+# wrapper alive.
 _shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
 
 
 def wrapper_of(function: Any) -> Any:
-    """Returns the boxed function behind an accelerated one, else None."""
+    """Returns the boxed function behind an accelerated function, and None for any other object."""
     shim = _shims.get(function)
     return None if shim is None else shim.wrapper
 
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
-    """Returns the single shim of a function, whatever its names; None if there can be none."""
+    """Returns the only shim of a function, whatever the function's names. Returns None if the function cannot have a
+    shim."""
     from typedcall.pypy.shims import make_shim
 
     with _making.lock:

@@ -1,4 +1,4 @@
-"""PyPy: decides which entries are called through cffi, and makes cffi pointers of their C functions."""
+"""Decides which entries PyPy can call through cffi, and makes cffi function pointers for them."""
 from __future__ import annotations
 
 from typing import Any, Callable
@@ -12,9 +12,8 @@ __all__ = ["native_pointer", "new_place", "says_threads", "why_not"]
 
 
 def _c_type(letters: str) -> str | None:
-    """Returns the C type of a number, or void, for cffi; None for types that a shim cannot pass:
-    pointers, strings, objects, complex numbers, and long doubles, which cffi does not convert to
-    floats."""
+    """Returns cffi's name for a number type or void. Returns None for types that a shim cannot pass: pointers,
+    strings, objects, complex numbers, and long doubles, which cffi does not convert to floats."""
     if letters == "v":
         return "void"
     code = CODES.get(letters)
@@ -22,9 +21,9 @@ def _c_type(letters: str) -> str | None:
 
 
 def why_not(entry: Entry) -> str | None:
-    """Explains why an entry cannot be called through cffi; None if it can. Such a call does not
-    hold the GIL, and an exception set there would surface elsewhere. A function that falls back
-    calls the Python function itself."""
+    """Explains why an entry cannot be called through cffi, or returns None. A call through cffi does not hold the
+    GIL, and an exception set in it would surface elsewhere. If a function falls back, the caller calls the Python
+    function."""
     asks = entry.flags.asks(Flags.FALLS_BACK)
     if asks:
         return asks
@@ -41,14 +40,14 @@ def why_not(entry: Entry) -> str | None:
 
 
 def says_threads(entry: Entry) -> bool:
-    """True if it is known to allow several threads at once: PyPy releases the GIL around a cffi
-    call. A pure function has no effects that others could see."""
+    """True if the entry is known to allow several threads at once, which is necessary because PyPy releases the GIL
+    around a cffi call. A pure function has no effects that other threads could see."""
     return bool(entry.flags & PROMISES)
 
 
 def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
-    """Returns the C function as a cffi function pointer that keeps `keep_alive`. The caller has
-    checked why_not()."""
+    """Returns the C function as a cffi function pointer that keeps `keep_alive` alive. The caller has checked
+    why_not()."""
     arguments, result = parse_signature(signature)
     parameters = ", ".join(map(_parameter, arguments)) or "void"
     return pointer_to(f"{_c_type(result)}(*)({parameters})", address, keep_alive)
@@ -61,6 +60,6 @@ def _parameter(letters: str) -> str:
 
 
 def new_place(entry: Entry) -> Callable[[], Any]:
-    """Returns a function that makes the memory for the result of an entry that falls back."""
+    """Returns a function that allocates memory for the result of an entry that may fall back."""
     ctype = ffi().typeof(f"{_c_type(entry.python_types()[1])} *")
     return lambda: ffi().new(ctype)

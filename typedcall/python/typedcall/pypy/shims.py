@@ -1,5 +1,5 @@
-"""PyPy: Python functions that call a C function through cffi if the arguments have its types, or for resolve() can
-be converted to them, and the boxed wrapper otherwise. acceleration.py puts them into modules."""
+"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types (or, for
+resolve(), can be converted to them), and otherwise the boxed wrapper. acceleration.py puts the shims into modules."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +22,15 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# The exact Python type for a parameter of each kind; cffi then converts as the wrapper does, or
-# raises OverflowError.
+# The exact Python type for a parameter of each kind. cffi converts its values like the wrapper, or raises
+# OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
-#: The value kinds of typedcall/overload_choice.h for these types.
+#: The kinds of values in typedcall/overload_choice.h that correspond to these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
-#: For a parameter of such a type: the test for objects that are converted, and the value as the wrapper makes it.
-#: cffi calls `__float__` as PyFloat_AsDouble() does, but for a subclass of float only in old versions. For an int it
-#: would call `__int__`.
+#: For a parameter of each type, a test for objects that can be converted, and an expression that converts them like
+#: the wrapper. cffi calls `__float__` like PyFloat_AsDouble(), but for a subclass of float only in old versions. For
+#: an int, it would call `__int__` instead of `__index__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -38,30 +38,30 @@ _CONVERSIONS = {
 }
 
 
-#: The exceptions by which conversions refuse an argument, as in the extension modules.
+#: The exceptions with which conversions refuse an argument; they are the same in the extension modules.
 _REFUSALS = TypeError, ValueError, OverflowError, BufferError
 
 
 class _Choice(NamedTuple):
-    """One entry as a branch: the Python types of its arguments."""
+    """One branch of a shim, which calls an entry for arguments of certain Python types."""
 
     types: tuple[str, ...]
     entry: Entry
     usable: bool
-    #: True if it takes all arguments that can be converted to its types, not only exact types.
+    #: True if the branch accepts all arguments that can be converted to its types, and not only exact types.
     converts: bool = False
 
 
 def _types(entry: Entry) -> tuple[str, ...]:
-    """Returns the Python types of its arguments; a shim tests for none of the others (objects, strings), and requests a
-    buffer."""
+    """Returns the Python types of the entry's arguments, or the kinds of types for which a shim has no test, such as
+    objects and strings. Buffers have a "*" in front."""
     return tuple("*" + pointee(each) if is_buffer(each) else _PYTHON_TYPES.get(kind_of(each), kind_of(each))
                  for each in entry.python_types()[0])
 
 
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
-    """Returns the entry that the wrapper tries first for these types: `d` before `f` for a float, and perhaps one that
-    has other types."""
+    """Returns the entry that the wrapper tries first for these types, such as `d` before `f` for a float. It may be
+    an entry with other types."""
     alike = [entry for entry in entries
              if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
     kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
@@ -70,44 +70,45 @@ def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
-    """Returns the entries that are chosen by arguments of exactly their types, in the table's order: an int that
-    does not fit goes to the wrapper, which knows the others. An entry that cannot be called here, or comes after
-    one with other types, keeps its place: those types belong to it."""
+    """Returns the entries that Python chooses for arguments of exactly their types, in the table's order. An int that
+    does not fit is left to the wrapper, which also tries other entries. An entry that cannot be called here, or is
+    preceded by an entry with other types, is included as unusable, because no other entry may be called for its
+    types."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
         types = _types(entry)
         if types not in found:
             first = _first(types, entries)
             found[types] = _Choice(types, first, types == _types(first) and why_not(first) is None)
-    # An entry with objects may accept anything: only the wrapper can tell which one wins.
+    # An entry with objects may accept any arguments, so only the wrapper can choose.
     any_object = {len(types) for types in found if "object" in types}
-    # Likewise, pointers and buffers may accept the same exporters, and a text is a string, too.
+    # Pointers and buffers may accept the same exporters, and strings and texts both accept a str.
     any_buffer = {len(types) for types in found if {"pointer", "string"} & set(types)}
     return [choice for types, choice in found.items() if len(types) not in any_object
             if len(types) not in any_buffer or not any(each[0] == "*" for each in types)]
 
 
 def _is_own_name(name: str) -> bool:
-    """True if generated code can use this name: it clashes with none of the shim's own, and NFKC,
-    to which Python normalises names in code, does not change it. Signatures may have names that are
-    not like that."""
+    """True if generated code can use this name, because it does not clash with the shim's own names, and is not
+    changed by NFKC, to which Python normalises names in code. Names in signatures do not always meet these
+    conditions."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
 def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any]:
-    """Returns the defaults of a shim that has the callable's own parameters, as C values; empty if it
-    must take *args and **keywords."""
+    """Returns the defaults, as C values, of a shim that has the same parameters as the callable. The list is empty if
+    the shim must take *args and **keywords."""
     if parameters is None or not all(map(_is_own_name, parameters.names)):
         return []
     count = len(parameters.names)
     if parameters.positional_only == count and not any(parameters.optional):
-        return []  # the wrapper raises the right error for keywords
+        return []  # the wrapper raises the correct error for keywords
     whole = [choice for choice in choices if len(choice.types) == count]
     if not whole or any(len(choice.types) > count for choice in choices):
         return []
     defaults = []
     for i, (optional, default) in enumerate(zip(parameters.optional, parameters.defaults)):
-        # Each overload has the default in its own type: only the wrapper can choose.
+        # If overloads convert the default to different types, only the wrapper can choose among them.
         if optional and len({choice.types[i] for choice in whole}) > 1:
             return []
         try:
@@ -119,8 +120,9 @@ def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list
 
 
 def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Callable[..., Any]:
-    """Returns a function that calls a shim's wrapper if arguments are missing, or too many, so that it raises
-    the right error. An argument equal to its default counts as not passed. It is hidden from tracebacks."""
+    """Returns a function that calls a shim's wrapper if there are too few or too many arguments, because the wrapper
+    raises the correct error. An argument that is identical to its default counts as not passed. The function is
+    hidden from tracebacks."""
     names, positional = parameters.names, parameters.positional
 
     def refused(values: tuple[Any, ...], rest: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -138,7 +140,7 @@ def _falls_back(choice: _Choice) -> bool:
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """Returns code that calls the C function if the arguments have its types, or can be converted."""
+    """Returns code that calls the C function if the arguments have its types, or can be converted to them."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
     tests, passed = [], []
     for at, (argument, each) in enumerate(zip(arguments, choice.types)):
@@ -154,8 +156,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
     if _falls_back(choice):
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
-            # Reused, because making one takes longer than the call. Other threads run meanwhile, so
-            # no other call may use it until then.
+            # The memory is reused because allocating it takes longer than the call. It is removed from the list
+            # during the call, because other threads may make the same call meanwhile.
             called = [
                 "try:",
                 f"    _value = _free{i}.pop()",
@@ -166,10 +168,10 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
                 f"    _free{i}.append(_value)",
                 "    return _result",
             ]
-    # A function that falls back leaves all other arguments to Python.
+    # If a function may fall back, arguments that it refuses are passed to the Python function.
     refusals = "_refusals" if choice.converts and _falls_back(choice) else "_OverflowError"
     called = ["try:", *("    " + line for line in called), f"except {refusals}:", "    pass"]
-    # From the last one to the first: each is released whatever happens later.
+    # The code is nested from the last buffer to the first, so each buffer is released even if a later step fails.
     for at in reversed(buffers):
         called = [f"_b{at} = _take{i}[{at}]({arguments[at]})", f"if _b{at} is not None:", "    try:",
                   *("        " + line for line in called),
@@ -178,8 +180,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
 
 
 def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None) -> str:
-    """Returns the source of a shim. With `parameters` the shim has these, and handles wrong calls, too;
-    otherwise it takes any arguments."""
+    """Returns the source of a shim. If `parameters` is given, the shim has these parameters, and also handles wrong
+    calls. Otherwise, it takes any arguments."""
     if parameters is None:
         lines = [f"def {name}(*_args, **_keywords):", "    if not _keywords:"]
         for i, choice in enumerate(choices):
@@ -209,7 +211,8 @@ def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None
 
 
 def _copy_names(shim: Any, wrapper: Any) -> None:
-    """Copies the wrapper's names. Call it before the shim becomes a builtin function, whose names are read-only."""
+    """Copies the wrapper's names. Must be called before the shim becomes a builtin function, whose names are
+    read-only."""
     for name in ("__module__", "__name__", "__qualname__", "__doc__"):
         with contextlib.suppress(AttributeError, TypeError):
             setattr(shim, name, getattr(wrapper, name))
@@ -223,18 +226,17 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
 
 
 def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None) -> Any:
-    """Compiles a shim separately for each function, so that the JIT knows the globals of its
-    code."""
+    """Compiles a shim. Each function has code of its own, because the JIT can then treat its globals as constants."""
     defaults = _defaults(parameters, choices)
     if parameters is not None and not defaults:
-        # Keyword-only arguments go to the wrapper, unless the shim has these names.
+        # A shim without these parameters leaves calls with keyword-only arguments to the wrapper.
         choices = [choice for choice in choices if len(choice.types) <= parameters.positional]
         parameters = None
     name = text_attribute(wrapper, "__name__") or ""
     taken = parameters.names if parameters is not None else ()
     if not name.isidentifier() or keyword.iskeyword(name) or not _is_own_name(name) or name in taken:
-        name = "shim"  # shown in profiles; the code uses no such name
-    # A module's namespace, because the globals of a plain `exec` are four times as slow.
+        name = "shim"  # only profiles show this name
+    # The code runs in the namespace of a module, because globals in a plain dict are four times as slow.
     namespace = vars(ModuleType(name))
     namespace.update(
         _type=type, _bool=bool, _int=int, _float=float, _len=len, _OverflowError=OverflowError,
@@ -244,8 +246,8 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
     if parameters is not None:
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
-        # An entry without the last parameters does the same as the whole function with their
-        # defaults, and may be faster if that falls back.
+        # An entry without the last parameters does the same as the whole function with their defaults, and may be
+        # faster than it if the whole function falls back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole
@@ -261,16 +263,16 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that calls an entry that why_not() allows, if Python itself can convert all
-    arguments to its types, and `otherwise` for other arguments and for ints that do not fit."""
+    """Returns a function that calls an entry, which why_not() must allow, if Python code can convert all arguments to
+    its types. For other arguments, and for ints that do not fit, it calls `otherwise`."""
     choices = [choice._replace(converts=True) for choice in _choices([entry])]
     return _compile(otherwise, choices, None)  # type: ignore[no-any-return]
 
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
-    """Returns a builtin function (on PyPy it does not bind as a method, and is hidden from tracebacks)
-    that does what `wrapper` does; None if none of the entries can be called through cffi. An entry not
-    known to be thread-safe cannot."""
+    """Returns a function that does the same as `wrapper`, or None if none of the entries can be called through cffi.
+    An entry that is not known to be thread-safe cannot. The result is a builtin function, which on PyPy does not bind
+    as a method, and is hidden from tracebacks."""
     choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None

@@ -1,5 +1,5 @@
-"""Decides whether a function may be called without the GIL, by several threads at once: its entry, its
-module, or the caller of accelerate(trust=...) says so."""
+"""Decides whether several threads may call a function at once, without the GIL. Its entry, its module, or the caller
+of accelerate(trust=...) can promise this."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -9,25 +9,25 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The effects that allow a function, by the names that C++ providers use.
+#: The flags that permit this, by the names that providers in C++ use for them.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
-#: The attribute in which a module names one of these effects for all its typed functions.
+#: The attribute with which a module declares one of these effects for all its typed functions.
 _OF_MODULE = "__typedcall_effects__"
 
 
 class Trust(NamedTuple):
-    """The promises of one accelerate() call."""
+    """The promises made in one call of accelerate()."""
 
     effects: Flags
-    #: The functions that it applies to; None for all.
+    #: The names of the functions to which they apply; None for all functions.
     names: frozenset[str] | None
 
     def of(self, name: str) -> Flags:
         return self.effects if self.names is None or name in self.names else Flags(0)
 
     def check(self, module: str, typed: list[str]) -> None:
-        """Raises ValueError for a name that none of these functions has."""
+        """Raises ValueError if a promised name is not that of a typed function."""
         unknown = sorted(self.names - set(typed)) if self.names is not None else []
         if unknown:
             offered = ", ".join(typed) or "it has none"
@@ -35,7 +35,7 @@ class Trust(NamedTuple):
 
 
 def read_trust(trust: Any) -> Trust:
-    """Reads the `trust` of accelerate(). Raises TypeError or ValueError if it is wrong."""
+    """Reads the `trust` argument of accelerate(). Raises TypeError or ValueError if it is invalid."""
     if trust is None:
         return Trust(Flags(0), None)
     if is_a(trust, str):
@@ -46,7 +46,7 @@ def read_trust(trust: Any) -> Trust:
         if not trust or trust & ~PROMISES:
             raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
         return Trust(trust, None)
-    # Iterating over a mapping would give its keys, and over bytes numbers.
+    # Iterating over a mapping would yield its keys, and iterating over bytes would yield ints.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
         raise TypeError(f"trust is {_LISTED}, not a '{type_name(trust)}' object")
     names = list(trust)
@@ -57,5 +57,5 @@ def read_trust(trust: Any) -> Trust:
 
 
 def said_by_module(module: Any) -> Flags:
-    """Returns the flags that a module states for all its typed functions, if any."""
+    """Returns the flags that a module declares for all its typed functions, if any."""
     return _WORDS.get(text_attribute(module, _OF_MODULE) or "", Flags(0))

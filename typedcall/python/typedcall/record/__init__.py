@@ -1,1 +1,1 @@
-"""Entries and signatures as Python objects; C declarations and buffers as signatures."""
+"""Represents entries and signatures as Python objects. Converts C declarations and buffers to signatures."""

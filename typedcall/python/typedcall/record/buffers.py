@@ -1,4 +1,4 @@
-"""Matches exporters of memory (PEP 3118) with buffer types, by their formats."""
+"""Matches objects that export memory (PEP 3118) with buffer types, by their formats."""
 from __future__ import annotations
 
 import functools
@@ -11,8 +11,8 @@ __all__ = ["fits_buffer", "formats_of"]
 
 @functools.cache
 def formats_of(letters: str) -> frozenset[str]:
-    """Returns the formats of its elements, whose size must match, too. typedcall/convert/pointer.h
-    does the same: prefixes must mean this machine's byte order."""
+    """Returns the formats that the elements of a buffer type may have; their size must also match. As in
+    typedcall/convert/pointer.h, only prefixes that stand for this machine's byte order are accepted."""
     code = CODES[pointee(letters)]
     same = [each.letters for each in CODES.values() if each.kind == code.kind]
     if code.size == 1 and code.kind in ("signed", "unsigned"):
@@ -21,7 +21,7 @@ def formats_of(letters: str) -> frozenset[str]:
 
 
 def fits_buffer(letters: str, value: Any) -> bool:
-    """True if a buffer argument accepts `value`. Alignment is not checked."""
+    """True if a buffer parameter accepts `value`. Alignment is not checked."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
         return isinstance(value, str)

@@ -1,4 +1,5 @@
-"""The functions that a C header declares: finds the text that a C compiler sees, and reads the declarations in it."""
+"""Finds the functions that a C header declares, by reading the declarations in the text that a C compiler would
+see."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typedcall.record.c_text import declaration_of
 
 __all__ = ["functions_of"]
 
-# Each of these patterns reads every character only once.
+# None of these patterns reads a character twice, so parsing takes linear time.
 _COMMENT_OR_TEXT = re.compile(
     r"/\*(?:.*?\*/|(?P<open>.*))|//[^\n]*" r'|"(?:\\.|[^"\\\n])*"?' r"|'(?:\\.|[^'\\\n])*'?", re.DOTALL
 )
@@ -27,9 +28,9 @@ _DEEPEST = 63
 
 
 def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Skips
-    static functions, which no library exports. Raises ValueError if the text cannot be read, or
-    declares a name in two ways; TypeError for a function without a signature."""
+    """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Skips static
+    functions, which no library exports. Raises ValueError if the text cannot be parsed, or declares a name in two
+    ways. Raises TypeError for a function without a signature."""
     seen, macros = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
@@ -76,16 +77,15 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
 
 
 def _seen_by_c(text: str) -> tuple[str, set[str]]:
-    """Returns the text without comments, directives and excluded branches; and the names of its
-    macros, except those defined as themselves. If a condition is unknown, both branches are
-    kept."""
+    """Returns the text without comments, directives and excluded branches, and the names of its macros, except those
+    defined as themselves. If the value of a condition is unknown, both branches are kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
     kept: list[str] = []
     names: set[str] = set()
-    # None: defined, with an unknown value.
+    # The values of macros, with None for a macro whose value is unknown.
     values: dict[str, str | None] = {"__cplusplus": "0"}
-    # `now`: true if the line is seen. `around`: for each open #if, whether the text around it is
-    # seen and an earlier branch was taken.
+    # `now` is true if a compiler sees the current line. `around` holds, for each open #if, whether a compiler sees
+    # the text around it, and whether an earlier branch was taken.
     now: bool | None = True
     guard = ""
     around: list[tuple[bool | None, bool | None]] = []
@@ -114,8 +114,8 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
             if word == "define" and body.strip() != name:
                 names.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            # Only the header itself defines its guard; any other macro may have an earlier
-            # definition, with another value.
+            # Only the header itself defines its guard. Any other macro may already be defined elsewhere, with another
+            # value.
             if name != guard:
                 values[name] = body.strip() if is_known else None
             guard = ""
@@ -131,7 +131,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def _guard(word: str, rest: str, behind: list[str]) -> str:
-    """Returns the include guard that the header's first line tests, or "" if there is none."""
+    """Returns the include guard tested by this condition, or "" if it tests none."""
     defined = _DIRECTIVE.match(behind[0]) if behind else None
     if defined is None or defined.group(1) != "define" or not (word == "ifndef" or "!" in rest):
         return ""
@@ -162,7 +162,7 @@ def _truth(value: int | None) -> bool | None:
 
 
 def _value(words: list[str], values: dict[str, str | None], depth: int) -> int | None:
-    """Evaluates a condition as far as its constants, __cplusplus and the header's own macros allow."""
+    """Evaluates a condition if constants, __cplusplus and the header's own macros determine its value."""
     if depth > _DEEPEST or "?" in words:
         return None
     for sign, deciding in (("||", True), ("&&", False)):
@@ -194,7 +194,7 @@ def _value(words: list[str], values: dict[str, str | None], depth: int) -> int |
 
 
 def _split(words: list[str], signs: set[str]) -> list[list[str]]:
-    """Splits at these signs outside parentheses; returns nothing if parentheses do not match."""
+    """Splits the words at signs outside parentheses. Returns an empty list if the parentheses do not match."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:

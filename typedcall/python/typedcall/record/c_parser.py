@@ -1,5 +1,5 @@
-"""Parses C declarations, token by token in linear time: specifiers in any order, pointers, arrays,
-functions. Raises ValueError for anything that it does not understand: it never guesses."""
+"""Parses C declarations in linear time, with specifiers in any order, pointers, arrays and functions. Never guesses,
+but raises ValueError for anything that it does not understand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, Union
 
 __all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
 
-# Typedef names, with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
+# Names of typedefs, with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
     "intptr_t": "intptr_t",
     "size_t": "size_t",
@@ -29,12 +29,13 @@ _ALIASES = {
     "_cffi_float_complex_t": "float _Complex",
     "_cffi_double_complex_t": "double _Complex",
 }
-# BLAS and LAPACK in SciPy: `ctypedef double d` and others, which Cython writes with the module's name.
+# Types of BLAS and LAPACK in SciPy, such as `ctypedef double d`. Cython puts the name of the module in front of these
+# names.
 _BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
 _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
 _FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
 
-# Other spellings of C's keywords.
+# Alternative spellings of C's keywords.
 _SAME = {
     "__const": "const", "__const__": "const", "__volatile": "volatile", "__volatile__": "volatile",
     "__restrict": "restrict", "__restrict__": "restrict", "__inline": "inline", "__inline__": "inline",
@@ -47,7 +48,7 @@ _TAGS = {"struct", "union", "enum"}
 _BASIC = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
 }  # fmt: skip
-# Other words that are not names; not understood here.
+# Other reserved words, which this parser does not understand.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
     "__typeof__", "__thread", "__alignof__", "alignas", "alignof", "asm", "auto", "break", "case",
@@ -57,7 +58,7 @@ _OTHERS = {
 
 
 def _spellings() -> dict[tuple[str, ...], str]:
-    """Returns C's types, by their words in alphabetical order."""
+    """Returns the names of C's types, by their words in alphabetical order."""
     made = {}
     for name in ("void", "bool", "char", "float", "double", "long double", "signed char", "unsigned char",
                  "float _Complex", "double _Complex", "long double _Complex"):  # fmt: skip
@@ -73,12 +74,13 @@ def _spellings() -> dict[tuple[str, ...], str]:
 
 
 _SPELLINGS = _spellings()
-# C guarantees 63 levels of brackets, 12 of declarators.
+# C guarantees 63 levels of brackets, and 12 levels of declarators.
 _DEEPEST = 63
 
 
 def _standard(name: str) -> str | None:
-    """Returns the name in C, or "int32" and the like, of a type with another name: `Py_ssize_t`, `uint8_t`."""
+    """Returns C's own name, or a name such as "int32", for a type with another name, such as `Py_ssize_t` or
+    `uint8_t`."""
     fixed = _FIXED_WIDTH.fullmatch(name)
     if fixed is not None:
         return fixed.group(1)
@@ -87,22 +89,22 @@ def _standard(name: str) -> str | None:
 
 
 class Pointer(NamedTuple):
-    """A layer of a type: it points to the rest."""
+    """A layer of a type that is a pointer to the rest."""
 
     is_const: bool
 
 
 class Array(NamedTuple):
-    """A layer of a type: an array of the rest."""
+    """A layer of a type that is an array of the rest."""
 
-    #: The length as in the text, without `static` and qualifiers; "" if there is none.
+    #: The length as it is written, without `static` and qualifiers; "" if there is none.
     length: str
 
 
 class Function(NamedTuple):
-    """A layer of a type: a function that returns the rest."""
+    """A layer of a type that is a function returning the rest."""
 
-    #: None if the text lists none: `double f()`.
+    #: None if the text does not list them, as in `double f()`.
     parameters: tuple[Parameter, ...] | None
     is_variadic: bool
 
@@ -118,7 +120,7 @@ class Type(NamedTuple):
     layers: tuple[Layer, ...] = ()
 
     def qualified(self) -> Type:
-        """Returns the type with `const` before its name. For an array, the elements are const."""
+        """Returns the type with `const` added. For an array, the elements become const."""
         for at, layer in enumerate(self.layers):
             if isinstance(layer, Pointer):
                 layers = (*self.layers[:at], Pointer(True), *self.layers[at + 1:])
@@ -129,14 +131,14 @@ class Type(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """One parameter of a function, or another declared name."""
+    """A parameter of a function, or another declared name."""
 
     type: Type
     name: str  # or ""
     text: str
 
 
-# Each place in a text matches one of these, and none reads the same characters again.
+# One of these alternatives matches at each position of a text, without reading a character twice.
 _TOKEN = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<open>/\*.*)"
     r"|(?:[^\W\d]\w*(?:::\w+)*|\.?\d[\w.]*|\.\.\."
@@ -147,12 +149,12 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def spliced(text: str) -> str:
-    """Joins lines that a backslash continues."""
+    """Joins lines that end in a backslash with the next line."""
     return text.replace("\r\n", "\n").replace("\\\n", "")
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    """Returns the tokens, without comments and blanks. Raises ValueError for a comment or a literal without an end."""
+    """Returns the tokens without comments and blanks. Raises ValueError for a comment or a literal without an end."""
     found = []
     for match in _TOKEN.finditer(text):
         if match["open"] or match["quote"]:
@@ -163,7 +165,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
 
 
 def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
-    """Returns the closing position of each bracket."""
+    """Returns the position of the closing bracket for that of each opening bracket."""
     found, opened = {}, []
     for at, token in enumerate(tokens):
         if token[0] in _CLOSING:
@@ -180,8 +182,8 @@ def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
 
 
 class Parser:
-    """Reads a text from its start: `at` is the index of the next token. `types` maps names of types
-    to their meanings, and may grow meanwhile."""
+    """Parses a text from its start. `at` is the index of the next token. `types` maps the names of types to their
+    meanings, and may grow during parsing."""
 
     def __init__(self, text: str, types: Mapping[str, Type] | None = None) -> None:
         self._text = spliced(text)
@@ -192,7 +194,7 @@ class Parser:
 
     @property
     def next(self) -> str:
-        """The next token; "" at the end."""
+        """The next token, or "" at the end."""
         return self._word(self.at)
 
     def _word(self, at: int) -> str:
@@ -200,24 +202,25 @@ class Parser:
         return _SAME.get(text, text)
 
     def take(self, text: str) -> bool:
-        """True if that is the next token, which is then consumed."""
+        """Consumes the next token if it is `text`. Returns True if so."""
         if self.next != text:
             return False
         self.at += 1
         return True
 
     def skip(self) -> None:
-        """Skips the next token, with everything that it opens."""
+        """Skips the next token; if it is an opening bracket, also everything up to the closing bracket."""
         self.at = self._end_of.get(self.at, self.at) + 1
 
     def text_from(self, start: int) -> str:
-        """Returns the text read since that token."""
+        """Returns the text from the token at `start` to the last token read."""
         if start >= self.at:
             return ""
         return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
 
     def words_from(self, start: int) -> list[str]:
-        """Returns the tokens read since then, except those in braces and square brackets."""
+        """Returns the tokens from the one at `start` to the last one read, except those in braces and square
+        brackets."""
         found, at = [], start
         while at < self.at:
             found.append(self._tokens[at][0])
@@ -225,14 +228,14 @@ class Parser:
         return found
 
     def refuse(self, what: str = "") -> ValueError:
-        """Returns an exception with the position."""
+        """Returns an exception whose text includes the position."""
         what = what or (f"{self.next!r} is not understood" if self.next else "something is missing")
         around = self._tokens[max(self.at - 6, 0):self.at + 6]
         near = self._text[around[0].start():around[-1].end()] if around else ""
         return ValueError(f"{what}, in {near!r}")
 
     def specifiers(self) -> tuple[Type, set[str]]:
-        """Reads a type without its stars, and the storage classes before it."""
+        """Parses a type without its stars, and its storage classes."""
         basic: list[str] = []
         named: Type | None = None
         is_const, storage = False, set()
@@ -264,7 +267,7 @@ class Parser:
         return (named.qualified() if is_const else named), storage
 
     def _named(self) -> Type:
-        """Reads a struct, or a type's name."""
+        """Parses a struct, or the name of a type."""
         word = self.next
         self.at += 1
         if word in _TAGS:
@@ -275,7 +278,7 @@ class Parser:
             elif not name:
                 raise self.refuse()
             return Type(f"{word} {name}".rstrip())
-        if self.next == "<":  # C++: the template arguments are part of the name
+        if self.next == "<":  # in C++, the template arguments are part of the name
             depth = 0
             while depth or self.next == "<":
                 depth += {"<": 1, ">": -1}.get(self.next, 0)
@@ -287,7 +290,7 @@ class Parser:
         return Type(_standard(word) or word) if known is None else known
 
     def _is_name(self, word: str) -> bool:
-        """True if C does not reserve the word, like `_Atomic`; `_Noreturn` is known."""
+        """True if the word is a name. C reserves words such as `_Atomic`."""
         is_reserved = word[:1] == "_" and word[1:2].isupper() or word in _OTHERS
         return word[:1].isidentifier() and not is_reserved
 
@@ -296,7 +299,7 @@ class Parser:
         return known or word in self._types or _standard(word) is not None
 
     def _is_group(self, at: int, is_parameter: bool) -> bool:
-        """True if the parentheses enclose a part of the declarator, not parameters."""
+        """True if the parentheses enclose a part of the declarator, and not parameters."""
         word = self._word(at + 1)
         if word in ("*", "[", "("):
             return word != "(" or self._is_group(at + 1, is_parameter)
@@ -310,8 +313,7 @@ class Parser:
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
-        """Reads the stars, the name, and the rest of the declarator; returns the resulting type and
-        the name."""
+        """Parses the stars, the name, and the rest of the declarator. Returns the resulting type and the name."""
         layers, name = self._layers(is_parameter)
         layers += of.layers
         for one, other in zip(layers, layers[1:]):

@@ -1,5 +1,5 @@
-"""Signatures as C declarations, and back: the arguments of tag(), headers, the texts in Cython's and
-SciPy's capsules, and cffi's type names. The codes come from the list of type codes."""
+"""Converts between signatures and C declarations: arguments of tag(), headers, names of Cython's and SciPy's
+capsules, and cffi's type names. The codes come from the list of type codes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values
 
 
 class Declaration(NamedTuple):
-    """A C function's type: the codes of its parameters and its result, and the parameters' texts;
-    and its name, if the text has one."""
+    """The type of a C function: the codes of its parameters and its result, the texts of the parameters, and the
+    function's name, which may be empty."""
 
     arguments: list[str]
     result: str
@@ -39,16 +39,16 @@ def _value_letters(name: str) -> str | None:
         kind, _, bits = name.rpartition("int")
         return letters_for("unsigned" if kind else "signed", int(bits) // 8)
     if name == "char":
-        # Plain char is signed on x86 and unsigned on Arm.
+        # Plain char is signed on x86, and unsigned on Arm.
         is_signed = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
         return letters_for("signed" if is_signed else "unsigned", 1)
     return _BY_C_TYPE.get(name)
 
 
 def letters_of_type(of: Type, text: str) -> str:
-    """Returns the code of a parameter or a result. An array is a pointer, which is `const` if its
-    elements are. A pointer to a type without a code, to a pointer, or to a function is "P". Raises
-    ValueError, with `text`, for other types without a code."""
+    """Returns the code of a parameter or a result. An array becomes a pointer, which points to const if the elements
+    are const. The code is "P" for a pointer to a type without a code, to a pointer, or to a function. Raises
+    ValueError, which quotes `text`, for other types without a code."""
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
@@ -67,8 +67,8 @@ def letters_of_type(of: Type, text: str) -> str:
 
 
 def letters_of(text: str) -> str:
-    """Converts `unsigned int` -> "I", `const double *` -> "&kd", `char const *` -> "s", `char *` -> "&b"
-    or "&B", `struct x *` -> "P". Raises ValueError for a type without a code."""
+    """Returns the code of a C type: "I" for `unsigned int`, "&kd" for `const double *`, "s" for `char const *`, "&b"
+    or "&B" for `char *`, "P" for `struct x *`. Raises ValueError for a type without a code."""
     parser = Parser(text)
     of, _ = parser.declarator(parser.specifiers()[0], is_parameter=True)
     if parser.next:
@@ -98,12 +98,14 @@ def parse_function(
 
 
 def parse_declaration(text: str) -> Declaration:
-    """Parses `double (int, double *)`, with names or without. Raises ValueError for any other text."""
+    """Parses a declaration such as `double (int, double *)`, with names or without. Raises ValueError for any other
+    text."""
     return declaration_of(*parse_function(text), text)
 
 
 def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
-    """Returns a function's parameters. Raises ValueError if they are not given, or are variable in number."""
+    """Returns a function's parameters. Raises ValueError if the declaration does not list them, or if their number is
+    variable."""
     function = of.layers[0]
     assert isinstance(function, Function)
     if function.is_variadic:
@@ -114,7 +116,8 @@ def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
 
 
 def declaration_of(of: Type, name: str, text: str) -> Declaration:
-    """Returns the declaration of a function's type, from `text`. Raises ValueError if it has no signature."""
+    """Returns the declaration of a function's type; `text` is quoted in errors. Raises ValueError if the type has no
+    signature."""
     parameters = parameters_of(of, text)
     texts = [each.text for each in parameters]
     arguments = [letters_of_type(each.type, each.text) for each in parameters]
@@ -126,8 +129,8 @@ def declaration_of(of: Type, name: str, text: str) -> Declaration:
 
 
 def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments: list[str]) -> None:
-    """Joins an array whose length is the next parameter into a buffer, or a text for const char: the
-    two are one argument in Python. A pointer before a number is not joined, nor is any other array."""
+    """Joins an array and the next parameter into a buffer, or for const char into a text, if that parameter is the
+    array's length. The two are then one argument in Python. Pointers and other arrays are never joined."""
     for at in range(len(parameters) - 2, -1, -1):
         array, count = parameters[at], parameters[at + 1]
         first, *rest = array.type.layers or (None,)
@@ -154,9 +157,9 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
 def c_types(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> tuple[list[str], str]:
-    """Returns `i&d->d` as (['int', 'double *'], 'double'). `names` maps codes to other C names, and
-    `const` is the spelling of a read-only type. A buffer is two parameters: `*kd->d` has 'const
-    double *' and 'intptr_t'."""
+    """Returns the C types of a signature, which are (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes
+    to other C names, and `const` is the spelling of a read-only type. A buffer becomes two parameters; for `*kd->d`
+    they are 'const double *' and 'intptr_t'."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)
@@ -179,7 +182,8 @@ def c_types(
 def c_text(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> str:
-    """Returns `i&d->d` as `double (int, double *)`, with the spaces that Cython and SciPy use."""
+    """Returns a signature as C text, which for `i&d->d` is `double (int, double *)`, with the spaces that Cython and
+    SciPy use."""
     arguments, result = c_types(signature, names, const)
     space = "" if result.endswith("*") else " "
     return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

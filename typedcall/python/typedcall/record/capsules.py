@@ -1,5 +1,5 @@
-"""Capsules in Python: reads their names and addresses, and makes new ones, whose names are never
-freed. CPython only: PyPy's capsules belong to its extensions, and Python cannot read them."""
+"""Reads the names and addresses of capsules, and makes capsules, whose names are never freed. This works only on
+CPython, because PyPy's capsules belong to extensions, and Python code cannot read them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "nee
 
 _HAS_CAPSULES = not WHY_NOTHING and hasattr(_native, "Capsule")
 
-# A capsule keeps a pointer to its name, so names are never freed. They are few: C declarations.
+# Names are never freed, because a capsule keeps a pointer to its name. There are only a few, all of them C
+# declarations.
 _names: dict[str, bytes] = {}
 
 
@@ -25,23 +26,23 @@ def need_capsules(purpose: str) -> None:
 
 
 def is_capsule(obj: Any) -> bool:
-    """True if it is a capsule that can be read. Always False on PyPy."""
+    """True if the object is a capsule that can be read. Always False on PyPy."""
     return _HAS_CAPSULES and type(obj) is _native.Capsule
 
 
 def capsule_name(capsule: Any) -> str | None:
-    """Returns None also if no capsule can be read."""
+    """Returns the capsule's name. Returns None if it has none, or if capsules cannot be read."""
     return _native.capsule_name(capsule) if _HAS_CAPSULES else None
 
 
 def capsule_address(capsule: Any) -> int:
-    """Returns the address, whatever its name. Raises ImportError if no capsule can be read."""
+    """Returns the capsule's address, whatever its name. Raises ImportError if capsules cannot be read."""
     need_capsules("the address of a capsule")
     return _native.capsule_address(capsule)
 
 
 def make_capsule(address: int, name: str) -> Any:
-    """Makes a capsule with a name that outlives it. It does not keep the owner of the address
-    alive. Raises ImportError if capsules cannot be made."""
+    """Makes a capsule, whose name outlives it. The capsule does not keep the owner of the address alive. Raises
+    ImportError if capsules cannot be made."""
     need_capsules("make_capsule()")
     return _native.make_capsule(address, _names.setdefault(name, name.encode()))

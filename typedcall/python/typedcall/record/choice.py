@@ -1,6 +1,6 @@
-"""Finds the overloads that the boxed call may take, in its order, if the types are known and the
-values are not. docs/ABI.md, 8.7 to 8.9, has the rules; typedcall/calling/choose.h has the order,
-and the walk with values."""
+"""Finds the overloads that the boxed call may choose, in the order in which it tries them, if the types of the
+arguments are known, but not their values. The rules are in docs/ABI.md, 8.7 to 8.9; typedcall/calling/choose.h
+implements the order and the choice by values."""
 from __future__ import annotations
 
 import functools
@@ -12,29 +12,29 @@ __all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
 
 
 class Kind(NamedTuple):
-    """Values of one type: their Python kind in typedcall/overload_choice.h, and for ints the possible range."""
+    """The Python kind of values of one type, from typedcall/overload_choice.h, and for ints their possible range."""
 
     name: str
     range: tuple[int, int] = (0, 0)
 
 
 class Step(NamedTuple):
-    """An overload that the boxed call would try, in its turn."""
+    """An overload that the boxed call may try."""
 
-    #: The overload; from steps(), its index.
+    #: The overload, which in the result of steps() is an index.
     overload: Any
-    #: For each argument, true if it fits; None if its value decides. For one that becomes floating,
-    #: true if it fitted all overloads tried before.
+    #: For each argument, True if it fits, False if not, and None if that depends on its value. An argument that
+    #: becomes floating fits if it was in the range of all overloads tried before.
     fits: list[bool | None]
 
     @property
     def open(self) -> set[int]:
-        """The arguments whose values decide."""
+        """The indices of the arguments whose values decide."""
         return {i for i, fit in enumerate(self.fits) if fit is None}
 
 
 def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
-    """True if ints between these limits fit a parameter; None if only some do."""
+    """True if all ints between these limits fit a parameter, False if none does, and None if only some do."""
     if kind_of(letters) not in ("signed", "unsigned"):
         return True
     (low, high), (least, most) = limits, range_of(letters)
@@ -49,14 +49,15 @@ def makes_floating(letters: str) -> bool:
 
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
           rank_of: Callable[[Any, str], int | None]) -> list[Step]:
-    """Returns the overloads (each the codes of its parameters) that suit the given arguments; `ranges` has all possible
-    values of each int. They are in the order in which the boxed call tries them, up to one that takes all values; an
-    int that is too large for one overload is not converted to a float by another."""
+    """Returns the overloads that accept the given arguments. An overload is passed as the codes of its parameters,
+    and `ranges` are the possible ranges of ints. The result is in the order in which the boxed call tries the
+    overloads, and ends with the first that accepts all values. An int that is too large for one overload is not
+    converted to a float for another."""
     suited, ranks = [], b""
     for at, letters in enumerate(overloads):
         if len(letters) != len(given):
             continue
-        # No generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
+        # This is not a generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
         row = [each for each in map(rank_of, given, letters) if each is not None]
         if len(row) == len(given):
             suited.append(at)
@@ -68,7 +69,8 @@ def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, 
         floating = {i for i, letters in enumerate(overloads[at]) if makes_floating(letters)}
         fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], letters)
                 for i, letters in enumerate(overloads[at])]
-        # Only an int that was too large for one of these gets here, and this overload makes it floating.
+        # This overload can be reached only with an int that was too large for an earlier one, and would convert it to
+        # a float.
         if [step for step in made if False not in step.fits and step.open <= floating]:
             continue
         made.append(Step(at, fits))
@@ -85,6 +87,5 @@ def _rank(is_alone: bool, kind: Kind, letters: str) -> int | None:
 
 
 def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
-    """Like steps(), for values of these kinds. A single overload (`is_alone`) takes the truth of any number for a
-    bool."""
+    """Like steps(), for values of these kinds. With `is_alone`, a bool parameter accepts any number, by its truth."""
     return steps(overloads, given, [kind.range for kind in given], functools.partial(_rank, is_alone))

@@ -1,14 +1,14 @@
-"""The type codes of signatures, and the list of flags. typedcall/signature/type_codes.h and
-typedcall/native_callable.h own the lists, and typedcall/signature.h the grammar: this module reads them
-from the extension module that was compiled with them, or else from no_native.py."""
+"""The type codes of signatures, and the list of flags. They are defined in typedcall/signature/type_codes.h and
+typedcall/native_callable.h, and the grammar in typedcall/signature.h. This module gets them from the extension
+module, which was compiled with these headers, or else from no_native.py."""
 from __future__ import annotations
 
 from typing import NamedTuple
 
 try:
     import typedcall.native._native as _native
-    from typedcall.native._native import parse_signature  # a public name, which the docs use
-except ModuleNotFoundError as error:  # a module that exists but cannot be loaded is an error
+    from typedcall.native._native import parse_signature  # this name is public and documented
+except ModuleNotFoundError as error:  # an existing module that cannot be loaded is an error
     if error.name != "typedcall.native._native":
         raise
     from typedcall.native import no_native as _native  # type: ignore[no-redef]
@@ -20,7 +20,7 @@ __all__ = [
     "parse_signature", "pointee", "range_of", "rank",
 ]
 
-#: Why nothing is offered without the extension module. Empty if there is one.
+#: The reason why no function has entries in an installation without the extension module. Empty if there is one.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
 FLAGS = _native.FLAGS
@@ -35,22 +35,22 @@ rank = _native.rank
 
 
 class Code(NamedTuple):
-    """One native type."""
+    """A native type."""
 
     letters: str
-    #: As C writes it: "double", "long double _Complex", "PyObject *".
+    #: The type as it is written in C, such as "double", "long double _Complex" or "PyObject *".
     c_type: str
-    #: The name of its PyNativeKind in lower case: "void", "signed", "floating".
+    #: The name of its PyNativeKind in lower case, such as "void", "signed" or "floating".
     kind: str
     #: The size in bytes; 0 for "v".
     size: int
     alignment: int
-    #: True if a result of this type can report an exception: docs/ABI.md, section 3, MAY_RAISE.
+    #: True if a result of this type can report an exception (see MAY_RAISE in docs/ABI.md, section 3).
     has_error_value: bool
 
 
 def _spell(letters: str, c_type: str, kind: str) -> str:
-    """Spells a C type: the list uses its own names where compilers differ."""
+    """Returns the standard name of a C type. The list uses names of its own where compilers differ."""
     if kind == "COMPLEX":
         return _C_TYPES[letters[1:]] + " _Complex"
     return "PyObject *" if kind == "OBJECT" else c_type
@@ -58,7 +58,7 @@ def _spell(letters: str, c_type: str, kind: str) -> str:
 
 _C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
-#: By code, in the order of the list.
+#: All types by their code, in the order of the list.
 CODES: dict[str, Code] = {
     letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
@@ -71,8 +71,8 @@ for _code in CODES.values():
 
 
 def letters_for(kind: str, size: int) -> str:
-    """Returns the canonical code of a native type of that kind and size in bytes, "l" for a signed
-    integer of eight. Raises ValueError if there is none."""
+    """Returns the canonical code of a native type of this kind and size in bytes, such as "l" for a signed integer of
+    8 bytes. Raises ValueError if there is none."""
     try:
         return _BY_SIZE[kind, size]
     except KeyError:
@@ -80,35 +80,38 @@ def letters_for(kind: str, size: int) -> str:
 
 
 def is_buffer(letters: str) -> bool:
-    """True if it is one argument in Python and two in C, a pointer and a count."""
+    """True if the code is that of a buffer, which is one argument in Python and two in C, a pointer and a count."""
     return letters.startswith("*")
 
 
 def is_const(letters: str) -> bool:
-    """True if it is a pointer or a buffer to read-only data."""
+    """True if the code is that of a pointer or a buffer to read-only data."""
     return letters[:2] in ("&k", "*k") or letters == "*s"
 
 
 def is_place(letters: str) -> bool:
-    """True if a function that returns a status, or falls back, can write its result there."""
+    """True if the code is that of a pointer to which a function that returns a status, or falls back, can write its
+    result."""
     return letters.startswith("&") and not is_const(letters)
 
 
 def pointee(letters: str) -> str:
-    """Returns the code that a pointer points to, or of a buffer's elements ("s" for a text); any
+    """Returns the code of the type to which a pointer points, or of a buffer's elements ("s" for a text). Returns any
     other code unchanged."""
     return letters.lstrip("&*").lstrip("k")
 
 
 def kind_of(letters: str) -> str:
-    """Returns the kind of a type, "pointer" for one with an "&" in front, "buffer" for one with a "*"."""
+    """Returns the kind of a type, which is "pointer" for a code with "&" in front, and "buffer" for a code with
+    "*"."""
     if is_buffer(letters):
         return "buffer"
     return "pointer" if letters.startswith("&") else CODES[letters].kind
 
 
 def c_letters(arguments: list[str]) -> list[str]:
-    """Returns the codes of the arguments in C: a buffer is the pointer to its first element and their number."""
+    """Returns the codes of the arguments in C. A buffer becomes a pointer to its first element and the number of
+    elements."""
     made = []
     for letters in arguments:
         made.append("s" if letters == "*s" else letters.replace("*", "&"))
@@ -118,7 +121,7 @@ def c_letters(arguments: list[str]) -> list[str]:
 
 
 def has_error_value(result: str) -> bool:
-    """Returns Code.has_error_value of a result, which may be a pointer."""
+    """Returns Code.has_error_value for the code of a result, which may be a pointer."""
     return result.startswith("&") or CODES[result].has_error_value
 
 

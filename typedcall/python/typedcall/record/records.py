@@ -1,5 +1,5 @@
-"""The record in Python: the entries of an object (Entry) and the meaning of their flags (Flags). In
-Python, because every interpreter and every adapter needs it."""
+"""The record as Python objects: the entries of an object (Entry) and their flags (Flags). It is written in Python
+because every interpreter and every adapter needs it."""
 from __future__ import annotations
 
 import enum
@@ -11,19 +11,19 @@ from typedcall.record.codes import parse_signature
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
-#: Everything that an entry may require of its caller.
+#: All flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
-#: The place of an entry in PyPy's own struct or the seed post's, which have no flags: such an entry is
-#: assumed to need the GIL, and not to raise.
+#: The place of an entry that was found in PyPy's own struct or that of the seed post. These have no flags, so the
+#: entry is assumed to need the GIL, and not to raise.
 BARE_LAYOUT = "PyPy metadata"
-#: The flags that a caller must understand, and bits without a meaning so far.
+#: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
 _BITS = {name: bit for name, bit, _ in codes.FLAGS}
 _WORDS = {bit: words for _, bit, words in codes.FLAGS if bit & codes.MANDATORY_MASK}
 
 
 class Flags(enum.IntFlag):
-    """Properties that a signature does not show: docs/ABI.md, section 3."""
+    """Properties of a C function that its signature does not show. docs/ABI.md, section 3, defines them."""
 
     NEEDS_THREAD = _BITS["NEEDS_THREAD"]
     ACQUIRES_GIL = _BITS["ACQUIRES_GIL"]
@@ -40,12 +40,12 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """True if the function can be called from anywhere, without the GIL, with its arguments alone."""
+        """True if the function can be called in any thread, without the GIL, and with nothing but its arguments."""
         return not int(self) & _MANDATORY
 
     @property
     def names(self) -> list[str]:
-        """The names, in the order of the bits."""
+        """The names of the flags, in the order of their bits."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
     @property
@@ -53,8 +53,8 @@ class Flags(enum.IntFlag):
         return "|".join(self.names) or "no flags"
 
     def asks(self, capabilities: int = 0) -> str:
-        """Lists an entry's requirements beyond `capabilities`: "needs the GIL, may raise"; often
-        empty."""
+        """Lists an entry's requirements that `capabilities` do not include, for example "needs the GIL, may raise".
+        The text is often empty."""
         missing = int(self) & _MANDATORY & ~int(capabilities)
         if not missing:
             return ""
@@ -64,23 +64,23 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-#: The flags handled by a caller that calls entries by their view, as the extension modules do: all but self, errno
-#: and DIFFERS.
+#: The flags that are handled by any caller that uses View, as the extension modules do. They are all flags except
+#: TAKES_SELF, SETS_ERRNO and DIFFERS.
 HANDLED = Flags(codes.HANDLED)
-#: Flags that show that a function needs no GIL, unless another flag says the contrary.
+#: Flags that imply that a function needs no GIL, unless another flag requires it.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
 class View(NamedTuple):
-    """An entry as Python sees it: typedcall/entry_view.h."""
+    """The view that Python has of an entry; see typedcall/entry_view.h."""
 
-    #: The codes that Python passes and receives.
+    #: The codes of the values that Python passes and receives.
     arguments: list[str]
     result: str
-    #: How the C function reports its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE"
-    #: for an entry that must not be called.
+    #: How the C function reports its outcome, which is "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK". An
+    #: entry that must not be called is "UNUSABLE".
     verdict: str
-    #: The thread state in which it is called: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
+    #: The state in which a thread must call it, which is "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
     #: If ((bits & mask) == expected) is is_value_if_equal, the C result alone proves that the call succeeded.
     mask: int
@@ -90,29 +90,29 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One native way to call a Python object: three words of the ABI and their source."""
+    """One native way to call a Python object: the three words of an entry in the ABI, and their source."""
 
     signature: str
     flags: Flags
     address: int
-    #: "instance slot", "method metadata", "PyPy metadata", "def row", "object row", "sibling symbol",
-    #: or the adapter's library.
+    #: The place where the entry was found: "instance slot", "method metadata", "PyPy metadata", "def row", "object
+    #: row", "sibling symbol", or the adapter's library.
     place: str
-    #: The object that keeps `address` valid.
+    #: The object that keeps `address` valid while it lives.
     keep_alive: Any = field(compare=False, repr=False)
 
     def view(self) -> View:
         return View(*codes.describe(self.signature, self.flags))
 
     def python_types(self) -> tuple[list[str], str]:
-        """Returns the codes that Python passes and receives: a function that returns a status or
-        falls back has its result behind the last argument, if that is a pointer to write through."""
+        """Returns the codes of the values that Python passes and receives. If a function returns a status or falls
+        back, and its last argument is a pointer to which it can write, its result is the value stored there."""
         view = self.view()
         return view.arguments, view.result
 
     def with_effects(self, effects: Flags) -> Entry:
-        """Returns the entry with these PROMISES added. They do not override its own flags; a layout without
-        flags says nothing about the GIL."""
+        """Returns the entry with these PROMISES added. They do not override flags of the entry itself, but in a
+        layout without flags, NEEDS_THREAD is only an assumption, and is removed."""
         if not effects:
             return self
         flags = self.flags | effects
@@ -121,24 +121,25 @@ class Entry:
         return replace(self, flags=flags)
 
 
-#: An adapter's result: entries, and for each omitted one a text with the reason, to be read after a
-#: name: "its argtypes are not set". None if the object is not from the adapter's library.
+#: The result of an adapter: a list of entries, with the reason in place of each entry that is omitted. The reason
+#: continues a sentence that begins with the function's name, as in "its argtypes are not set". The result is None if
+#: the object is not from the adapter's library.
 Found = Optional[list[Union[Entry, str]]]
 
 
 def row_of(entry: Entry) -> tuple[str, int, int]:
-    """Returns its three words, as extension modules expect them."""
+    """Returns the three words of the entry, in the form that extension modules expect."""
     return entry.signature, int(entry.flags), entry.address
 
 
 def has_buffers(entry: Entry) -> bool:
-    """True if C receives two arguments for one of Python's."""
+    """True if an argument in Python becomes two arguments in C."""
     return "*" in entry.signature
 
 
 def falling_back(signature: str) -> str | None:
-    """Returns the signature of an entry with FALLS_BACK and these results in Python; None if there
-    is none."""
+    """Returns the signature of an entry with FALLS_BACK that has this signature in Python, or None if there can be
+    none."""
     arguments, result = parse_signature(signature)
     if result == "v" or codes.pointee(result) != result:
         return None
@@ -146,12 +147,13 @@ def falling_back(signature: str) -> str | None:
 
 
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
-    """Returns the entries that answer a signature, grouped by place (docs/ABI.md, section 8): exact matches
-    first, then, unless `casting` is "exact", equivalent ones."""
+    """Returns the entries that match a signature, grouped by place (docs/ABI.md, section 8). In each group, exact
+    matches come first, followed by equivalent ones unless `casting` is "exact"."""
     answering: list[Entry] = []
     equivalent: list[Entry] = []
     place = None
-    # No lambda and no generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
+    # This uses neither a lambda nor a generator, because CPython 3.12 and 3.13 crash if memory runs out while one of
+    # these is made.
     for entry in found:
         if entry.place != place:
             answering += equivalent
@@ -164,8 +166,9 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 
 
 def _has_same_place(entry: Entry, signature: str) -> bool:
-    """True if a function that returns a status, or falls back, writes its result where this signature, which the
-    entry's answers, expects it. Other arguments may be const where that was not requested, but not that one."""
+    """True if the entry's function writes its result where this matching signature expects it, or if it neither
+    returns a status nor falls back. Arguments may be const even if this was not requested, but not the one for the
+    result."""
     if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))

@@ -1,29 +1,29 @@
-# The signatures whose arguments and results type checkers know: those of one kind of number. A type checker
-# cannot parse a signature, so they are listed; resolve() has an overload for each group.
+# The signatures for which type checkers know the types of arguments and results; they use only one kind of number. A
+# type checker cannot parse signatures, so they are listed here, and resolve() has an overload for each group.
 from typing import Literal, SupportsComplex, SupportsFloat, SupportsIndex
 
 from typing_extensions import TypeAlias
 
-# Types that Python converts.
+# Types that Python converts to float and complex numbers.
 FloatLike: TypeAlias = SupportsFloat | SupportsIndex
 ComplexLike: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 
-# These return a float.
+# Functions with these signatures return a float.
 OfFloats: TypeAlias = Literal[
     "->d", "d->d", "dd->d", "ddd->d", "dddd->d", "->f", "f->f", "ff->f", "fff->f", "ffff->f", "->g",
     "g->g", "gg->g", "ggg->g", "gggg->g",
 ]
-# These return an int.
+# Functions with these signatures return an int.
 OfInts: TypeAlias = Literal[
     "->b", "b->b", "bb->b", "->B", "B->B", "BB->B", "->h", "h->h", "hh->h", "->H", "H->H", "HH->H",
     "->i", "i->i", "ii->i", "->I", "I->I", "II->I", "->l", "l->l", "ll->l", "->L", "L->L", "LL->L",
     "->q", "q->q", "qq->q", "->Q", "Q->Q", "QQ->Q", "->n", "n->n", "nn->n", "->N", "N->N", "NN->N",
 ]
-# These return a bool.
+# Functions with these signatures return a bool.
 OfBools: TypeAlias = Literal[
     "->?", "?->?", "??->?",
 ]
-# These return a complex number.
+# Functions with these signatures return a complex number.
 OfComplex: TypeAlias = Literal[
     "Zf->Zf", "Zd->Zd", "Zg->Zg", "ZfZf->Zf", "ZdZd->Zd", "ZgZg->Zg",
 ]

@@ -1,1 +1,1 @@
-"""Typed functions as functions of other libraries, one folder or module for each library."""
+"""Converts typed functions to functions of other libraries, with one folder or module for each library."""

@@ -1,7 +1,7 @@
-"""A typed function as a cffi function pointer. cffi releases the GIL around every call, so it
-receives only functions that need no GIL and cannot raise; and, because several threads may then be
-in them at once, only those with THREAD_SAFE. If you call from one thread only, or hold a lock,
-`thread_safe_only=False` gives you the others."""
+"""Makes cffi function pointers from typed functions. Because cffi releases the GIL around every call, only functions
+that need no GIL and cannot raise are passed to it, and by default only those with THREAD_SAFE, because several
+threads may then call them at once. If you call from a single thread, or hold a lock, `thread_safe_only=False` also
+allows the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typedcall.tools.cffi import ffi, pointer_to
 
 __all__ = ["cffi_function"]
 
-# cffi's own names that differ from C's.
+# The names that cffi uses instead of C's.
 _NAMES = {"?": "_Bool", "s": "char *"}
 
 
@@ -42,13 +42,13 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 def cffi_function(
     function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
-    """Returns a cffi function pointer, which keeps `function` alive; without a signature, of the
-    first entry that cffi can call. A buffer is two arguments: the pointer to its first element, and
-    the number of elements. `thread_safe_only=False` also accepts functions that are not declared
-    thread-safe: the caller must then keep threads apart. Raises ValueError and TypeError like
-    typedcall.resolve(), and ImportError without cffi."""
-    ffi()  # first: without cffi nothing else matters
-    # No lambda: CPython 3.12 and 3.13 crash if memory runs out while one is made.
+    """Returns a cffi function pointer, which keeps `function` alive. Without a signature, it is that of the first
+    entry that cffi can call. A buffer becomes two arguments: the pointer to its first element, and the number of
+    elements. `thread_safe_only=False` also accepts functions that are not declared thread-safe. The caller must then
+    prevent concurrent calls. Raises ValueError and TypeError like typedcall.resolve(), and ImportError without
+    cffi."""
+    ffi()  # raises ImportError before any other error
+    # This is not a lambda, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
     entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)

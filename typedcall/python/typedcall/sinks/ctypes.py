@@ -1,5 +1,5 @@
-"""A typed function as a ctypes function pointer. ctypes keeps the GIL and checks for exceptions, or
-releases it, according to the function's flags."""
+"""Makes ctypes function pointers from typed functions. Depending on the function's flags, ctypes keeps the GIL and
+checks for exceptions, or releases the GIL."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typedcall.sources.ctypes_ import FUNCFLAG_USE_ERRNO, letters_of
 
 __all__ = ["ctypes_function", "ctypes_type"]
 
-# ctypes checks for an exception after each call with the GIL, whatever its result.
+# After each call with the GIL, ctypes checks for an exception, whatever the result.
 _CAPABILITIES = HANDLED & ~Flags.FALLS_BACK | Flags.SETS_ERRNO
 
 
@@ -25,7 +25,7 @@ def _simple_types() -> Any:
     )
     found: dict[tuple[str, int], Any] = {}
     for name in names.split():
-        simple = getattr(ctypes, name, None)  # complex types are new in Python 3.14
+        simple = getattr(ctypes, name, None)  # Python before 3.14 has no complex types
         if simple is not None:
             code = CODES[letters_of(simple)]
             found.setdefault((code.kind, code.size), simple)
@@ -36,7 +36,7 @@ _SIMPLE = _simple_types()
 
 
 def ctypes_type(letters: str) -> Any:
-    """Returns the ctypes type of a code, None for "v". Raises ValueError if ctypes has none."""
+    """Returns the ctypes type for a code, or None for "v". Raises ValueError if ctypes has no such type."""
     if letters == "v":
         return None
     if is_buffer(letters):
@@ -59,13 +59,13 @@ def _missing_type(entry: Entry) -> str:
 
 
 def ctypes_function(function: Any, signature: str | None = None) -> Any:
-    """Returns a ctypes function with argtypes and restype set, which keeps `function` alive;
-    without a signature, of the first entry that ctypes can call. A buffer is two arguments: the
-    pointer to its first element, and the number of elements.
+    """Returns a ctypes function, which has argtypes and restype set and keeps `function` alive. Without a signature,
+    it is that of the first entry that ctypes can call. A buffer becomes two arguments: the pointer to its first
+    element, and the number of elements.
 
-    A function that needs the GIL, or is not declared thread-safe, becomes a PYFUNCTYPE: it is
-    called with the GIL, and exceptions that it sets are raised. Any other becomes a CFUNCTYPE,
-    which releases the GIL. Raises ValueError and TypeError like typedcall.resolve()."""
+    A function that needs the GIL, or is not declared thread-safe, becomes a PYFUNCTYPE, which is called with the GIL,
+    and whose exceptions are raised. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError
+    and TypeError like typedcall.resolve()."""
     entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
     keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)
@@ -74,13 +74,13 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
         prototype: Any = ctypes.CFUNCTYPE(*types, use_errno=keeps_errno)
     else:
         prototype = ctypes.PYFUNCTYPE(*types)
-        if keeps_errno:  # PYFUNCTYPE has no option for this
-            # CPython does not look in base classes for the types.
+        if keeps_errno:  # PYFUNCTYPE has no such option
+            # The types are repeated because CPython does not look for them in base classes.
             own = {"_flags_": prototype._flags_ | FUNCFLAG_USE_ERRNO, "_argtypes_": prototype._argtypes_,
                    "_restype_": prototype._restype_}
             prototype = type(prototype)("FunctionWithErrno", (prototype,), own)
-    # A pointer that was cast has a dictionary of objects that it keeps alive; a struct or an array
-    # into which it is copied keeps that, but not the pointer's attributes.
+    # A pointer made by cast() has a dictionary of objects that it keeps alive. A struct or an array into which the
+    # pointer is copied keeps this dictionary, but not the pointer's attributes.
     made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)
     made._objects.clear()
     made._objects["typed_function"] = entry.keep_alive

@@ -1,6 +1,6 @@
-"""Typed functions for Cython code, which imports C functions from a module's `__pyx_capi__`; and
-tags for the cpdef functions of a Cython module. The tag's flags tell how they raise, which a
-capsule does not: see tag_pyx_capi()."""
+"""Exports typed functions to Cython code, which imports C functions from a module's `__pyx_capi__`, and tags the
+cpdef functions of Cython modules. The flags of a tag record how a function raises, which a capsule does not; see
+tag_pyx_capi()."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from typedcall.tools.foreign import (
 
 __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
 
-# Cython's names in capsules, and in its source, that differ from C's.
+# The names that Cython uses instead of C's, in capsules and in its source.
 _IN_CAPSULES = {
     "n": "Py_ssize_t",
     "?": "bool",
@@ -45,15 +45,15 @@ _IN_SOURCE = {
     "Zd": "double complex",
     "Zg": "long double complex",
 }
-# Cython code keeps only the address of an imported function, until the process ends.
+# These entries are kept until the process ends, because Cython code stores only the address of an imported function.
 _exported: list[Entry] = []
-# The kinds whose types Cython can declare. Its bint is an int, C's bool is not.
+# The kinds of types that Cython can declare. bool is missing because Cython's bint is an int.
 _KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
 
 def _is_declarable(entry: Entry) -> bool:
-    """True if a Cython declaration can describe it."""
+    """True if a Cython declaration can describe the entry."""
     arguments, result = parse_signature(entry.signature)
     kinds = {CODES[pointee(each)].kind for each in [*arguments, result]}
     return (not entry.flags.asks(HANDLED & ~Flags.ERROR_IS_NEG_ZERO)
@@ -71,12 +71,12 @@ def _functions(module: ModuleType) -> dict[str, Entry]:
 
 
 def export_to_cython(module: ModuleType | str) -> list[str]:
-    """Gives a module of typed functions a `__pyx_capi__`, so that Cython code can `cimport` them by
-    the declarations that cython_declarations() writes. Call it before such code is imported.
-    Existing capsules stay. It exports the first entry of each function that Cython can declare, and
-    keeps its address valid until the process ends: Cython code holds only the address. Returns the
-    names. Raises TypeError unless `module` is a module or its name; ImportError if it cannot be
-    imported, and on PyPy."""
+    """Adds typed functions of a module to its `__pyx_capi__`. Cython code can then `cimport` them with the
+    declarations that cython_declarations() writes. Must be called before such code is imported. Existing capsules are
+    not replaced. For each function, the first entry that Cython can declare is exported, and kept alive until the
+    process ends, because Cython code stores only the address. Returns the names of the functions. Raises TypeError
+    unless `module` is a module or the name of one. Raises ImportError if the module cannot be imported, and on
+    PyPy."""
     need_capsules("export_to_cython()")
     module = read_module(module)
     functions = _functions(module)
@@ -96,8 +96,9 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
 
 
 def cython_declarations(module: ModuleType | str) -> str:
-    """Returns the text of a .pxd file for export_to_cython(): one `cdef` line for each function, which says
-    whether it needs the GIL and may raise. Raises TypeError and ImportError like export_to_cython()."""
+    """Returns the text of a .pxd file for the functions that export_to_cython() exports. Each has a `cdef` line,
+    which declares whether it needs the GIL and may raise. Raises TypeError and ImportError like
+    export_to_cython()."""
     lines = []
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
@@ -113,23 +114,23 @@ def cython_declarations(module: ModuleType | str) -> str:
 
 
 def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
-    """Tags every cpdef function of a Cython module with its entry in `__pyx_capi__`, and returns
-    their names. (Cython exports the functions that a .pxd file declares.) Call it at the end of the
-    module itself, `tag_pyx_capi(__name__)`, or from outside.
+    """Tags each cpdef function of a Cython module with its C function in `__pyx_capi__`, and returns the names of the
+    tagged functions. (Cython exports the functions that a .pxd file declares.) Call this at the end of the module
+    itself, as `tag_pyx_capi(__name__)`, or from another module.
 
-    The capsules do not record `noexcept`, `nogil` and `except VALUE`, so by default the functions are
-    assumed to need the GIL and to report exceptions by an unknown value: those that do not return an
-    object get DIFFERS, and are found by `resolve(..., capabilities=...)` with DIFFERS in it. `flags` is
-    a promise for all of them: `NEEDS_THREAD | MAY_RAISE` that a function that raises returns -1 or NULL
-    (the default in Cython 3 without `except`), 0 that none raises or needs the GIL. Without the latter,
-    functions whose result cannot report an exception (void, complex) are left out. Functions with
-    objects always have DIFFERS: no capsule records their class, and no C function checks it.
+    The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, the functions are therefore assumed
+    to need the GIL, and to report exceptions by an unknown value. Functions that do not return an object get DIFFERS,
+    and are found only by `resolve(..., capabilities=...)` with capabilities that include DIFFERS. `flags` is a
+    promise about all functions: `NEEDS_THREAD | MAY_RAISE` promises that a function that raises returns -1 or NULL
+    (the default in Cython 3 without `except`), and 0 promises that no function raises or needs the GIL. Unless
+    `flags` is 0, functions whose result cannot report an exception (void, complex) are left out. Functions with
+    objects always have DIFFERS, because no capsule records the class of an object, and no C function checks it.
 
-    A RuntimeWarning names the cpdef functions that are left out, and why: these, and those with Cython's
-    own types (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
+    A RuntimeWarning lists the cpdef functions that are left out, with the reasons. They include functions with
+    Cython's own types (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
 
-    Raises ImportError if no module has that name, and TypeError if `module` is not a module,
-    exports nothing, or exports nothing that can be tagged, with the reasons."""
+    Raises ImportError if no module has this name. Raises TypeError if `module` is not a module or has no
+    `__pyx_capi__`, and, with the reasons, if none of its functions can be tagged."""
     module = read_module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
@@ -140,7 +141,7 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
         if not callable(value) or text_attribute(value, "__module__") != module_name:
             continue
         found = []
-        # A fused function has the entries of all its variants, and each variant has its own.
+        # A fused function is tagged with the C functions of all its variants, and each variant with its own.
         for variant in cython_.variants_of(value):
             found += _tag(variant, known)
         found += _tag(value, known)
@@ -155,14 +156,14 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
 
 
 def _left_out(module: ModuleType, flags: Flags) -> str:
-    """Lists the cpdef functions without an entry, and why."""
+    """Lists the cpdef functions that have no entry, with the reasons."""
     cpdef = [(name, capsule) for name, capsule in cython_.capsules_of(module).items() if cython_.is_cpdef(capsule)]
     made = [(name, cython_.entry_of_capsule(capsule, flags)) for name, capsule in sorted(cpdef)]
     return "; ".join(f"{name}: {reason}" for name, reason in made if isinstance(reason, str))
 
 
 def _why_nothing(module: ModuleType, flags: Flags) -> str:
-    """Explains for each exported function why it was not tagged."""
+    """Explains, for each exported function, why it was not tagged."""
     reasons = []
     for name, capsule in sorted(cython_.capsules_of(module).items()):
         if not callable(attribute(module, name)) or not cython_.is_cpdef(capsule):
@@ -180,7 +181,8 @@ def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
-        # One value for all variants: the demands of any, and only the promises of all.
+        # All variants share one value of flags: the requirements of any variant, and the promises that all of them
+        # make.
         of_all, by_all = Flags(0), Flags.THREAD_SAFE
         for entry in found:
             of_all |= entry.flags

@@ -1,5 +1,5 @@
-"""A typed function as SciPy's LowLevelCallable, which its integrators and filters call without
-Python. The capsule's name is the C signature, compared byte by byte."""
+"""Makes SciPy's LowLevelCallables from typed functions. SciPy's integrators and filters call these without Python.
+The capsule's name is the C signature, which SciPy compares byte by byte."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ __all__ = ["SIGNATURES", "low_level_callable"]
 
 _OF_ARRAYS = "double (int, double *, void *)"
 
-#: The signatures that SciPy accepts, in our notation: quad, nquad; ndimage's generic_filter,
-#: generic_filter1d and geometric_transform.
+#: The signatures that SciPy accepts for quad, nquad, and ndimage's generic_filter, generic_filter1d and
+#: geometric_transform, keyed by their notation in letters.
 SIGNATURES: dict[str, str] = {
     parse_declaration(text).signature: text
     for text in (
@@ -32,8 +32,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers: the arguments of SciPy's filters, and the arrays that they form. The
-#: filters expect a status of 1.
+#: For functions of buffers, the C signature that SciPy's filters expect, and the declaration of the arrays in it. The
+#: filters expect 1 as the status of success.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),
@@ -56,7 +56,8 @@ def _text_of(signature: str) -> str | None:
 
 
 def _is_of_doubles(signature: str) -> bool:
-    """True for several doubles to a double, which SciPy can only call as a function of an array."""
+    """True for a function of several doubles that returns a double, which SciPy can call only as a function of an
+    array."""
     arguments, result = parse_signature(signature)
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
 
@@ -73,25 +74,24 @@ def _unknown_to_scipy(entry: Entry) -> str:
 
 @functools.cache
 def _class() -> Any:
-    """Returns a class of LowLevelCallables that have two items more than SciPy's three: the object
-    that their address depends on, and their flags. There they cannot be changed, and the garbage
-    collector sees them, unlike in a capsule. `function` is the typed function, not the capsule,
-    which keeps nothing alive."""
+    """Returns a class of LowLevelCallables with two items in addition to SciPy's three: the object that keeps the
+    address valid, and the flags. As items, they cannot be changed, and the garbage collector sees them, unlike in a
+    capsule. `function` is the typed function instead of the capsule, because the capsule keeps nothing alive."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
-        """SciPy's LowLevelCallable of a typed function, which it keeps alive."""
+        """A LowLevelCallable of SciPy made from a typed function, which it keeps alive."""
 
         __slots__ = ()
 
         @property
         def typed_function(self) -> Any:
-            """The object that keeps the address valid."""
+            """The object that keeps the address valid while it lives."""
             return tuple.__getitem__(self, 3)
 
         @property
         def typed_flags(self) -> Flags:
-            """The flags, which the C signature does not show."""
+            """The flags of the entry, which the C signature does not show."""
             return Flags(tuple.__getitem__(self, 4))
 
     return TypedLowLevelCallable
@@ -100,19 +100,20 @@ def _class() -> Any:
 def low_level_callable(
     function: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
-    """Returns a scipy.LowLevelCallable that keeps `function` alive. `signature` is in our notation (`d->d`)
-    or SciPy's text (`double (double)`); without one, the first entry with a signature that SciPy accepts is
-    used. `user_data` is as in SciPy: a capsule, a ctypes or a cffi pointer; for a LowLevelCallable, its own.
+    """Returns a scipy.LowLevelCallable, which keeps `function` alive. `signature` is written in letters (`d->d`) or
+    as in SciPy (`double (double)`). Without it, the first entry with a signature that SciPy accepts is used.
+    `user_data` is a capsule, a ctypes pointer or a cffi pointer, as in SciPy. If `function` is a LowLevelCallable,
+    its user data are the default.
 
-    Functions of several doubles (`ddd->d`), which SciPy does not support, become functions of an array with our own
-    user data, if there is no other entry, for quad with `args` and nquad; they return nan if SciPy passes another
-    number of arguments. Functions of buffers become ndimage's filters: `*kd->d` for generic_filter, `*kd*d->v` for
-    generic_filter1d.
+    SciPy does not support functions of several doubles (`ddd->d`). If there is no other entry, such a function
+    becomes a function of an array, with user data of its own, for nquad and for quad with `args`. It returns nan if
+    SciPy passes a different number of arguments. Functions of buffers become filters for ndimage: `*kd->d` for
+    generic_filter, `*kd*d->v` for generic_filter1d.
 
-    SciPy calls it with or without the GIL, and does not check for exceptions, so only entries that
-    need no GIL and cannot raise are used. Raises ValueError for a signature that SciPy does not
-    support; TypeError like typedcall.resolve(), or for user data if the signature has none;
-    ImportError on PyPy."""
+    SciPy calls the function with or without the GIL, and does not check for exceptions. Therefore, only entries that
+    need no GIL and cannot raise are used. Raises ValueError for a signature that SciPy does not support. Raises
+    TypeError like typedcall.resolve(), and for user data that the signature does not take. Raises ImportError on
+    PyPy."""
     need_capsules("low_level_callable()")
     from scipy import LowLevelCallable
 
@@ -128,7 +129,7 @@ def low_level_callable(
             )
     found = offered(function)
     if signature is None:
-        # Before those that become functions of an array.
+        # Entries with SciPy's signatures come before those that must become functions of an array.
         of_scipy = [entry for entry in found if _text_of(entry.signature) is not None]
         found = of_scipy + [entry for entry in found if entry not in of_scipy]
     entry = usable(function, "SciPy", _unknown_to_scipy, found, signature, Flags.ACQUIRES_GIL)[0]

@@ -1,5 +1,5 @@
-"""Functions of other libraries as entries, one module for each library. No module imports its library:
-unless it is imported, none of its objects exist."""
+"""Reads functions of other libraries as entries, with one module for each library. No module imports its library,
+because its objects exist only if it has already been imported."""
 from __future__ import annotations
 
 import functools
@@ -12,14 +12,15 @@ from typedcall.tools.foreign import is_address
 
 __all__ = ["ask_first", "foreign_entries", "why_not"]
 
-#: In the order in which they are tried.
+#: The modules, in the order in which they are tried.
 _MODULES = ("ctypes_", "cffi_", "cython_", "numba_", "numpy_", "scipy_")
 
 _first: list[Callable[[Any], Found]] = []
 
 
 def ask_first(adapter: Callable[[Any], Found]) -> None:
-    """Tries `adapter` before the others: for objects of subpackages that this one must not import."""
+    """Registers an adapter that is tried before all others, for objects of subpackages that this one must not
+    import."""
     _first.append(adapter)
 
 
@@ -29,22 +30,22 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 
 
 def _fault(entry: Entry) -> str:
-    """Explains why it is not a valid entry, or returns "". Its values come from a library's
-    object."""
+    """Explains why the entry is invalid, or returns "". An entry may be invalid because its values come from a
+    library's object."""
     if type(entry.address) is not int or not is_address(entry.address):
         return "its address is not that of a C function"
     if not 0 <= int(entry.flags) < 1 << 32:
         return "its flags are invalid"
     try:
         parse_signature(entry.signature)
-    except ValueError as error:  # void among the arguments, or too many of them
+    except ValueError as error:  # raised for a void argument, or too many arguments
         return str(error)
     return ""
 
 
 def _found(obj: Any) -> list[Entry | str]:
-    """Returns the result of the first adapter that knows the object. As in foreign.py, an object
-    that raises, or has invalid attributes, has no entries."""
+    """Returns the result of the first adapter that recognizes the object. As in foreign.py, an object that raises, or
+    has invalid attributes, counts as one without entries."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
     for adapter in [*_first, *_adapters()]:
@@ -60,11 +61,12 @@ def _found(obj: Any) -> list[Entry | str]:
 
 
 def foreign_entries(obj: Any) -> list[Entry]:
-    """Returns an adapter's entries of the object."""
+    """Returns the entries that an adapter finds for the object."""
     return [each for each in _found(obj) if isinstance(each, Entry)]
 
 
 def why_not(obj: Any) -> list[str]:
-    """Explains why an adapter that knows the object omits it, or a part of it; empty if none does."""
-    # No generator: CPython 3.12 and 3.13 crash if memory runs out while one is made.
+    """Returns the reasons why an adapter that recognizes the object omits entries. The list is empty if there are
+    none."""
+    # This is not a generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     return list(dict.fromkeys([each for each in _found(obj) if isinstance(each, str)]))

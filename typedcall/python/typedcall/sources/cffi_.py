@@ -1,5 +1,5 @@
-"""cffi function pointers and the functions of compiled cffi modules as typed functions. cffi releases the
-GIL around every call, so the functions that it declares need no GIL, except for callbacks into Python."""
+"""Reads cffi function pointers, and functions of compiled cffi modules, as entries. cffi releases the GIL around
+every call, so the functions that it declares need no GIL, except for callbacks into Python."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(ctype: Any) -> str:
-    """Returns the code of a cffi type. cffi does not keep const, so `char *` is not a string.
-    Raises ValueError for structs by value and other types without a code."""
+    """Returns the code of a cffi type. cffi does not record const, so `char *` is not a string. Raises ValueError for
+    structs passed by value and other types without a code."""
     is_pointer = ctype.kind == "pointer" and ctype.item.kind in ("primitive", "void")
     if is_pointer or ctype.kind in ("primitive", "void"):
         return letters_of_text(ctype.cname)
@@ -33,19 +33,20 @@ def letters_of(ctype: Any) -> str:
 
 
 def _is_variadic(declared: Any) -> bool:
-    """`ellipsis` is also true of a function with complex numbers, which libffi cannot call for cffi."""
+    """True if the function has variable arguments. `ellipsis` is also true for functions with complex numbers, which
+    cffi cannot call through libffi."""
     parameters = ", ".join(each.cname for each in declared.args)
     return declared.ellipsis and f"({parameters}, ...)" in declared.cname
 
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
-    """True if the function may call Python. A callback owns its callable, but a cast of it, or a
-    copy in a struct, is a pointer like others; extern "Python" is a C function of the module that
-    cffi compiled, and its pointers look like any others."""
+    """True if the function may call Python. A callback owns its callable, but after a cast, or in a struct, it is a
+    pointer like any other. A function declared as extern "Python" is a C function of the compiled cffi module, and
+    pointers to it look like any others."""
     library = library_of(address)
     if library is None or not is_data:
         return library is None
-    # The contents of a module, without its __getattr__.
+    # vars() returns the contents of a module without calling its __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
     files: list[Any] = [
         names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)
@@ -54,12 +55,12 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a cffi function, or None for any other object; reasons only, if its
-    type has no signature: variable arguments, structs by value."""
+    """Returns the entries of a cffi function, or None for any other object. Returns only reasons if its type has no
+    signature, because of variable arguments or structs passed by value."""
     if "_cffi_backend" not in sys.modules:
         return None
     is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))
-    # A function of a compiled module is a builtin function of its library.
+    # A function of a compiled module is a builtin function, whose `__self__` is the library.
     is_function = is_a(obj, BuiltinFunctionType)
     if not is_data and not (is_function and is_a(obj.__self__, imported_class("_cffi_backend", "Lib"))):
         return None

@@ -1,5 +1,5 @@
-"""ctypes function pointers as typed functions: `argtypes` and `restype` are the signature, and the
-prototype tells how the call treats the GIL, exceptions and errno."""
+"""Reads ctypes function pointers as entries. `argtypes` and `restype` determine the signature, and the prototype
+determines how a call handles the GIL, exceptions and errno."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typedcall.tools.libraries import library_of
 
 __all__ = ["FUNCFLAG_PYTHONAPI", "FUNCFLAG_USE_ERRNO", "address_of", "entries", "letters_of"]
 
-# ctypes' own flags of a prototype (`_flags_`): Modules/_ctypes/ctypes.h.
+# Flags of ctypes prototypes (`_flags_`), from Modules/_ctypes/ctypes.h.
 FUNCFLAG_PYTHONAPI = 0x4
 FUNCFLAG_USE_ERRNO = 0x8
 
@@ -24,7 +24,8 @@ def _function_pointer() -> Any:
 
 
 def letters_of(ctypes_type: Any) -> str:
-    """Returns the code of a ctypes type; None is void. Raises ValueError for structs and other types without a code."""
+    """Returns the code of a ctypes type, where None stands for void. Raises ValueError for structs and other types
+    without a code."""
     import ctypes
 
     if ctypes_type is None:
@@ -48,12 +49,13 @@ def letters_of(ctypes_type: Any) -> str:
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:
-    """Returns the code by kind and size; a value of the type shows the kind."""
+    """Returns the code of a simple type by its size and its kind, which a value of the type reveals. Returns None if
+    there is no code."""
     import ctypes
 
     native = "__ctype_le__" if sys.byteorder == "little" else "__ctype_be__"
     if getattr(ctypes_type, native, ctypes_type) is not ctypes_type:
-        return None  # its bytes are swapped
+        return None  # the type has swapped bytes
     size = ctypes.sizeof(ctypes_type)
     for pointer, kind in (
         (ctypes.c_void_p, "pointer"),
@@ -68,12 +70,12 @@ def _simple_letters(ctypes_type: Any) -> str | None:
             return letters_for(kind, size)
     if isinstance(value, int):
         return letters_for("signed" if ctypes_type(-1).value < 0 else "unsigned", size)
-    return None  # characters, wide strings
+    return None  # characters and wide strings have no code
 
 
 def _reached(pointer: Any, behind: Callable[[Any], Iterable[Any]]) -> list[Any]:
-    """Returns the pointer and all objects reachable from it, each once: pointers that were cast keep each
-    other alive."""
+    """Returns the pointer and all objects reachable from it, without duplicates, because pointers made by cast() keep
+    each other alive."""
     waiting, seen = [pointer], {}
     while waiting:
         each = waiting.pop()
@@ -89,9 +91,9 @@ def _cast_from(each: Any) -> Iterable[Any]:
 
 
 def _is_callback(pointer: Any) -> bool:
-    """True if it was made from a Python callable. Then, or after a cast, it keeps ctypes' thunk
-    alive, or on PyPy, which has no thunks, the pointer with the callable. A pointer that was read
-    from a struct or an array, or made from an address, may be a callback without any sign of it."""
+    """True if the pointer was made from a Python callable. Such a pointer, even after a cast, keeps ctypes' thunk
+    alive, or on PyPy, which has no thunks, the pointer that has the callable. A pointer that was read from a struct
+    or an array, or made from an address, may be a callback although nothing shows it."""
     for each in _reached(pointer, _cast_from):
         if type_name(each) == "CThunkObject" or (
                 is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
@@ -101,50 +103,49 @@ def _is_callback(pointer: Any) -> bool:
 
 def _behind(each: Any) -> Iterable[Any]:
     if is_a(each, dict):
-        return list(dict.values(each))  # changes when something else is assigned
-    if is_a(each, _function_pointer().__base__):  # the base of all ctypes objects
+        return list(dict.values(each))  # copied because assignments change the dict
+    if is_a(each, _function_pointer().__base__):  # the base class of all ctypes types
         return [attribute(each, "_b_base_"), attribute(each, "_objects")]
     if is_a(each, memoryview):
-        return [attribute(each, "obj")]  # from_buffer() keeps a view of its memory
+        return [attribute(each, "obj")]  # from_buffer() keeps a view of the memory alive
     return [attribute(each, "base")] if is_a(each, imported_class("numpy", "ndarray")) else []
 
 
 def _kept_by(pointer: Any) -> list[Any]:
-    """Returns all objects that `pointer`, and those that share its memory, keep alive at
-    present."""
+    """Returns all objects that are currently kept alive by `pointer` or by objects that share its memory."""
     return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
 def _shares_memory(pointer: Any) -> bool:
-    """True if it lies in the memory of another object: as a part of it, or by from_buffer()."""
+    """True if the pointer is stored in the memory of another object, as a part of it or through from_buffer()."""
     if attribute(pointer, "_b_base_") is not None:
         return True
-    # On PyPy no pointer reports its own memory.
+    # On PyPy, no pointer reports that it owns its memory.
     return sys.implementation.name != "pypy" and not attribute(pointer, "_b_needsfree_")
 
 
 def address_of(pointer: Any) -> tuple[int, Any]:
-    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid.
-    For a pointer with its own memory that is the pointer; for one that shares the memory of a
-    struct, an array or another pointer, and changes with it, all objects that it depends on at
-    present, as far as ctypes knows."""
+    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid. For a pointer with
+    memory of its own, this is the pointer. A pointer that shares the memory of a struct, an array or another pointer
+    changes with it. The object for it is a tuple of all objects on which it currently depends, as far as ctypes
+    knows."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):
             return address, pointer
         kept = _kept_by(pointer)
-        # Another thread may have assigned something else in between.
+        # Otherwise another thread has assigned a different pointer meanwhile.
         if address == _read(pointer):
             return address, (pointer, *kept)
 
 
 def _read(pointer: Any) -> int:
-    """Reads the address in a pointer without side effects: ctypes.cast() makes its argument keep
-    itself alive."""
+    """Reads the address in a pointer without side effects. ctypes.cast() is avoided because it makes its argument
+    keep itself alive."""
     import ctypes
 
     if sys.implementation.name == "pypy":
-        try:  # there, ctypes is written in Python and calls the object
+        try:  # PyPy's ctypes is written in Python and calls the object
             return ctypes.cast(pointer, ctypes.c_void_p).value or 0
         except MemoryError:
             raise
@@ -154,22 +155,22 @@ def _read(pointer: Any) -> int:
 
 
 def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
-    """Returns None if no flags can describe it."""
+    """Returns the flags of a function pointer, or None if no flags can describe it."""
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    # Go by the address, not by the objects kept with it: shared memory may have changed since. An
-    # address in a library is a C function; any other may take the GIL.
+    # The address decides, and not the objects that are kept alive with it, because shared memory may have changed
+    # since. An address in a library is that of a C function; a function at any other address may acquire the GIL.
     if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
     elif raises:
-        # ctypes checks for an exception after each such call, so there may be one. If the result
-        # cannot report it, a consumer could not know.
+        # ctypes checks for an exception after each such call, so the function may raise. If its result cannot report
+        # an exception, a consumer would not notice it.
         if not has_error_value(result):
             return None
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
     else:
-        flags |= Flags.THREAD_SAFE  # ctypes releases the GIL around each call
+        flags |= Flags.THREAD_SAFE  # ctypes releases the GIL for each call
     if bits & FUNCFLAG_USE_ERRNO:
         flags |= Flags.SETS_ERRNO
     if attribute(pointer, "errcheck", pointer) is not None:
@@ -178,13 +179,13 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a ctypes function pointer, or None for any other object; a reason
-    only, if `argtypes` is not set: ctypes would guess, and a guess is not a signature."""
+    """Returns the entries of a ctypes function pointer, or None for any other object. Returns only a reason if
+    `argtypes` is not set, because ctypes would then guess the types, and a guess is not a signature."""
     if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
         return None
 
     argtypes = obj.argtypes
-    # ctypes read the argument types when they were set: an iterator is empty since then.
+    # ctypes reads argtypes when they are set, so an iterator is now empty.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:

@@ -1,12 +1,11 @@
-"""Cython's exported functions as typed functions: the capsules of a module's `__pyx_capi__`, and
-the `cpdef` functions that they belong to, fused ones with all their variants.
+"""Reads functions exported by Cython modules as entries: the capsules in a module's `__pyx_capi__`, and the `cpdef`
+functions to which they belong. A fused function has the entries of all its variants.
 
-The text of a capsule does not describe exceptions: neither that there are none (`noexcept`) nor
-which value reports one. That is -1 or NULL by default, but `except 5` is Cython, too, and a caller
-that tests for -1 would miss it. So unless a module documents its exports, its functions are assumed
-to raise, and those that return no object have DIFFERS: only callers that allow it find them.
-Functions with objects always have it: `list xs` and `object xs` are the same text, and only the
-Python function checks its arguments."""
+The name of a capsule does not describe exceptions. It shows neither that there are none (`noexcept`) nor the value
+that reports one. By default, this value is -1 or NULL, but Cython also allows `except 5`, which a caller that tests
+for -1 would miss. Unless a module documents its exports, its functions are therefore assumed to raise. Those that
+return no object have DIFFERS, so only callers that allow this find them. Functions with objects always have DIFFERS,
+because `list xs` and `object xs` have the same name, and only the Python function checks its arguments."""
 
 from __future__ import annotations
 
@@ -33,23 +32,24 @@ from typedcall.tools.foreign import (
 __all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
            "variants_of"]
 
-#: Assumed because a capsule's text does not say whether the function raises, and by which value.
+#: The flags that are assumed because the name of a capsule shows neither whether the function raises, nor the value
+#: that reports an exception.
 UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
 
-# Modules whose documentation declares all exports `noexcept nogil`.
+# Modules whose documentation declares that all exports are `noexcept nogil`.
 _WITHOUT_GIL = (
     "scipy.special.cython_special",
     "scipy.linalg.cython_blas",
     "scipy.linalg.cython_lapack",
 )
-# The name of one variant of a fused function: a number for each fused type, then its own.
+# The name of one variant of a fused function: a number for each fused type, followed by the function's name.
 _VARIANT = re.compile(r"__pyx_fuse_((?:\d+_)*\d+)([A-Za-z_]\w*)")
 _SKIP_DISPATCH = "int __pyx_skip_dispatch"
 _OPTIONAL_ARGUMENTS = "__pyx_opt_args_"
 
 
 def documented_flags(module_name: str, name: str = "") -> Flags:
-    """Returns the flags that a module documents for all its exports, else the worst case."""
+    """Returns the flags that a module documents for all its exports, or UNKNOWN."""
     if module_name not in _WITHOUT_GIL:
         return UNKNOWN
     capsules = capsules_of(sys.modules.get(module_name))
@@ -58,8 +58,8 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
 
 
 def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
-    """True if a fused function takes a double where another variant takes an integer: SciPy's then
-    warn about values that are not integers, and take the GIL for that."""
+    """True if this variant of a fused function takes a double where another variant takes an integer. SciPy's
+    functions then warn about values that are not integers, and acquire the GIL for this."""
     fused = _VARIANT.fullmatch(name)
     if fused is None:
         return False
@@ -78,14 +78,14 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
 
 
 def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | str:
-    """Returns the entry of one capsule; or a text with the reason if its declaration has no
-    signature, or if it may raise and its result cannot report that.
+    """Returns the entry of a capsule, or the reason why it has none: its declaration has no signature, or the
+    function may raise and its result cannot report this.
 
-    A `cpdef` function has a last parameter `int __pyx_skip_dispatch`, which functions of modules
-    (and only these are exported) do not read. It is left out, because it is not an argument of the
-    Python function: the calling conventions that typedcall supports pass it in a register or at the
-    end of the stack, where it is not missed. A pointer to optional arguments may follow, which is
-    read: then both are shown, and a caller passes 0 and NULL."""
+    The last parameter of a `cpdef` function is `int __pyx_skip_dispatch`, which functions of modules do not read, and
+    only such functions are exported. It is left out, because it is not an argument of the Python function. The
+    calling conventions that typedcall supports pass it in a register or at the end of the stack, where its absence
+    does no harm. A pointer to optional arguments may follow, which the function does read. The signature then
+    contains both, and a caller passes 0 and NULL."""
     text = capsule_name(capsule)
     try:
         declared = parse_declaration(text or "")
@@ -102,7 +102,7 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE
     if flags == UNKNOWN and declared.result == "O":
-        flags &= ~Flags.DIFFERS  # Cython's only error value for objects is NULL
+        flags &= ~Flags.DIFFERS  # for objects, Cython's only error value is NULL
     if _takes_objects(declared, text or ""):
         flags |= Flags.DIFFERS
     address = capsule_address(capsule)
@@ -111,18 +111,18 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
 
 
 def _takes_objects(declared: Declaration, text: str) -> bool:
-    """True if the C function relies on an argument's class, which Python's call checks; or returns an
-    instance as a pointer to its struct, which would have no owner."""
+    """True if the C function relies on the class of an argument, which only a call from Python checks, or if it
+    returns an instance as a pointer to its struct, which would have no owner."""
     pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
     pointers += [text.split("(")[0]] if declared.result == "P" else []
-    # A pointer to optional arguments is not an object.
+    # A pointer to optional arguments is not that of an object.
     is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
     return "O" in declared.arguments or _SKIP_DISPATCH in text and any(is_class)
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
-    """Returns a module's exports to Cython: the capsules of its `__pyx_capi__`, by name; empty if
-    that is not a dict. Skips values that are not capsules, and keys that are not strs."""
+    """Returns a module's exports to Cython, which are the capsules in its `__pyx_capi__`, by name. Returns an empty
+    dict if there is no such dict. Skips values that are not capsules, and keys that are not strs."""
     capi = attribute(module, "__pyx_capi__")
     if not is_a(capi, dict):
         return {}
@@ -130,20 +130,20 @@ def capsules_of(module: Any) -> dict[str, Any]:
 
 
 def variants_of(function: Any) -> list[Any]:
-    """Returns the functions of a fused one; empty for any other."""
+    """Returns the variants of a fused function. The list is empty for any other object."""
     variants = attribute(function, "__signatures__")
     return [variant for _, variant in members(variants)] if is_mapping(variants) else []
 
 
 def exported(function: Any) -> list[tuple[str, Any]]:
-    """Returns (name, capsule) of each variant of a cpdef function; empty for any other object."""
+    """Returns (name, capsule) for each variant of a cpdef function. The list is empty for any other object."""
     module = module_of(function)
     capsules = capsules_of(module)
     name = text_attribute(function, "__name__")
     if not capsules or name is None:
         return []
     if attribute(module, name) is function:
-        # Fused variants in the order of their C names, which is that of the fused type.
+        # Variants are sorted by their C names, which is the order of types in the fused type.
         found = sorted(_name_of_variant(each, capsules) for each in variants_of(function))
         found = found or [name]
     else:
@@ -152,7 +152,7 @@ def exported(function: Any) -> list[tuple[str, Any]]:
         owner = attribute(module, fused.group(2)) if fused is not None else None
         if all(each is not function for each in variants_of(owner)):
             return []
-    # Python can only call cpdef functions.
+    # Python can call only cpdef functions.
     return [
         (each, capsules[each])
         for each in found
@@ -161,13 +161,13 @@ def exported(function: Any) -> list[tuple[str, Any]]:
 
 
 def is_cpdef(capsule: Any) -> bool:
-    """True if it belongs to a function that Python calls, too."""
+    """True if the capsule belongs to a cpdef function, which Python can also call."""
     return _SKIP_DISPATCH in (capsule_name(capsule) or "")
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
-    """Returns the name of a variant's capsule: the variant's own, which since Cython 3.3 contains
-    the module's name."""
+    """Returns the name of a variant's capsule. Usually this is the variant's own name, but since Cython 3.3 the
+    variant's name also contains that of the module."""
     name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:
@@ -186,14 +186,14 @@ _OPTIONAL = ("the last two parameters of '{}' are Cython's own: pass 0 and None 
 
 
 def _left_out(reason: str, where: str, flags: str) -> str:
-    """Returns the reason for one capsule, and an alternative."""
+    """Returns the reason why a capsule has no entry, with an alternative."""
     if reason.startswith("its type"):
         return reason + _IF_KNOWN.format(where)
     return reason.replace("flags=", flags)
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a capsule, or a Cython function; None for any other object."""
+    """Returns the entries of a capsule or a Cython function, or None for any other object."""
     if is_capsule(obj):
         text = capsule_name(obj) or ""
         if "(" not in text:
@@ -220,12 +220,12 @@ def entries(obj: Any) -> Found:
     if not found and not others:
         others = ["Cython exports the C function of a cpdef function that a .pxd file declares, and "
                   f"{module}.__pyx_capi__ has none for {name_of(obj)}"]
-    # If a real and a complex variant would both fit, the real one comes first.
+    # If both a real and a complex variant would fit, the real one must come first.
     return [*sorted(found, key=lambda entry: entry.signature.count("Z")), *others]
 
 
 def _flags_of(capsule: Any) -> Flags:
-    """Returns the flags that the module which exports this capsule documents, if any."""
+    """Returns the flags documented by the module that exports this capsule, or UNKNOWN."""
     for module_name in _WITHOUT_GIL:
         for name, each in capsules_of(sys.modules.get(module_name)).items():
             if each is capsule:

@@ -1,5 +1,5 @@
-"""NumPy ufuncs as typed functions, if their loops are NumPy's generic ones, which call a scalar C
-function (NumPy's own cbrt and hypot), or SciPy exports the functions in them (scipy.special)."""
+"""Reads NumPy ufuncs as entries if their loops are NumPy's generic loops, which call a scalar C function (as in
+NumPy's cbrt and hypot), or if SciPy exports the functions that the loops call (scipy.special)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special"]
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 
 
-#: How the C functions behind ufuncs of scipy.special differ from these.
+#: A note on how the C functions behind ufuncs of scipy.special differ from the ufuncs.
 NOT_FOLLOWED = ("the C functions behind ufuncs of scipy.special do not follow special.seterr(): they raise nothing and warn of "
                 "nothing. Most have no float32: they give float64 where the ufunc gives float32")
 
 
 def is_special(obj: Any, found: list[Entry]) -> bool:
-    """True if the entries are those of a ufunc of scipy.special."""
+    """True if the object is a ufunc of scipy.special with these entries."""
     return is_a(obj, imported_class("numpy", "ufunc")) and any(each.place == "SciPy" for each in found)
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a ufunc; None for any other object. Complex loops yield no entries: the
-    functions in NumPy's generic ones take pointers to their arguments and result, unlike any ufunc."""
+    """Returns the entries of a ufunc, or None for any other object. Complex loops yield no entries, because the
+    functions that NumPy's generic loops call take pointers to their arguments and result, unlike any ufunc."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall.native._native import scalar_functions
@@ -36,15 +36,15 @@ def entries(obj: Any) -> Found:
     made: list[Entry | str] = []
     for signature, address in scalar_functions(obj):
         if all(isinstance(each, str) or each.signature != signature for each in made):
-            # NumPy releases the GIL around its loops.
+            # The function is thread-safe because NumPy releases the GIL around its loops.
             made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
     made = made or [*_special_entries(obj)]
     return made or ["the loops of this ufunc call no C function of one element that is known"]
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
-    """Returns the entries of a ufunc of scipy.special: its loops are SciPy's own, but SciPy exports
-    the functions in them to Cython, under the same names."""
+    """Returns the entries of a ufunc of scipy.special. Its loops are SciPy's own, but SciPy exports the functions
+    that they call to Cython, under the same names."""
     name = ufunc.__name__
     found = attribute(sys.modules.get("scipy.special"), name)
     if found is not ufunc or ufunc.nout != 1:
@@ -55,7 +55,7 @@ def _special_entries(ufunc: Any) -> list[Entry]:
     made: dict[str, Entry] = {}
     for entry in cython_.entries(getattr(cython_special, name, None)) or []:
         types = "" if isinstance(entry, str) else _types_of(entry.signature)
-        # SciPy's fused types have combinations that no ufunc has; these return nan.
+        # SciPy's fused types have combinations that are in no ufunc, and whose functions return nan.
         if not isinstance(entry, str) and types in ufunc.types:
             keep = Entry(entry.signature, entry.flags, entry.address, "SciPy", ufunc)
             made.setdefault(types, keep)
@@ -63,7 +63,7 @@ def _special_entries(ufunc: Any) -> list[Entry]:
 
 
 def dtype_of(letters: str) -> Any:
-    """Returns NumPy's dtype of a code. Raises ValueError for pointers, strings and objects."""
+    """Returns NumPy's dtype for a code. Raises ValueError for pointers, strings and objects."""
     import numpy
 
     code = CODES[pointee(letters)]
@@ -74,7 +74,7 @@ def dtype_of(letters: str) -> Any:
 
 
 def _types_of(signature: str) -> str:
-    """Returns a signature in the notation of a ufunc's `types`, or a text that matches none."""
+    """Converts a signature to the notation of a ufunc's `types`. Returns "" if this is not possible."""
     arguments, result = parse_signature(signature)
     try:
         inputs = "".join(dtype_of(letters).char for letters in arguments)

@@ -1,5 +1,5 @@
-"""SciPy's LowLevelCallable as a typed function: the name of its capsule is the C signature. A
-callback made from ctypes, cffi or a typed function has the flags of its origin."""
+"""Reads SciPy's LowLevelCallables as entries. The name of the capsule is the C signature. The flags are those of the
+ctypes, cffi or typed function from which the LowLevelCallable was made."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _flags_of(obj: Any, text: str) -> Flags:
         known = attribute(made_of, "typed_flags")
         is_typed = is_a(known, Flags)
         flags |= known if is_typed else Flags(0)
-        # A LowLevelCallable may be made from another.
+        # A LowLevelCallable may be made from another LowLevelCallable.
         items = itertools.islice(tuple.__iter__(made_of), 1, None)
         made_of = None if is_typed else next(items, None)
     for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
         if isinstance(each, Entry):
             return each.flags
-    # SciPy's contract for callbacks that return an int: 0, with an exception set, is an error, so
-    # it holds the GIL. Those that return a double cannot report one.
+    # A callback of SciPy that returns an int reports an error by returning 0 with an exception set, so it needs the
+    # GIL. A callback that returns a double cannot report an error.
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a LowLevelCallable; None for any other object. A pointer to user data
-    is an ordinary argument: pass `obj.user_data`."""
+    """Returns the entries of a LowLevelCallable, or None for any other object. A pointer to user data is an ordinary
+    argument, for which callers pass `obj.user_data`."""
     if not _is_low_level_callable(obj):
         return None
     capsule: Any = next(tuple.__iter__(obj), None)
@@ -56,6 +56,7 @@ def entries(obj: Any) -> Found:
         return [str(error)]
     flags = _flags_of(obj, text)
     if "O" in (*declared.arguments, declared.result):
-        # Only Cython's cdef functions have objects, whose classes the text does not show.
+        # Only Cython's cdef functions have objects as arguments, and the capsule's name does not show the objects'
+        # classes.
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
     return [Entry(declared.signature, flags, capsule_address(capsule), "SciPy", obj)]

@@ -1,4 +1,4 @@
-"""Typed functions as SQL functions of SQLite and DuckDB."""
+"""Registers typed functions as SQL functions with SQLite and DuckDB."""
 from typedcall.sinks.sql import register
 
 __all__ = ["register"]

@@ -1,1 +1,1 @@
-"""Safe queries of other libraries' objects, locks, and tables by identity."""
+"""Safe access to foreign objects, parameters of callables, locks, and identity tables."""

@@ -1,5 +1,5 @@
-"""cffi's compiled half, which converts and calls: cffi itself, with its parser, takes a hundred times
-as long to import and is not needed."""
+"""Uses only the compiled half of cffi, which converts values and calls functions. cffi itself, with its parser, takes
+a hundred times as long to import, and is not needed."""
 from __future__ import annotations
 
 import functools
@@ -9,27 +9,27 @@ from typedcall.record.codes import CODES
 
 __all__ = ["C_TYPES", "ffi", "pointer_to"]
 
-#: By kind and width, because PyPy's JIT compiles only calls with the plain C types.
+#: cffi's types by kind and width. Only plain C types are used, because PyPy's JIT compiles no calls with others.
 C_TYPES = {
     (code.kind, code.size): "_Bool" if code.kind == "bool" else code.c_type
-    for code in reversed(CODES.values())  # the first of several
+    for code in reversed(CODES.values())  # the first type of a kind and width wins
     if code.size <= 8 and code.kind in ("bool", "signed", "unsigned", "floating")
 }
 
 
 @functools.cache
 def ffi() -> Any:
-    """Returns a shared FFI object: old versions leak a reference with each. Raises ImportError without cffi."""
+    """Returns an FFI object, which is shared because old versions leak a reference with each. Raises ImportError
+    without cffi."""
     import _cffi_backend  # type: ignore[import-untyped,unused-ignore]
 
     return _cffi_backend.FFI()
 
 
 def pointer_to(ctype: str, address: int, keep_alive: Any = None) -> Any:
-    """Returns a pointer of that type, `double(*)(double)`, which keeps `keep_alive`."""
+    """Returns a pointer of this type, such as `double(*)(double)`, which keeps `keep_alive` alive."""
     pointer = ffi().cast(ctype, address)
     if keep_alive is None:
         return pointer
-    # A "destructor" that does nothing, but lives as long as the pointer, with the object that it
-    # holds.
+    # The "destructor" does nothing, but lives as long as the pointer, and so does the object that it holds.
     return ffi().gc(pointer, lambda pointer, kept=keep_alive: None)

@@ -1,7 +1,7 @@
-"""Safe access to objects, modules and dictionaries made elsewhere: attributes that raise, names
-that are not text, keys of any kind. One rule applies, also in the package's C++: MemoryError and
-exceptions outside Exception (KeyboardInterrupt, SystemExit, which signal handlers raise anywhere)
-propagate; any other failure counts as a missing value."""
+"""Safe access to foreign objects, modules and dictionaries, whose attributes may raise, whose names may not be text,
+and whose keys may be of any type. One rule applies here and in the package's C++ code: MemoryError and exceptions
+that are not Exceptions (KeyboardInterrupt and SystemExit, which signal handlers may raise anywhere) propagate, and
+any other failure counts as a missing value."""
 from __future__ import annotations
 
 import importlib
@@ -32,9 +32,9 @@ __all__ = [
     "type_name",
 ]
 
-# From type itself, whatever a metaclass defines.
+# This is the descriptor of type itself, because a metaclass may define another `__name__`.
 _name_of_type: Any = type.__dict__["__name__"].__get__
-#: Longer texts are cut in messages and tables.
+#: The length beyond which texts are cut in messages and tables.
 _LONGEST = 200
 
 
@@ -49,19 +49,20 @@ def attribute(obj: Any, name: str, default: Any = None) -> Any:
 
 
 def text_attribute(obj: Any, name: str) -> str | None:
-    """Returns an attribute as an exact str; None if it is not a str."""
+    """Returns an attribute as an exact str, or None if it is not a str."""
     value = attribute(obj, name)
     return exact_text(value) if is_a(value, str) else None
 
 
 def exact_text(text: str) -> str:
-    """Returns the contents of a str subclass, whatever its methods return. (PyPy's str.__str__ calls them.)"""
+    """Returns the contents of an instance of a str subclass without calling its methods, which PyPy's str.__str__
+    would call."""
     return str.__getitem__(text, slice(None))
 
 
 def exact_int(number: Any) -> int | None:
-    """Returns the value of an int, or of an object like one (NumPy's); None for anything else, and
-    for a bool, which does not count as a number here."""
+    """Returns the value of an int, or of an object with `__index__`, such as NumPy's ints. Returns None for anything
+    else, and for a bool, which does not count as a number here."""
     if is_a(number, bool):
         return None
     try:
@@ -73,44 +74,45 @@ def exact_int(number: Any) -> int | None:
 
 
 def is_address(number: int) -> bool:
-    """True if it can be an address; 0 cannot."""
+    """True if the number can be an address. 0 cannot."""
     return 0 < number <= 2 * sys.maxsize + 1
 
 
 def is_a(obj: Any, kind: type | None) -> bool:
-    """isinstance() by the real type: `__class__`, which isinstance() uses, may lie or raise."""
+    """Like isinstance(), but uses the real type, because `__class__`, which isinstance() uses, may lie or raise."""
     return kind is not None and type.__subclasscheck__(kind, type(obj))
 
 
 def type_name(obj: Any) -> str:
-    """Returns the name of its type."""
+    """Returns the name of the object's type."""
     return str(_name_of_type(type(obj)))
 
 
 def imported_class(module: str, name: str) -> type | None:
-    """Returns a class of a library if the library is imported far enough to have it."""
+    """Returns a class of a library, or None if the library has not been imported far enough to have it."""
     found = attribute(sys.modules.get(module), name)
     return found if is_a(found, type) else None
 
 
 def is_mapping(obj: Any) -> bool:
-    """True for a dict, or a read-only view of one."""
+    """True for a dict, or for a read-only view of a dict."""
     return is_a(obj, dict) or is_a(obj, types.MappingProxyType)
 
 
 def module_of(obj: Any) -> Any:
-    """Returns the entry of sys.modules for the name in `__module__`, often a module; else None."""
+    """Returns the entry of sys.modules for the name in the object's `__module__`, which is usually a module, or
+    None."""
     name = text_attribute(obj, "__module__")
     return sys.modules.get(name) if name else None
 
 
 def read_module(module: Any) -> types.ModuleType:
-    """Returns a module, or imports the one of this name. Raises TypeError for anything else."""
+    """Returns the module itself, or imports the module of this name. Raises TypeError for anything else."""
     found: Any = module
     if is_a(module, str):
-        # A module that is still being initialised is there already.
+        # A module that is still being initialised is already in sys.modules.
         found = sys.modules.get(found) or importlib.import_module(found)
-        # The module may have replaced itself by anything.
+        # The module may have replaced itself by any object.
         is_module = is_a(attribute(found, "__dict__"), dict)
     else:
         is_module = is_a(module, types.ModuleType)
@@ -120,19 +122,20 @@ def read_module(module: Any) -> types.ModuleType:
 
 
 def import_path(function: Any) -> tuple[str, str] | None:
-    """Returns the names of a module and of an object in it, "Class.name", that lead to `function`;
-    None if its own names do not."""
+    """Returns the names of a module and of the object in it (such as "Class.name") that is `function`. Returns None
+    if the function's own names do not lead to it."""
     names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
     module = module_of(function)
     if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
-        # For a static method in C, only its pickle shows the class: getattr, (class, name).
+        # The class of a static method in C appears only in its `__reduce__` value, which is (getattr, (class, name)).
         reduced = function.__reduce__()
         module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
     elif attribute(function, "__module__") is None:
         module = _extension_that_has(function, names[0])
     if module is None:
         return None
-    # The script has this name in every process; a child of multiprocessing also has it under another one.
+    # The script has the name __main__ in every process. A child process of multiprocessing also has it under another
+    # name.
     is_main = module is sys.modules.get("__main__")
     known_as = "__main__" if is_main else text_attribute(module, "__name__")
     for path in names:
@@ -145,9 +148,9 @@ def import_path(function: Any) -> tuple[str, str] | None:
 
 
 def _extension_that_has(function: Any, name: str | None) -> Any:
-    """Returns the extension module of a function that does not name its module, like NumPy's
-    ufuncs, or the package around that module that also has the function. Python modules may only
-    have imported it, so they do not count."""
+    """Returns the extension module that contains a function without a module's name, such as NumPy's ufuncs. If a
+    package around the module also contains the function, returns the package. Other Python modules do not count,
+    because they may only have imported the function."""
     for known_as in sorted(exact_text(each) for each in list(sys.modules) if is_a(each, str)):
         file = text_attribute(sys.modules.get(known_as), "__file__") or ""
         if not name or not file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
@@ -161,8 +164,8 @@ def _extension_that_has(function: Any, name: str | None) -> Any:
 
 
 def members(namespace: Any) -> list[tuple[str, Any]]:
-    """Returns the (name, value) pairs in the `__dict__` of a module or class, or in a mapping itself.
-    Skips keys that are not strs. If Python code changes the dict meanwhile, it is read again."""
+    """Returns the (name, value) pairs in the `__dict__` of a module or class, or in a mapping. Skips keys that are
+    not strs. If Python code changes the dict meanwhile, reads it again."""
     found = namespace if is_mapping(namespace) else attribute(namespace, "__dict__")
     if not is_mapping(found):
         return []
@@ -179,16 +182,16 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
 
 
 def is_unbound(obj: Any) -> bool:
-    """True for `Type.method` of a type made in C, to which Python passes self first."""
-    if sys.implementation.name == "pypy":  # its own methods are functions, and C's have no name in `types`
+    """True for an unbound method `Type.method` of a type made in C, to which Python passes self first."""
+    if sys.implementation.name == "pypy":  # methods written in C have no type in `types`
         return type_name(obj) == "method_descriptor"
-    kind = type(obj)  # its metaclass's __eq__ must not run
+    kind = type(obj)  # a metaclass's __eq__ must not run
     return kind is types.MethodDescriptorType or kind is types.ClassMethodDescriptorType
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
-    """Returns the text for terminals and logs: one line without control characters and lone
-    surrogates, cut to `longest`."""
+    """Returns a text for terminals and logs, which is a single line without control characters and lone surrogates,
+    and is cut to `longest` characters."""
     text = exact_text(text)
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
@@ -196,10 +199,10 @@ def printable(text: str, longest: int = _LONGEST) -> str:
 
 
 def name_of(function: Any) -> str:
-    """Returns `module.name` for messages, or the kind of the object."""
+    """Returns `module.name` for messages, or a description of the object."""
     own = text_attribute(function, "__name__")
     name = text_attribute(function, "__qualname__") or own
-    # pybind11's functions are methods of a record that has no method of that name.
+    # A function of pybind11 is a method of a record object that has no method of that name.
     kind = type(attribute(function, "__self__"))
     if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
         name = name if attribute(kind, own) is not None else own
@@ -210,7 +213,7 @@ def name_of(function: Any) -> str:
 
 
 def show(obj: Any) -> str:
-    """Returns repr() for messages; if that raises, the type's name."""
+    """Returns repr() for messages, or the name of the type if repr() raises."""
     try:
         return printable(repr(obj))
     except MemoryError:

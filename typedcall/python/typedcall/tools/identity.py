@@ -1,5 +1,5 @@
-"""A table by the objects themselves: their `__eq__` and `__hash__` are never called, so any object
-may be looked up."""
+"""A table keyed by the identity of objects. Their `__eq__` and `__hash__` are never called, so any object may be
+looked up."""
 from __future__ import annotations
 
 import weakref
@@ -13,17 +13,18 @@ Value = TypeVar("Value")
 
 
 class IdentityTable(Generic[Value]):
-    """Ties a value to an object; objects without weak references are kept alive until pop(). For a
-    module's own use: its lock is never freed."""
+    """Maps objects to values. Objects that do not support weak references are kept alive until pop(). Tables are
+    meant for global variables, because their locks are never freed."""
 
     def __init__(self) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
-        # Re-entrant: a weak reference's callback may run at any time, even while the lock is held.
+        # The lock is re-entrant because the callback of a weak reference may run at any time, even while the lock is
+        # held.
         self._lock = RenewedLock()
 
     def get(self, key: Any) -> Value | None:
         row = self._rows.get(id(key))
-        # Another object may have taken the id before the callback came.
+        # Another object may have the same id if the callback has not run yet.
         return row[1] if row is not None and row[0]() is key else None
 
     def put(self, key: Any, value: Value) -> None:

@@ -1,5 +1,5 @@
-"""Tells which addresses are code of a loaded library. Any other may be a callback into Python:
-ctypes, cffi and run-time compilers write code into memory that no file backs."""
+"""Determines whether an address is in a loaded library. Any other address may be that of a callback into Python,
+because ctypes, cffi and run-time compilers write code into memory that no file backs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["library_of", "symbol_of"]
 
 @functools.cache
 def _dladdr() -> Any:
-    """Returns the C library's function; None if it is not available, as in an interpreter with its
-    own GIL, which 3.12's ctypes does not support."""
+    """Returns the C library's dladdr() and a type for its result. Returns None if they are not available, as in an
+    interpreter with its own GIL, which ctypes of Python 3.12 does not support."""
     try:
         import ctypes
 
-        # A separate library object, whose argument types other code cannot change.
+        # This is a separate library object, so other code cannot change the argument types.
         found = ctypes.CDLL(None).dladdr
     except (ImportError, OSError, AttributeError):
         return None
     found.argtypes, found.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int
-    return found, ctypes.c_void_p * 4  # the fields of Dl_info
+    return found, ctypes.c_void_p * 4  # the four fields of Dl_info
 
 
 def _info(address: int) -> Any:
-    """Returns (file, its start, the symbol before the address, that symbol's address); None if unknown."""
+    """Returns (file, its start, symbol before the address, address of that symbol), or None if they are unknown."""
     known = _dladdr()
     if known is None:
         return None
@@ -42,14 +42,14 @@ def _text(pointer: Any) -> str:
 
 
 def library_of(address: int) -> str | None:
-    """Returns the file that the address is mapped from; None if there is none or it is unknown."""
+    """Returns the file from which the address is mapped, or None if there is none or it is unknown."""
     info = _info(address)
     return None if info is None else _text(info[0])
 
 
 def symbol_of(address: int) -> tuple[str, str] | None:
-    """Returns the file that the address is mapped from, and the exported name of the address in it;
-    None if there is none, or if it leads elsewhere."""
+    """Returns the file from which the address is mapped, and the name under which the file exports it. Returns None
+    if there is no such name, or if it refers to another address."""
     info = _info(address)
     if info is None or info[3] != address:
         return None
@@ -58,6 +58,6 @@ def symbol_of(address: int) -> tuple[str, str] | None:
     library, symbol = _text(info[0]), _text(info[2])
     try:
         found = ctypes.CDLL(library)[symbol]
-    except (OSError, AttributeError):  # the program's own file
+    except (OSError, AttributeError):  # raised for the program's own file
         return None
     return (library, symbol) if ctypes.cast(found, ctypes.c_void_p).value == address else None

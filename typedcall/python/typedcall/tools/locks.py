@@ -1,5 +1,5 @@
-"""All locks of the package's Python code. A fork copies a lock's state, and the thread that holds it is not in the
-child, so locks that are held are replaced there."""
+"""The locks of the package's Python code. A fork copies the state of locks, but not the threads that hold them, so
+the child process replaces all locks held by other threads."""
 from __future__ import annotations
 
 import os
@@ -11,7 +11,8 @@ _all: list[RenewedLock] = []
 
 
 class RenewedLock:
-    """A re-entrant lock, `with renewed.lock:`, for a module's own use: it is never freed."""
+    """A re-entrant lock, used as `with renewed.lock:`. It is meant for global variables, because it is never
+    freed."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -20,7 +21,7 @@ class RenewedLock:
 
 def _renew() -> None:
     for each in _all:
-        # The thread that forks continues in the child, with the locks that it holds itself.
+        # The thread that has forked continues in the child, and still holds its own locks.
         if each.lock.acquire(blocking=False):
             each.lock.release()
         else:

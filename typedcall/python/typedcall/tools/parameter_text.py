@@ -1,6 +1,5 @@
-"""Parses the `parameters` of tag(), "(x, y, /, octaves=1, *, base=0.0)": a grammar of names and
-constants. Python's own parser would accept all of Python, and raises MemoryError for deeply nested
-text."""
+"""Parses the `parameters` of tag(), such as "(x, y, /, octaves=1, *, base=0.0)", which contain only names and
+constants. Python's own parser would accept any Python code, and raises MemoryError for deeply nested text."""
 from __future__ import annotations
 
 import ast
@@ -19,16 +18,16 @@ _TOKEN = re.compile(
 )
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _DEEPEST = 20
-_LONGEST_NUMBER = 4300  # of an int() from 3.11 on
+_LONGEST_NUMBER = 4300  # the limit of int() since Python 3.11
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-#: Names, how many are positional-only, how many are positional, and the defaults of those that have one.
+#: The names, the number of positional-only ones, the number of positional ones, and the defaults by name.
 _Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 
 class _Reader:
-    """The tokens of a text, with one token of look-ahead."""
+    """Reads the tokens of a text, with one token of look-ahead."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -39,14 +38,14 @@ class _Reader:
         """Consumes the next token and returns it."""
         taken = getattr(self, "token", "")
         found = _TOKEN.match(self._text, self._end)
-        assert found is not None  # the pattern matches any character, and the end
+        assert found is not None  # the pattern matches any character and the end
         self.kind = found.lastgroup or ""
         self.token = found.group(self.kind)
         self._start, self._end = found.start(self.kind), found.end()
         return taken
 
     def takes(self, token: str) -> bool:
-        """True if this was the next token, which is then consumed."""
+        """Consumes the next token if it is `token`. Returns True if so."""
         return self.token == token and bool(self.kind == "sign" and self.take())
 
     def need(self, token: str) -> None:
@@ -78,7 +77,7 @@ def _number(reader: _Reader, sign: str) -> Any:
 def _constant(reader: _Reader, depth: int = 0) -> Any:
     if reader.kind == "text":
         try:
-            return ast.literal_eval(reader.take())  # one token, without nesting
+            return ast.literal_eval(reader.take())  # a single token has no nesting
         except (SyntaxError, ValueError):
             raise reader.error("an invalid string") from None
     if reader.token in _CONSTANTS and reader.kind == "name":
@@ -105,7 +104,7 @@ def _constant(reader: _Reader, depth: int = 0) -> Any:
 def _name(reader: _Reader) -> str:
     if reader.kind != "name" or keyword.iskeyword(reader.token):
         raise reader.error("a name is missing")
-    return unicodedata.normalize("NFKC", reader.take())  # as Python reads names
+    return unicodedata.normalize("NFKC", reader.take())  # Python normalises names in the same way
 
 
 def _parse(text: str) -> _Parsed:
@@ -144,7 +143,8 @@ def _parse(text: str) -> _Parsed:
 
 
 def parse_parameters(text: str) -> _Parsed:
-    """Parses "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position, for any other text."""
+    """Parses a text such as "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position, for any other
+    text."""
     try:
         return _parse(text)
     except ValueError as error:

@@ -1,5 +1,5 @@
-"""Finds the names and defaults of a Python callable's parameters: from tag(), or else from the
-callable's own signature. Callers of the C function behind it use these."""
+"""Finds the names and defaults of a Python callable's parameters, from tag() or else from the callable's own
+signature. They are used in calls of the callable's C function."""
 from __future__ import annotations
 
 import sys
@@ -18,7 +18,7 @@ __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", 
 
 
 class _Missing:
-    """The default of a parameter that has none, or one that cannot be spelt."""
+    """Stands for a default that does not exist, or that cannot be written as a literal."""
 
     def __repr__(self) -> str:
         return "..."
@@ -28,21 +28,20 @@ MISSING = _Missing()
 
 
 class Parameters(NamedTuple):
-    """The parameters of a callable, in order."""
+    """The parameters of a callable, in their order."""
 
     names: tuple[str, ...]
-    #: This many parameters are positional-only; those after the first `positional` are
-    #: keyword-only.
+    #: How many parameters are positional-only, and how many are positional at all. All others are keyword-only.
     positional_only: int
     positional: int
-    #: One for each parameter; MISSING if it must be passed.
+    #: The default of each parameter; MISSING if it must be passed, or if its default cannot be written.
     defaults: tuple[Any, ...]
-    #: True for each parameter that may be omitted; some defaults cannot be spelt.
+    #: True for each parameter that may be omitted, even if its default cannot be written.
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
-        """Returns the parameter of each argument: `count` by position, then those by name. Raises
-        TypeError as Python does."""
+        """Returns the index of the parameter for each argument, with `count` arguments by position, followed by those
+        by name. Raises the same TypeErrors as Python."""
         if count > self.positional:
             raise TypeError(f"{function}() takes at most {self.positional} arguments by position "
                             f"({count} given)")
@@ -65,12 +64,12 @@ class Parameters(NamedTuple):
         return found
 
 
-#: The parameters that tag() was given.
+#: The parameters that were passed to tag().
 given_parameters: IdentityTable[Parameters] = IdentityTable()
 
 
 def _from_signature(signature: Any) -> Parameters | None:
-    """Returns None for *args and **keywords, whose use is unknown."""
+    """Converts an inspect.Signature. Returns None if it has *args or **keywords, whose use is unknown."""
     names: list[str] = []
     defaults: list[Any] = []
     optional: list[bool] = []
@@ -82,15 +81,15 @@ def _from_signature(signature: Any) -> Parameters | None:
         positional_only += each.kind == each.POSITIONAL_ONLY
         positional += each.kind != each.KEYWORD_ONLY
         optional.append(each.default is not each.empty)
-        # Signatures show "..." for a default without a literal.
+        # In signatures, "..." stands for a default that has no literal.
         known = optional[-1] and each.default is not ...
         defaults.append(each.default if known else MISSING)
     return Parameters(tuple(names), positional_only, positional, tuple(defaults), tuple(optional))
 
 
 def signature_of(function: Any) -> Any:
-    """Returns inspect.signature() without the module: on PyPy an extension's function has no `__self__`, so the
-    module is shown there."""
+    """Returns inspect.signature() without the module, which appears as a parameter on PyPy, because functions of
+    extensions have no `__self__` there."""
     import inspect
 
     signature = inspect.signature(function)
@@ -102,28 +101,29 @@ def signature_of(function: Any) -> Any:
 
 
 def _own(function: Any) -> Parameters | None:
-    """Reads the callable's own signature; None if it has none that is usable."""
+    """Reads the callable's own signature. Returns None if it has no usable one."""
     import inspect
 
     try:
         parameters = signature_of(function).parameters.values()
-        # Rebuilt, to check the parameters: a `__signature__` may be of a subclass that returns
+        # The parameters are rebuilt to check them, because a `__signature__` may be of a subclass that returns
         # anything.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))
     except MemoryError:
         raise
-    except Exception:  # from its own attributes
+    except Exception:  # raised by the callable's attributes
         return None
 
 
 def parameters_of(function: Any) -> Parameters | None:
-    """Returns the known parameters; None if they are unknown."""
+    """Returns the callable's parameters, or None if they are unknown."""
     return given_parameters.get(function) or _own(function)
 
 
 def has_keyword_only(function: Any) -> bool:
-    """True if a call by position alone is not possible. Called by each resolve(), so it builds no signature."""
+    """True if the callable has keyword-only parameters. Builds a signature only if necessary, because each resolve()
+    calls this."""
     known = given_parameters.get(function)
     if known is None:
         code = getattr(function, "__code__", None) if is_a(function, types.FunctionType) else None
@@ -136,9 +136,9 @@ def has_keyword_only(function: Any) -> bool:
 
 
 def by_position(function: Any, called: Any = None) -> Any:
-    """Returns a callable for callers that have all of a C function's arguments in order, and call Python if it falls
-    back or an argument does not fit: `function` itself, or a wrapper that passes keyword-only arguments by name.
-    `called`, if it is not None, has the callable's parameters and is called in its place."""
+    """Returns a callable that accepts all arguments of a C function by position, for callers that call Python if the
+    C function falls back or an argument does not fit. It is `function` itself, or a wrapper that passes keyword-only
+    arguments by name. If `called` is given, it must have the same parameters as `function`, and is called instead."""
     called = function if called is None else called
     known = parameters_of(function) if has_keyword_only(function) else None
     if known is None:
@@ -148,19 +148,20 @@ def by_position(function: Any, called: Any = None) -> Any:
 
 
 def check_known(function: Any, parameters: Parameters | None) -> None:
-    """Raises ValueError if tag() was given other parameters before."""
+    """Raises ValueError if an earlier tag() declared other parameters."""
     known = given_parameters.get(function)
     if None not in (known, parameters) and repr(known) != repr(parameters):
         raise ValueError(f"{name_of(function)} is tagged with other parameters already")
 
 
-# In Python, the object that has the method comes first. PyPy has no such type for functions in C.
+# The type of unbound methods, whose first parameter in Python is the object. PyPy has no such type for functions in
+# C.
 _UNBOUND: Any = types.MethodDescriptorType
 if sys.implementation.name == "pypy":
     _UNBOUND = None
-# Exact types: a subclass may return anything as its value.
+# Only these exact types are accepted, because a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # A bool parameter takes the value's truth.
+    # A bool parameter accepts any value, by its truth.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),
@@ -171,8 +172,8 @@ _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex
 
 
 def constant_of(letters: str, default: Any) -> Any:
-    """Returns a default as a number of the C type: bool, int, float or complex. Raises ValueError
-    if it is not one."""
+    """Converts a default to the Python number for a C type, which is a bool, int, float or complex. Raises ValueError
+    if that is not possible."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
@@ -187,7 +188,7 @@ def constant_of(letters: str, default: Any) -> Any:
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
-    """Returns the callable's own parameters, or `count` without names, with these as the last defaults."""
+    """Returns the callable's own parameters, or `count` unnamed ones, with these as the last defaults."""
     if len(defaults) > count:
         raise ValueError(f"{len(defaults)} defaults, but the C function has {count} parameters")
     own = _own(function)
@@ -207,8 +208,7 @@ def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parame
 
 
 def contradiction(function: Any, parameters: Parameters, count: int) -> str:
-    """Returns the message for a callable and a C function with `count` parameters that do not
-    match."""
+    """Returns the error message for a C function with `count` parameters that does not match its callable."""
     named = ", ".join(parameters.names)
     return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
             f"and its C function {count}")
@@ -217,7 +217,8 @@ def contradiction(function: Any, parameters: Parameters, count: int) -> str:
 def read_parameters(
     function: Any, arguments: Sequence[list[str]], parameters: Any, defaults: Any
 ) -> Parameters | None:
-    """Reads tag()'s arguments about the parameters, for C functions of these codes; None if there are none."""
+    """Reads the arguments of tag() that describe parameters, for C functions of these codes. Returns None if there
+    are none."""
     if parameters is None and defaults is None:
         return None
     if parameters is not None and defaults is not None:
@@ -247,8 +248,8 @@ def read_parameters(
 
 
 class Arrangement(NamedTuple):
-    """The parameters of one C function, which may be fewer than the callable's: the rest have
-    defaults. Native code reads it as the tuple that it is."""
+    """The parameters of one C function. They may be fewer than those of the callable if the rest have defaults.
+    Native code reads this as a tuple."""
 
     names: tuple[str, ...]
     positional_only: int
@@ -256,7 +257,7 @@ class Arrangement(NamedTuple):
     defaults: tuple[Any, ...]
     missing: Any
     function: str
-    #: Parameters of the callable that this C function omits.
+    #: The parameters of the callable that this C function lacks.
     left_out: tuple[str, ...]
 
 
@@ -266,7 +267,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
     known = parameters_of(function)
     name = text_attribute(function, "__name__") or name_of(function)
     if known is None:
-        # A wrong count is reported as usual.
+        # A call with a wrong number of arguments is then reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
     if len(known.names) < count or not all(known.optional[count:]):
         raise TypeError(contradiction(function, known, count))
@@ -276,8 +277,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
 
 
 def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> None:
-    """Raises the TypeError for a call with this many positional arguments and these keywords that
-    does not fit."""
+    """Raises the TypeError for a call that does not fit; `count` is the number of its positional arguments."""
     names, positional_only, positional, defaults, _, function, left_out = arrangement
     if not names and keywords:
         raise TypeError(
@@ -301,7 +301,7 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
 
 
 def arrange(arrangement: Arrangement, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
-    """Returns all arguments in order, including defaults. Raises TypeError as Python does."""
+    """Returns all arguments in order, including defaults. Raises the same TypeErrors as Python."""
     names, positional_only, positional, defaults, _, _, _ = arrangement
     values = [*args, *defaults[len(args):]]
     for keyword, value in keywords.items():

@@ -1,4 +1,4 @@
-"""Typed functions as functions of tvm-ffi, and its functions as typed ones."""
+"""Converts typed functions to functions of tvm-ffi, and functions of tvm-ffi to typed functions."""
 from typedcall.sinks.tvm_ffi import function, source
 
 __all__ = ["function", "source"]

@@ -1,5 +1,5 @@
-"""Typed functions as C callbacks for libraries: solvers, integrators, optimisers. The library's C
-type describes the arguments; the data pointer identifies the typed function."""
+"""Makes C callbacks from typed functions, for libraries such as solvers, integrators and optimisers. The library's C
+type describes the arguments, and the data pointer identifies the typed function."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
 
 
 def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
-    """Returns the bytes that the library gets if there is an exception."""
+    """Returns the bytes of the C result after an exception."""
     if shape.result == "v":
         if error is not None:
             raise TypeError("the C function returns nothing, so it cannot return an error")
@@ -66,7 +66,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
 
 
 def _success_bytes(shape: Shape, success: int) -> bytes:
-    """Returns the bytes that the library gets as the status of a function that returns none."""
+    """Returns the bytes of the status that the library receives if `f` returns no status itself."""
     if success == 0:
         return bytes(len(_error_bytes(shape, None)))
     if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
@@ -75,8 +75,8 @@ def _success_bytes(shape: Shape, success: int) -> bytes:
 
 
 def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
-    """Returns the first entry and the way to call it: arrays before their elements, as they are
-    before conversions."""
+    """Returns the first entry that can be called, and the way to call it. Ways that pass arrays are preferred to
+    those that pass their elements, and unchanged values to converted ones."""
     usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
     for by_elements, how in itertools.product((False, True), (2, 1)):
         for entry in usable:
@@ -103,25 +103,25 @@ def callback(
     error: float | int | None = None,
     success: int = 0,
 ) -> Any:
-    """Returns the typed function `f` as a C function of the type in `declaration`, for a library
-    that calls it with a data pointer: a Callback with the ints `address` and `data`. Keep it as long
-    as the library may call.
+    """Makes a C function of the type in `declaration` that calls the typed function `f`, for a library that passes a
+    data pointer to its callbacks. Returns a Callback, whose attributes `address` and `data` are ints. Keep the
+    Callback alive as long as the library may call it.
 
-    `f` receives the C function's parameters without the data pointer. An array is one argument, a
-    buffer (`*kd`, `*d`); its length is given in the declaration, `x[n]`, `y[3]`, `f[n * m]`, or by
-    the nearest integer parameter. Or `f` receives an array's elements as numbers. An output array is
-    an argument, too, or holds the one value that `f` returns. If C returns a status, `f` returns
-    one, or nothing, which means `success`. `arrays` names types of the library that hold doubles,
-    and the C functions (addresses or ctypes functions) that return the pointer and the length (a
-    64-bit integer) of one.
+    `f` receives the parameters of the C function, except for the data pointer. An array becomes a single argument,
+    which is a buffer (`*kd`, `*d`). Its length is declared, as in `x[n]`, `y[3]` or `f[n * m]`, or else is the
+    nearest integer parameter. Alternatively, `f` receives the elements of an array as numbers. An output array is
+    also an argument, or holds the single value that `f` returns. If the C function returns a status, `f` returns it,
+    or returns nothing, which means `success`. `arrays` maps names of the library's types that hold doubles to two C
+    functions (addresses or ctypes functions), which return the pointer to the elements and their number (a 64-bit
+    integer).
 
-    The first entry that takes the values as they are is called, else the first with lossless
-    conversions; if it falls back, `f` itself. An exception is stored in the callback; its check(), or
-    the end of its `with` statement, raises it. Until then the library receives `error`, by default
-    nan, -1 or NULL, for each call.
+    The callback calls the first entry that accepts the values unchanged, or else the first that accepts them after
+    lossless conversions. If that function falls back, `f` itself is called. An exception is stored in the Callback,
+    and raised by its check() or at the end of its `with` statement. Until then, each call returns `error` to the
+    library, by default nan, -1 or NULL.
 
-    Raises ValueError for an invalid declaration, TypeError if no entry fits, with a list of those
-    that would, and ImportError on PyPy."""
+    Raises ValueError for an invalid declaration, TypeError if no entry fits (with the signatures that would fit), and
+    ImportError on PyPy."""
     return callback_of(f, offered, declaration, arrays, error, success)
 
 
@@ -133,11 +133,11 @@ def callback_of(
     error: float | int | None,
     success: int,
 ) -> Any:
-    """Returns callback() for one of the given entries of `f`."""
+    """Like callback(), but uses only the entries that `entries_of` returns for `f`."""
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
     extension = _extension()
-    # A copy, which is kept whatever happens to the caller's mapping.
+    # The copy keeps the C functions alive, even if the caller's mapping changes.
     given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
     shape = parse(declaration, _views(given))
     entries = entries_of(f)
@@ -152,7 +152,7 @@ def callback_of(
             f"{'offers ' + listed if listed else nothing_offered(f)}{_without_data(shape)}"
         )
     entry, way, signature = found
-    text = way.text if success == 0 else f"{way.text} ?"  # only success = 0 is compiled
+    text = way.text if success == 0 else f"{way.text} ?"  # shapes are compiled only for success = 0
     how = (
         shape.signature, text, way.asked, signature, _error_bytes(shape, error), _success_bytes(shape, success),
         way.sources, way.unused, way.place, shape.data is not None,

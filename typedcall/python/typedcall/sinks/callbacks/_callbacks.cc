@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.callbacks._callbacks`: the type of callbacks, and make(),
-// which uses a compiled shape if there is one, and otherwise a closure of libffi.
+// The extension module `typedcall.sinks.callbacks._callbacks`, with the type of callbacks and
+// make(). A callback uses a compiled shape if there is one, and otherwise a closure of libffi.
 #include "../../calling/home.h"
 #include "callback_object.h"
 #include "shapes.h"
@@ -27,7 +27,8 @@ struct callbacks_state : typedcall::module_state {
   }
 };
 
-/// Reads (kind, parameter, at, factors, pointer_of, length_of). Returns false with an exception.
+/// Reads a tuple of (kind, parameter, at, factors, pointer_of, length_of). Returns false with an
+/// exception.
 bool read_source(PyObject *row, source *made) {
   int kind;
   Py_ssize_t parameter, at, pointer_of, length_of;
@@ -69,7 +70,7 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
          (place == Py_None || read_source(place, &core->place.emplace()));
 }
 
-/// Reads the entry, and finds the conversions if it needs any. Returns false with an exception.
+/// Reads the entry, and determines any conversions that it needs. Returns false with an exception.
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
@@ -90,18 +91,20 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   return true;
 }
 
-/// Returns 2 if `offered` can be called as it is, 1 if lossless conversions are needed, else 0.
+/// Returns 2 if a function of signature `offered` can be called unchanged, 1 if this needs lossless
+/// conversions, and otherwise 0.
 int fits(const char *asked, const char *offered) {
   if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
-/// Sets the callback's address: that of a compiled shape, of the entry itself, or of a closure.
+/// Sets the callback's address, which is that of a compiled shape, of the entry itself, or of a
+/// closure. Returns false with an exception.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
   const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
-  // A compiled shape only calls; self and exceptions need a thread state.
+  // Compiled shapes call the function without a thread state, which self and exceptions would need.
   const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
   const auto *const known = is_called ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;
@@ -121,7 +124,7 @@ bool give_address(callback_object *own, const char *shape, bool has_data) {
   return own->address != nullptr && own->data != nullptr;
 }
 
-/// `called` is the callable for calls with positional arguments.
+/// Makes a Callback. `called` accepts all arguments by position.
 PyObject *make(PyObject *module, PyObject *callable, PyObject *called, PyObject *entry,
                PyObject *keep_alive, PyObject *row, PyObject *declaration, PyObject *how) {
   const char *parameters, *shape, *asked, *offered;

@@ -1,4 +1,4 @@
-# The extension module of _callbacks.cc: typed functions as C functions that libraries call.
+# The extension module built from _callbacks.cc, which makes C callbacks from typed functions.
 from typing import Any
 
 from typedcall.record.records import Entry

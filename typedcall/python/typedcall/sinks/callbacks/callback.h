@@ -1,10 +1,10 @@
-// One callback: the typed function, the origin of its arguments, and its exception, which is kept
+// A callback: the typed function, the origins of its arguments, and its exception, which is kept
 // until the library returns.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
 #include "../../calling/entry_row.h"
-// The include above comes first because of Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -19,46 +19,48 @@ namespace typedcall::python {
 /// The origin of one argument of the typed function.
 struct source {
   enum kind_of_source { value, array, view, element } kind;
-  std::size_t parameter;  ///< of the C function
-  /// The number of elements is the product of these: each is a parameter's index, or -1 - n for the
-  /// number n.
+  std::size_t parameter;  ///< the index of the C parameter
+  /// The factors of the number of elements. Each is a parameter's index, or -1 - n for the number
+  /// n.
   std::vector<std::intptr_t> factors;
-  std::size_t at = 0;  ///< element: its index
-  /// view: return the pointer to the elements, and their number.
+  std::size_t at = 0;  ///< the number of elements passed as numbers
+  /// For a view, functions that return the pointer to the elements and their number.
   void *(*pointer_of)(void *) = nullptr;
   std::int64_t (*length_of)(void *) = nullptr;
 };
 
-/// The library's data pointer points to one of these. Created and destroyed with the GIL.
+/// The object to which the library's data pointer points. Must be created and destroyed with the
+/// GIL held.
 class callback {
  public:
-  // Compiled shapes read these.
+  // Compiled shapes read the following members.
   void *function = nullptr;
-  typedcall::internal::waiting_exception exception;  ///< while there is one, nothing is called
-  std::intptr_t counts[2] = {0, 0};                  ///< numbers in the declaration, in their order
-  void *(*pointer_of)(void *) = nullptr;             ///< of the first view
+  typedcall::internal::waiting_exception exception;  ///< while this is set, nothing is called
+  std::intptr_t counts[2] = {0, 0};                  ///< lengths that are declared as numbers
+  void *(*pointer_of)(void *) = nullptr;             ///< the functions of the first view
   std::int64_t (*length_of)(void *) = nullptr;
 
   std::optional<calling::entry> entry;
   std::optional<safe_cast> cast;
-  PyNativeSignature parameters = {};        ///< of the C function
-  typedcall::internal::element_plan asked;  ///< the typed function's types
+  PyNativeSignature parameters = {};        ///< the types of the C function
+  typedcall::internal::element_plan asked;  ///< the types of the typed function
   std::vector<source> sources;
   std::vector<std::size_t> unused;  ///< pointers that must be NULL
-  std::optional<source> place;      ///< where a result goes that C does not return
-  // Borrowed from the callback_object; null after the garbage collector has cleared that.
+  std::optional<source> place;      ///< where to store a result that C does not return
+  // These are borrowed from the callback_object, and null after the garbage collector has cleared
+  // it.
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
-  wide_value error = {}, success = {};  ///< as the C function returns them
+  wide_value error = {}, success = {};  ///< the C results after an error and on success
 
   bool has_failed() const { return exception.is_there(); }
 
-  /// The general implementation: for libffi, and for calls that a compiled shape cannot complete.
-  /// `args` are the addresses of the arguments. GIL: held or not.
+  /// The general implementation, for closures of libffi and for calls that a compiled shape cannot
+  /// complete. `args` are the addresses of the arguments. GIL: held or not.
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
     if (has_failed() || callee.get() == nullptr) return;
-    native_value values[kMost + 2], converted[kMost + 2];  // self before them, a place after
+    native_value values[kMost + 2], converted[kMost + 2];  // room for self and a result's place
     wide_value scratches[kMost], others[kMost];
     values[0] = converted[0] = native_value::of(self);
     const std::size_t first = self != nullptr ? 1 : 0;
@@ -82,7 +84,7 @@ class callback {
   struct one_call {
     callback &own;
     void *const *args;
-    const native_value *values;  ///< of the requested types
+    const native_value *values;  ///< the arguments, converted to the requested types
     void *result;
 
     template <class Body>
@@ -110,7 +112,8 @@ class callback {
     }
   };
 
-  /// Returns the number of elements, or a negative number if the arguments give none.
+  /// Returns the number of elements, or a negative number if the arguments do not yield a valid
+  /// one.
   std::intptr_t count_of(const source &from, void *const *args) const {
     std::intptr_t product = 1;
     for (const std::intptr_t factor : from.factors) {
@@ -135,7 +138,7 @@ class callback {
     return pointer;
   }
 
-  /// Fills `values` with the typed function's arguments. Returns null, or the reason for a failure.
+  /// Fills `values` with the typed function's arguments. Returns null, or the reason why it cannot.
   const char *read(void *const *args, native_value *values, wide_value *scratches) const {
     native_value *next = values;
     for (const source &from : sources) {
@@ -170,7 +173,7 @@ class callback {
       }
       if (pointer == nullptr && count > 0) {
         if (PyNativeType_IsConst(type)) return "the library passes NULL for an array";
-        count = 0;  // an output that the library does not want
+        count = 0;  // the library does not want this output
       }
       if (type.code == PyNativeType_BOOL) {
         const auto size = static_cast<std::size_t>(count);

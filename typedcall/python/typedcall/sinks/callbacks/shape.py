@@ -1,5 +1,5 @@
-"""The C type of a library's callback: which parameters are values, arrays, lengths and the data
-pointer; and the ways to call a typed function from it."""
+"""Parses the C type of a library's callback. Determines which parameters are values, arrays, lengths or the data
+pointer, and in which ways the callback can call a typed function."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typedcall.record.codes import CODES, is_const, letters_for, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
-#: A library's types, each with the addresses of the C functions that return the elements and their
+#: Types of a library, each with the addresses of the C functions that return a pointer to the elements and their
 #: number.
 Views = dict[str, tuple[int, int]]
-#: (kind, parameter, at, factors, pointer_of, length_of) as in callback.h's sources.
+#: A tuple (kind, parameter, at, factors, pointer_of, length_of), whose fields are those of `source` in callback.h.
 Source = tuple[int, int, int, tuple[int, ...], int, int]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
@@ -28,17 +28,17 @@ _INTEGERS = ("signed", "unsigned")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of the C function."""
+    """A parameter of the C function."""
 
     name: str
-    #: "d", "&d", "&kd", "P", ...; for a view, "P".
+    #: The code, such as "d", "&d", "&kd" or "P". The code of a view is "P".
     letters: str
-    #: For an array: parameters, and numbers n as -1 - n, whose product is its length.
+    #: For an array, the factors of its length: indices of parameters, and -1 - n for a number n.
     factors: tuple[int, ...] = ()
-    #: For a library's type: the addresses of the functions that return the elements and their
+    #: For a type of the library, the addresses of the functions that return a pointer to the elements and their
     #: number.
     view: tuple[int, int] | None = None
-    #: For a view: true if the elements are const.
+    #: For a view, true if the elements are const.
     is_const: bool = False
 
     @property
@@ -51,7 +51,7 @@ class Parameter:
 
     @property
     def buffer(self) -> str:
-        """The code of the buffer that the typed function receives for an array."""
+        """The code of the buffer that the typed function receives for this array."""
         if self.view is not None:
             return "*kd" if self.is_const else "*d"
         return "*" + self.letters[1:]
@@ -59,11 +59,11 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Shape:
-    """A C function's type."""
+    """The type of the C function."""
 
     parameters: tuple[Parameter, ...]
     result: str
-    #: The index of the data pointer, if there is one.
+    #: The index of the data pointer, or None.
     data: int | None
 
     @property
@@ -77,21 +77,22 @@ class Shape:
 
 @dataclass(frozen=True)
 class Way:
-    """One way to call a typed function from the C function."""
+    """A way to call a typed function from the C function."""
 
-    #: The signature that the typed function must have: "*kd*d->d".
+    #: The signature that the typed function must have, such as "*kd*d->d".
     asked: str
     sources: tuple[Source, ...]
-    #: Pointers that must be NULL, because the function takes nothing for them.
+    #: Pointers that must be NULL, because the typed function has no parameters for them.
     unused: tuple[int, ...]
-    #: The place for a result that the C function does not return.
+    #: The array for a result that the C function does not return, or None.
     place: Source | None
-    #: The shape as spelt in shapes.h.
+    #: The shape, spelled as in shapes.h.
     text: str
 
 
 def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
-    """Returns the parameter, and the text of its length: "" for an array of unknown length."""
+    """Returns the parameter and the text of its array length, which is "" for an array of unknown length, and None if
+    it is not an array."""
     of, text = given.type, given.text
     length = None
     if of.layers and isinstance(of.layers[0], c.Array):
@@ -117,7 +118,7 @@ def _factors(text: str, names: dict[str, int], parameters: list[Parameter]) -> t
     for each in text.split("*"):
         word = each.strip()
         at = names.get(word)
-        if word.isdecimal() and len(word) < 19:  # fits in 64 bits
+        if word.isdecimal() and len(word) < 19:  # 18 digits fit in 64 bits
             made.append(-1 - int(word))
         elif at is not None and _is_integer(parameters[at]):
             made.append(at)
@@ -133,8 +134,8 @@ def _is_integer(parameter: Parameter) -> bool:
 
 
 def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
-    """Returns the length of an array without one in its declaration: the nearest integer before it, or
-    after it if the first array comes before all integers."""
+    """Returns the parameter that is the length of an array declared without one. This is the nearest integer before
+    the array, or after it if the first array comes before all integers."""
     integers = [i for i, each in enumerate(parameters) if _is_integer(each)]
     arrays = [i for i, each in enumerate(parameters) if each.letters.startswith("&")]
     before, after = [i for i in integers if i < at], [i for i in integers if i > at]
@@ -144,7 +145,8 @@ def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
 
 
 def parse(text: str, views: Views) -> Shape:
-    """Parses `double (*)(double x, void *params)`. Raises ValueError for other text."""
+    """Parses the type of a C function or of a pointer to one, such as `double (*)(double x, void *params)`. Raises
+    ValueError for any other text."""
     of, _ = parse_function(text, _LIBRARY_TYPES, or_pointer=True)
     given = parameters_of(of, text)
     result = letters_of_type(of._replace(layers=of.layers[1:]), text)
@@ -155,7 +157,7 @@ def parse(text: str, views: Views) -> Shape:
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
     data = [i for i, each in enumerate(given)
             if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
-    # A comparator's `const void *a, const void *b` are elements.
+    # The `const void *a, const void *b` of a comparator are elements, not data pointers.
     data = ([i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)]
             or [i for i in data if not given[i].type.is_const])  # fmt: skip
     for i, (each, length) in enumerate(parts):
@@ -175,7 +177,7 @@ _VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
 
 
 def _same(letters: str) -> str:
-    """Returns one spelling for all codes that a compiled shape does not distinguish."""
+    """Returns the same spelling for all codes that compiled shapes do not distinguish."""
     code = CODES[pointee(letters)]
     name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
     return "&" + name if letters.startswith("&") else name
@@ -207,13 +209,13 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
     c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
     words.insert(0, f"{c_type}->{_same(shape.result)}")
     if len(views) > 1 or raw:
-        words.append("?")  # no such shape is compiled
+        words.append("?")  # prevents a match with compiled shapes
     return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
 
 
 def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
-    """Yields the ways to call a function, the better ones first; with `count`, those to call one with
-    that many parameters, which receives an array's elements as numbers."""
+    """Yields the ways to call a function, with better ones first. With `count`, yields the ways to call a function
+    that has `count` parameters and receives an array's elements as numbers."""
     parameters, lengths = shape.parameters, shape.lengths
     everything = [at for at in range(len(parameters)) if at != shape.data]
     taken = [at for at in everything if at not in lengths]

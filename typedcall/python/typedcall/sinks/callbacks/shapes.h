@@ -1,18 +1,19 @@
-// Compiled callbacks of the shapes that libraries use: each calls the typed function directly, as a
-// callback written by hand would. If that falls back or cannot be called, callback::run() takes
-// over.
+// Compiled callbacks for the shapes that libraries use. Each calls the typed function directly,
+// like a handwritten callback. If the function falls back or cannot be called, callback::run()
+// takes over.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 
 #include "callback.h"
-// The include above comes first because of Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstddef>
 #include <cstring>
 #include <limits>
 
 namespace typedcall::python {
 
-/// A library that does not pass on its data pointer most likely passes NULL.
+/// Completes a call through callback::run(). Returns an error if `data` is null, because a library
+/// that does not pass on its data pointer most likely passes NULL.
 template <class R>
 __attribute__((noinline, cold)) R run_slowly(void *data, void *const *args) {
   wide_value result = {};
@@ -28,8 +29,8 @@ __attribute__((noinline, cold)) R run_slowly(void *data, void *const *args) {
   }
 }
 
-/// Calls the C function for R(A...), which may fall back. Returns false if there is no result. Has
-/// no branch if the function cannot fall back.
+/// Calls the C function as R(A...), or as a function that may fall back. Returns false if there is
+/// no result. If the function cannot fall back, there is no branch.
 template <bool falls_back, class R, class... A>
 __attribute__((always_inline)) inline bool call_typed(const callback *self, R *result, A... args) {
   if constexpr (falls_back) {
@@ -41,7 +42,7 @@ __attribute__((always_inline)) inline bool call_typed(const callback *self, R *r
   }
 }
 
-/// The same for functions without a result, and for those that return the callback's status.
+/// Like call_typed(), for functions that have no result or return the callback's status.
 template <bool falls_back, bool has_status, class... A>
 __attribute__((always_inline)) inline bool call_for_effect(const callback *self, int *status,
                                                            A... args) {
@@ -60,7 +61,7 @@ __attribute__((always_inline)) inline bool call_for_effect(const callback *self,
 
 using count_type = std::intptr_t;
 
-/// double (double, void *) for `d->d`: GSL, SciPy.
+/// double (double, void *) for `d->d`, used by GSL and SciPy.
 template <bool falls_back>
 double of_number(double x, void *data) {
   double result;
@@ -72,8 +73,8 @@ double of_number(double x, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// double (unsigned, const double *, double *, void *) for `*kd*d->d`: NLopt. Without a gradient
-/// the function gets an empty array.
+/// double (unsigned, const double *, double *, void *) for `*kd*d->d`, used by NLopt. If no
+/// gradient is wanted, the function receives an empty array.
 template <bool falls_back>
 double of_gradient(unsigned n, const double *x, double *gradient, void *data) {
   double result;
@@ -88,7 +89,7 @@ double of_gradient(unsigned n, const double *x, double *gradient, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// The same for `*kd->d`, which has no gradient.
+/// Like of_gradient(), for `*kd->d`, which computes no gradient.
 template <bool falls_back>
 double of_array_alone(unsigned n, const double *x, double *gradient, void *data) {
   double result;
@@ -101,7 +102,7 @@ double of_array_alone(unsigned n, const double *x, double *gradient, void *data)
   return run_slowly<double>(data, args);
 }
 
-/// double (Count, const double *, void *) for `*kd->d`: SciPy.
+/// double (Count, const double *, void *) for `*kd->d`, used by SciPy.
 template <bool falls_back, class Count>
 double of_counted_array(Count n, const double *x, void *data) {
   double result;
@@ -115,7 +116,7 @@ double of_counted_array(Count n, const double *x, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// double (const double *, size_t, void *) for `*kd->d`: GSL's Monte Carlo integration.
+/// double (const double *, size_t, void *) for `*kd->d`, used by GSL's Monte Carlo integration.
 template <bool falls_back>
 double of_array_with_count(const double *x, std::size_t n, void *data) {
   double result;
@@ -129,8 +130,8 @@ double of_array_with_count(const double *x, std::size_t n, void *data) {
   return run_slowly<double>(data, args);
 }
 
-/// R (double, const double *, double *, void *) for `d*kd*d->v`, with declared lengths: GSL's ODEs,
-/// lsoda.
+/// R (double, const double *, double *, void *) for `d*kd*d->v`, with declared lengths, used by
+/// GSL's ODE solvers and lsoda.
 template <class R, bool falls_back, bool has_status>
 R of_state(double t, const double *y, double *rate, void *data) {
   int status = 0;
@@ -144,7 +145,7 @@ R of_state(double t, const double *y, double *rate, void *data) {
   return run_slowly<R>(data, args);
 }
 
-/// int (double, T, T, void *) for `d*kd*d->v`, where T is the library's vector type: CVODE.
+/// int (double, T, T, void *) for `d*kd*d->v`, where T is the library's vector type, used by CVODE.
 template <bool falls_back, bool has_status>
 int of_viewed_state(double t, void *y, void *rate, void *data) {
   int status = 0;
@@ -154,7 +155,7 @@ int of_viewed_state(double t, void *y, void *rate, void *data) {
     const auto rates = static_cast<count_type>(self->length_of(rate));
     const auto *const values = static_cast<const double *>(self->pointer_of(y));
     auto *const into = static_cast<double *>(self->pointer_of(rate));
-    // A vector in a device's memory has a length, but no elements here.
+    // A vector in the memory of a device has a length, but its elements cannot be accessed here.
     const bool is_whole = count >= 0 && rates >= 0 && (values != nullptr || count == 0) &&
                           (into != nullptr || rates == 0);
     if (__builtin_expect(is_whole, 1) &&
@@ -166,7 +167,7 @@ int of_viewed_state(double t, void *y, void *rate, void *data) {
   return run_slowly<int>(data, args);
 }
 
-/// int (unsigned, const double *, void *, unsigned, double *) for `*kd*d->v`: cubature.
+/// int (unsigned, const double *, void *, unsigned, double *) for `*kd*d->v`, used by cubature.
 template <bool falls_back, bool has_status>
 int of_integrand(unsigned n, const double *x, void *data, unsigned m, double *values) {
   int status = 0;
@@ -180,7 +181,7 @@ int of_integrand(unsigned n, const double *x, void *data, unsigned m, double *va
   return run_slowly<int>(data, args);
 }
 
-/// The same for `*kd->d`, which has one value.
+/// Like of_integrand(), for `*kd->d`, which has a single value.
 template <bool falls_back>
 int of_one_integrand(unsigned n, const double *x, void *data, unsigned m, double *value) {
   const auto *self = static_cast<const callback *>(data);
@@ -192,10 +193,10 @@ int of_one_integrand(unsigned n, const double *x, void *data, unsigned m, double
   return run_slowly<int>(data, args);
 }
 
-/// A shape as shape.py spells it (the C type, the origin of each argument, the destination of the
-/// result), and its functions: `plain` for ordinary entries, `back` for those with FALLS_BACK. Null
-/// if the entry itself will do: it finds its arguments in the same registers, and ignores the
-/// others.
+/// A shape, spelled as in shape.py (the C type, the origin of each argument, the destination of the
+/// result), with its functions: `plain` for ordinary entries, and `back` for entries with
+/// FALLS_BACK. `plain` is null if the entry's own function can be used, because its arguments are
+/// in the same registers, and it ignores the others.
 struct compiled_shape {
   const char *text;
   void *plain, *back;

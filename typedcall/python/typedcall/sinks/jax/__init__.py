@@ -1,5 +1,5 @@
-"""Typed functions in JAX: elementwise over CPU arrays, in jit and vmap, called by XLA itself,
-without Python."""
+"""Makes JAX functions from typed functions. XLA itself calls the typed function, without Python, for each element of
+CPU arrays, both inside and outside jit and vmap."""
 from __future__ import annotations
 
 import functools
@@ -17,26 +17,26 @@ __all__ = ["elementwise"]
 
 _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
-# Held while the extension or a function is registered with JAX, each once.
+# This lock is held while the extension or a function is registered with JAX, which must happen only once.
 _adding = RenewedLock()
-#: By id of the function, which XLA's programs may call until the process ends.
+#: The registered functions, by id. They are kept because XLA's programs may call them until the process ends.
 _known: dict[int, tuple[Any, list[Entry], list[_Overload]]] = {}
 
 
 class _Overload(NamedTuple):
-    """One of the overloads among which Python chooses, as XLA's programs know it."""
+    """One of the overloads among which Python chooses, and how XLA's programs refer to it."""
 
     signature: str
     letters: list[str]
     result: str
     name: str
-    #: -1 if JAX does not call it.
+    #: The index for the extension module, or -1 if JAX cannot call the overload.
     number: int
 
 
 @functools.cache
 def _extension() -> Any:
-    """Returns the extension module, after registering its function with JAX."""
+    """Registers the function of the extension module with JAX, and returns the module."""
     import jax
 
     with extension_of("typedcall.jax"):
@@ -49,7 +49,7 @@ def _extension() -> Any:
 
 
 def _dtype(letters: str) -> str:
-    """Returns the name of an array's type; "" if JAX has none."""
+    """Returns JAX's name for the type of an array, or "" if there is none."""
     kind, size = kind_of(letters), CODES[letters].size
     if kind not in _NAMES or size > 8:
         return ""
@@ -57,7 +57,7 @@ def _dtype(letters: str) -> str:
 
 
 def _obstacle(entry: Entry, pure: bool) -> str:
-    """Explains why XLA cannot call it, or returns ""."""
+    """Explains why XLA cannot call the entry, or returns ""."""
     arguments, result = entry.python_types()
     if not arguments or result == "v":
         return "has no arguments or no result"
@@ -87,7 +87,8 @@ def _overloads(f: Any, pure: bool) -> list[_Overload]:
 
 
 def _kind(array: Any) -> Kind:
-    """Returns the Python kind of the elements; JAX arrays of Python numbers, which have no type yet, count as those."""
+    """Returns the kind of Python value that corresponds to the elements. JAX arrays made from Python numbers, whose
+    type is still weak, count as Python numbers."""
     import jax.numpy as jnp
 
     if jnp.issubdtype(array.dtype, jnp.bool_):
@@ -102,8 +103,8 @@ def _kind(array: Any) -> Kind:
 
 
 def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Overload, list[Any]]]:
-    """Returns the overloads that `count` arguments may mean, each with the defaults that follow these: those with
-    exactly as many parameters, or, if JAX can call none of these, those with more."""
+    """Returns the overloads that can be called with `count` arguments, each with the defaults for its other
+    parameters. These are the overloads with `count` parameters, or, if JAX can call none of them, those with more."""
     exact = [overload for overload in overloads if len(overload.letters) == count]
     if any(overload.number >= 0 for overload in exact):
         return [(overload, []) for overload in exact]
@@ -119,12 +120,13 @@ def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Ov
 
 
 def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Overload, Any, list[Any]]:
-    """Returns the first choice for arrays of these types, the type of the result, and the defaults that follow them."""
+    """Returns the overload that arrays of these types prefer, the type of the result, and the defaults to append to
+    the arrays."""
     completed = _completed(f, overloads, len(given))
     if not completed:
         counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
-    # A default suits each overload, so only the given arguments count for the choice.
+    # Every overload accepts a default, so the choice depends only on the given arguments.
     tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
     possible = [completed[step.overload][0] for step in tried]
@@ -139,7 +141,7 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
-    """Returns the type of the arrays for these results: their own, or one that holds all of them."""
+    """Returns a type of arrays that can hold the results of all these overloads."""
     import numpy
 
     made = numpy.result_type(*[_dtype(each.result) for each in possible])
@@ -153,8 +155,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
 
 
 def _exact(value: Any, array: Any) -> Any:
-    """Returns the array that JAX makes of a value. Raises OverflowError if an integer would wrap
-    around: without 64 bits JAX keeps only the low 32 bits of NumPy's."""
+    """Returns the array that JAX has made from a value. Raises OverflowError if an integer has wrapped around,
+    because JAX without 64 bits keeps only the low 32 bits of NumPy's integers."""
     import jax
     import numpy
 
@@ -167,30 +169,32 @@ def _exact(value: Any, array: Any) -> Any:
 
 
 def _converted(array: Any, letters: str) -> Any:
-    """Converts an argument of a program. The program checks each value itself, so only types that
-    it lacks are converted here."""
+    """Converts an argument of a program. Only types that the program does not have are converted here, because the
+    program itself converts and checks each value."""
     import jax.numpy as jnp
 
     if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
-        return array != 0  # the value's truth; a nan is true, as in Python
+        return array != 0  # this is the value's truth; nan is true, as in Python
     return array.astype("float32") if array.dtype.itemsize == 2 and _kind(array).name.endswith("FLOAT") else array
 
 
 def elementwise(f: Any, *, pure: bool = False) -> Any:
-    """Returns a function of JAX arrays that calls the typed function `f` for each element, through XLA
-    in jit, in vmap and without either, on the CPU, in any thread.
+    """Returns a function of JAX arrays that calls the typed function `f` for each element. The calls are made by XLA,
+    on the CPU and in any thread, both inside and outside jit and vmap.
 
-    Arrays are broadcast. Overloads are chosen as Python chooses for values of the arrays' types, element by element if
-    it depends on the value; raises TypeError if the results are then of several kinds. Arrays of float32 count as C
-    floats; Python's own numbers, which have no type in JAX yet, count as Python's. Arguments with defaults may be
-    omitted. Without JAX's 64 bits an overload of doubles takes and returns float32, and one of 64-bit integers int32,
-    converted for each call. An integer that does not fit is an error, in jit and without, and never wraps around.
-    Exceptions become JAX errors with their text. Functions that are THREAD_SAFE and need no thread state run without
-    the GIL; others take it once for each array, and if one falls back, `f` is called.
+    Arrays are broadcast. The overload is the one that Python chooses for values of the arrays' types. If the choice
+    depends on the value, it is made for each element; if the results then are of several kinds, TypeError is raised.
+    Arrays of float32 count as C floats, but Python numbers, whose type in JAX is still weak, count as Python numbers.
+    Arguments with defaults may be omitted. Without JAX's 64 bits, an overload of doubles takes and returns float32,
+    and an overload of 64-bit integers int32; values are converted for each call. An integer that does not fit is an
+    error, inside and outside jit, and never wraps around. An exception becomes a JAX error with the same text.
+    Functions that are THREAD_SAFE and need no thread state run without the GIL. Other functions acquire it once for
+    each array. If a function falls back, `f` is called.
 
-    JAX may call functions any number of times, so `f` must be PURE; `pure=True` declares that if its flags do
-    not. It has no derivative; use jax.custom_jvp. `f` is kept until the process ends, because compiled programs
-    are. Raises TypeError if it has no entry for JAX, ImportError without JAX's CPU backend, or its jax.ffi."""
+    JAX may call functions any number of times, so `f` must be PURE; `pure=True` declares this if its flags do not.
+    The result has no derivative; use jax.custom_jvp. `f` is kept alive until the process ends, because compiled
+    programs are. Raises TypeError if `f` has no entry for JAX. Raises ImportError if JAX lacks its CPU backend or
+    jax.ffi."""
     with _adding.lock:
         _extension()
         overloads = _overloads(f, bool(pure))
@@ -203,7 +207,7 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
         given = [_exact(each, jnp.asarray(each)) for each in arrays]
         chosen, type_of_result, defaults = _choose(f, overloads, given)
         given = jnp.broadcast_arrays(*map(_converted, [*given, *map(jnp.asarray, defaults)], chosen.letters))
-        untyped: Any = jax.ShapeDtypeStruct  # in some versions of JAX, like the result of ffi_call()
+        untyped: Any = jax.ShapeDtypeStruct  # untyped in some versions of JAX, like ffi_call()
         result = untyped(given[0].shape, jax.dtypes.canonicalize_dtype(type_of_result))
         made: Any = jax.ffi.ffi_call(_TARGET, result, vmap_method="broadcast_all")
         return made(*given, index=numpy.int64(chosen.number), name=chosen.name)

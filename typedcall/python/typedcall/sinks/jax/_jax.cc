@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.jax._jax`: the one function that XLA calls for all typed
-// functions, element by element over its arrays. Compiled and linked without JAX.
+// The extension module `typedcall.sinks.jax._jax`, with the single function that XLA calls for all
+// typed functions. It loops over the elements of arrays. JAX is not needed to compile or link it.
 #include "../../calling/arrays.h"
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
@@ -20,14 +20,15 @@ namespace calling = typedcall::calling;
 using typedcall::loop;
 using typedcall::object_ref;
 
-/// One overload of a typed function, with all those that Python chooses among if a value does not
-/// fit it. Never freed: XLA's programs may live until the process ends.
+/// One overload of a typed function, with all overloads among which Python chooses if a value does
+/// not fit this one. It is never freed, because programs compiled by XLA may live until the process
+/// ends.
 struct element_function {
   std::string name;
   loop over;
   calling::overloads functions;
   object_ref callable;
-  bool is_free;  ///< true if any thread may call all of them without preparation
+  bool is_free;  ///< true if any thread may call all functions without preparation
 };
 
 using state = state_with_one_home;
@@ -40,7 +41,7 @@ void *fail(const xla_call &call, int code, const std::string &message) {
   return call.api->make_error(&request);
 }
 
-/// The type of an array's elements; VOID if functions do not take it.
+/// Returns the type of an array's elements, or VOID if typed functions do not accept it.
 PyNativeType type_of(int type) {
   static_assert(kXlaS64 == kXlaS8 + 3 && kXlaU8 == kXlaS64 + 1 && kXlaU64 == kXlaU8 + 3);
   constexpr unsigned char integers[] = {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT,
@@ -55,14 +56,14 @@ PyNativeType type_of(int type) {
   return {PyNativeType_VOID, 0};
 }
 
-/// The arrays of one call: the arguments', then the result's.
+/// The arrays of one call: those of the arguments, and then that of the result.
 struct arrays {
   std::vector<char *> data;
   std::vector<std::intptr_t> steps;
   array_plan plan;
   std::intptr_t count = 0;
 
-  /// Returns "", or an error message.
+  /// Reads the arrays of a call. Returns "", or an error message.
   std::string read(const xla_call &call, const loop &over) {
     const xla_buffers &in = call.arguments, &out = call.results;
     if (in.count != static_cast<std::int64_t>(over.inputs().size()) || out.count != 1) {
@@ -90,7 +91,7 @@ struct arrays {
   static constexpr char kOtherType[] = "the type of an array differs from the function's";
 };
 
-/// The outcome of a pass: an error's text.
+/// The outcome of a pass, which is an error's text or empty.
 struct xla_end {
   const element_function &function;
   std::string error;
@@ -114,7 +115,7 @@ struct xla_end {
     is_over = true;
     try {
       error = why;
-    } catch (const std::bad_alloc &) {  // an exception that got further would leave the GIL held
+    } catch (const std::bad_alloc &) {  // a C++ exception here would leave the GIL held
     }
   }
 };
@@ -137,7 +138,7 @@ void *call_function(const xla_call &call, const element_function &function) {
               function.name + ": " + (end.error.empty() ? "no memory" : end.error));
 }
 
-/// XLA calls this for every typed function, in any thread.
+/// XLA calls this function for all typed functions, in any thread.
 void *run_xla(xla_call *call) noexcept {
   if (call->extension != nullptr && call->extension->type == kXlaMetadata) {
     auto &asked = *reinterpret_cast<xla_metadata_extension *>(call->extension)->metadata;
@@ -163,7 +164,7 @@ void *run_xla(xla_call *call) noexcept {
     const element_function *const found = at < 0 || static_cast<std::size_t>(at) >= kMost
                                               ? nullptr
                                               : all[at].load(std::memory_order_acquire);
-    // In a program that another process compiled, the index may be that of another function.
+    // In a program compiled by another process, the index may belong to another function.
     if (found == nullptr || found->name != std::string(name.data, name.size)) {
       return fail(*call, kXlaInvalid,
                   "typedcall: the program was compiled in another process, which had " +
@@ -207,7 +208,7 @@ Py_ssize_t add(const char *name, PyObject *rows, Py_ssize_t first, PyObject *kep
 }
 
 PyObject *target() {
-  // The name is XLA's.
+  // XLA requires this name.
   return PyCapsule_New(reinterpret_cast<void *>(run_xla), "xla._CUSTOM_CALL_TARGET", nullptr);
 }
 

@@ -1,5 +1,5 @@
-// The part of XLA's C interface for custom functions that is used here. Source: version 0 of
-// xla/ffi/api/c_api.h, whose structs grow only at their end and carry their size.
+// The parts of XLA's C interface for custom functions that typedcall uses, from version 0 of
+// xla/ffi/api/c_api.h. Its structs contain their size, and grow only at their end.
 #ifndef TYPEDCALL_PYTHON_JAX_ABI_H_
 #define TYPEDCALL_PYTHON_JAX_ABI_H_
 
@@ -20,9 +20,9 @@ struct xla_version {
   xla_extension *extension;
   int major, minor;
 };
-/// The minor version that this follows; nothing newer is used.
+/// The version that this header follows; nothing newer is used.
 constexpr int kXlaMajor = 0, kXlaMinor = 3;
-/// The version of callers that do not report one, such as JAX 0.6.
+/// The minor version that is reported to callers without a version, such as JAX 0.6.
 constexpr int kXlaMinorUnasked = 1;
 
 struct xla_metadata {
@@ -38,7 +38,7 @@ struct xla_metadata_extension {
 /// XLA_FFI_DataType
 enum xla_type : int {
   kXlaBool = 1,
-  kXlaS8 = 2,  // then those of 2, 4 and 8 bytes
+  kXlaS8 = 2,  // the types of 2, 4 and 8 bytes follow
   kXlaS64 = 5,
   kXlaU8 = 6,
   kXlaU64 = 9,
@@ -70,16 +70,16 @@ struct xla_scalar {
   const void *value;
 };
 
-/// The arguments, and the results.
+/// The arguments or the results of a call.
 struct xla_buffers {
   std::size_t size;
   xla_extension *extension;
   std::int64_t count;
-  const int *kinds;  // 1: a buffer
+  const int *kinds;  // the kind of each item; 1 is a buffer
   void **items;
 };
 
-/// Sorted by name.
+/// The attributes of a call, sorted by name.
 struct xla_attributes {
   std::size_t size;
   xla_extension *extension;

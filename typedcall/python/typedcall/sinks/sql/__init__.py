@@ -1,5 +1,5 @@
-"""Typed functions as functions of SQL databases: of SQLite, on connections of `sqlite3`, if Python was
-built with loadable extensions, and of APSW; and of DuckDB. The engine calls the C function itself."""
+"""Registers typed functions with DuckDB, and with SQLite on connections of APSW, or of `sqlite3` if Python was built
+with loadable extensions. The database engine calls the C function itself."""
 from __future__ import annotations
 
 from typing import Any
@@ -13,23 +13,23 @@ __all__ = ["register"]
 
 
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
-    """Registers the typed function `f` with an SQLite connection, or with a DuckDB connection's
-    database: an SQL function `name`, by default `f.__name__`, for each number of arguments that `f`
-    has entries for; in DuckDB, for each list of types that Python distinguishes.
+    """Registers the typed function `f` with an SQLite connection, or with the database of a DuckDB connection. The
+    name of the SQL function is `name`, by default `f.__name__`. It is registered for each number of arguments of an
+    entry, and in DuckDB for each list of types that Python distinguishes.
 
-    SQL gets the result of `f`: the entry that `f` would choose is called; if none takes the values
-    as they are, or it falls back, `f` itself. A NULL argument makes the result NULL. In SQLite,
-    INTEGER suits integers, floats and bools, REAL suits `d` and `f`, TEXT `s` and `*s`, BLOB `*kB`.
-    An exception becomes an SQL error with its text. PURE functions are deterministic. Functions
-    that are THREAD_SAFE and need no thread state run without the GIL, as SQLite does; others take
-    it for each row.
+    The result in SQL is the same as that of `f`. The engine calls the entry that `f` would choose, or `f` itself if
+    no entry accepts the values unchanged, or if the entry falls back. A NULL argument makes the result NULL. In
+    SQLite, an INTEGER can be passed for integers, floats and bools, a REAL for `d` and `f`, a TEXT for `s` and `*s`,
+    and a BLOB for `*kB`. An exception becomes an SQL error with the same text. PURE functions are deterministic.
+    Functions that are THREAD_SAFE and need no thread state run without the GIL, like SQLite itself. Other functions
+    acquire it for each row.
 
-    In DuckDB results have the C function's type; PURE functions are consistent, others volatile; the GIL
-    is taken for each vector.
+    In DuckDB, results have the type of the C function. PURE functions are consistent, and others are volatile. The
+    GIL is acquired for each vector.
 
-    The connection keeps `f` until it is closed or has another function of that name. Raises
-    ImportError if the package was built without SQLite; TypeError if `f` has no entry for SQL, or
-    the connection loads no extensions."""
+    The connection keeps `f` alive until it is closed, or another function is registered under the same name. Raises
+    ImportError if the package was built without SQLite. Raises TypeError if `f` has no entry for SQL, or if the
+    connection cannot load extensions."""
     if name is None:
         name = f.__name__
     if not isinstance(name, str):
@@ -40,7 +40,7 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    # Entries that omit defaults are not overloads of each other.
+    # Entries that differ only in omitted defaults are not overloads of each other.
     alone = is_alone(f, [entry.python_types()[0] for entry in found])
     groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
                     for count, of in by_count.items()])

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._duckdb`. A copy of it is also an extension of DuckDB:
-// loaded into a database, it adds the functions that install() has prepared.
+// The extension module `typedcall.sinks.sql._duckdb`. A copy of it is also an extension of DuckDB.
+// When a database loads it, it adds the functions that install() has prepared.
 #include "duckdb_call.h"
 
 #include <pthread.h>
@@ -17,10 +17,10 @@ using duckdb::overloads;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
-// The extension is loaded in any thread, but one at a time; to_duckdb.py ensures that.
+// The extension may be loaded in any thread, but to_duckdb.py prevents concurrent loads.
 using order = order_of<function>;
 std::atomic<order *> current{nullptr};
-// In a forked child, no load is under way.
+// No load is in progress in a forked child.
 const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
 
 std::atomic<function *> unneeded{nullptr};
@@ -32,8 +32,9 @@ int release_unneeded(void *) {
   return 0;
 }
 
-/// DuckDB no longer needs the function, but may hold its own locks, for which a Python destructor
-/// that uses the database would wait. So the function is destroyed when Python runs next.
+/// DuckDB calls this when it no longer needs the function. DuckDB may hold locks then, and a Python
+/// destructor that uses the database would wait for them, so the function is destroyed only when
+/// Python code runs next.
 void destroy_later(void *data) {
   auto *const self = static_cast<function *>(data);
   if (self->where->has_ended()) return;
@@ -41,7 +42,8 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // If that cannot be scheduled, it happens with the next one, or in the next install().
+  // If this cannot be scheduled, the function is destroyed with the next one, or in the next
+  // install().
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -62,7 +64,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
   api.destroy_scalar_function(&made);
 }
 
-/// Null, or the reason for a failure.
+/// Adds the functions to the database. Returns null, or the reason why it cannot.
 TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
   if (api.connect(database, &connection) != 0) return "typedcall: cannot connect to the database";
@@ -76,7 +78,7 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
              : "typedcall: DuckDB does not take it; does an aggregate or a macro have that name?";
 }
 
-/// Adds the function of one list of types to `wanted`. Returns false with an exception.
+/// Adds the function for one list of types to `wanted`. Returns false with an exception.
 TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
                                  const overloads &all, PyObject *rows) {
   const auto suiting = duckdb::suiting(all, made->types);
@@ -114,11 +116,11 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
     }
   }
   if (PyErr_Occurred() != nullptr) return nullptr;
-  order *const outer = current.exchange(&wanted);  // the connection whose load() runs this
+  order *const outer = current.exchange(&wanted);  // restored below for an outer install()
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {
-    // Only Python may clear an interrupt.
+    // An exception that is not an Exception, such as an interrupt, must not be cleared here.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;
@@ -131,8 +133,8 @@ typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 
-/// DuckDB loads an extension into a database once, but retries a failed one on every request. So
-/// this one always fails: there may be another function to add.
+/// DuckDB loads an extension only once into a database, but retries after a failure. This function
+/// always reports a failure, because more functions may have to be added later.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);
@@ -147,7 +149,7 @@ extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     access->set_error(info, "typedcall: there is another DuckDB in the process");
     return false;
   }
-  if (api.get_extra_info == nullptr) api = found;  // queries read it in other threads
+  if (api.get_extra_info == nullptr) api = found;  // set once; queries read it in other threads
   const handle *const database = access->get_database(info);
   if (database == nullptr) return false;
   const char *const why = add_all(*database, wanted);

@@ -1,3 +1,4 @@
-# The extension module of _duckdb.cc: typed functions as functions of DuckDB. Its functions are those of _sqlite.
+# The extension module built from _duckdb.cc, which makes typed functions available in DuckDB. It has the same
+# functions as _sqlite.
 from typedcall.sinks.sql._sqlite import end as end
 from typedcall.sinks.sql._sqlite import install as install

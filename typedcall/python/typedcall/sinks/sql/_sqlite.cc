@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite:
-// loaded into a connection, it adds the functions that install() has prepared in the same thread.
+// The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite.
+// When a connection loads it, it adds the functions that install() has prepared in the same thread.
 #include "sqlite_values.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@ using namespace typedcall::python;
 namespace calling = typedcall::calling;
 using typedcall::object_ref;
 
-/// One SQL function with one number of arguments. Created and destroyed with the GIL.
+/// An SQL function with a fixed number of arguments. Must be created and destroyed with the GIL
+/// held.
 struct function {
   object_ref callable, kept;
   home *where;
@@ -21,7 +22,7 @@ struct function {
   calling::overloads functions;
 };
 
-/// One call of such a function, as the engine's sink.
+/// One call of an SQL function, which serves as the sink of typedcall's engine.
 struct sqlite_call {
   api_table &api;
   sqlite3_context *context;
@@ -38,7 +39,7 @@ struct sqlite_call {
   }
   void raised() const { set_error(api, context); }
   void detached(const char *why) const { api.result_error(context, why, -1); }
-  /// The result is already NULL, which is right if an argument is.
+  /// True if an argument is NULL. The result must then be NULL, and already is.
   bool settles(std::size_t count) const {
     return std::any_of(argv, argv + count,
                        [this](sqlite3_value *each) { return api.value_type(each) == SQLITE_NULL; });
@@ -52,9 +53,9 @@ struct sqlite_call {
   }
 };
 
-// SQLite passes a function nothing that identifies its SQLite library, and Python's own and APSW's
-// may be in one process. So each library has its own callbacks; there are enough of them in
-// practice.
+// SQLite passes a function nothing that identifies its SQLite library, and a process may contain
+// both Python's and APSW's. Each library therefore has callbacks of its own. There are enough of
+// them in practice.
 constexpr std::size_t kLibraries = 8;
 std::atomic<api_table *> libraries[kLibraries];
 
@@ -73,7 +74,7 @@ constexpr std::array<callback, sizeof...(at)> make_callbacks(std::index_sequence
   return {&run_sql<at>...};
 }
 
-/// The callback for an SQLite library. Null if there are too many of them.
+/// Returns the callback for an SQLite library, or null if there are too many libraries.
 callback callback_of(api_table *api) {
   static constexpr auto all = make_callbacks(std::make_index_sequence<kLibraries>());
   for (std::size_t i = 0; i < kLibraries; ++i) {
@@ -83,7 +84,7 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// True if a function of that name takes this many arguments. It cannot be replaced while
+/// True if a function of this name and number of arguments exists. It cannot be replaced while
 /// statements run.
 bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
   char marks[2 * kMost + 1] = "";
@@ -97,7 +98,8 @@ bool has_function(api_table &api, sqlite3 *connection, const char *name, int ari
   return is_there;
 }
 
-/// Adds all functions or none: those that may be refused come first. Returns the last status.
+/// Adds all functions or none, beginning with those that SQLite may refuse. Returns the last
+/// status.
 TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted,
                            callback run) {
   auto &functions = wanted->functions;
@@ -108,7 +110,7 @@ TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<functio
   added.reserve(functions.size());
   for (auto &each : functions) {
     const int arity = each->arity, flags = each->flags;
-    // SQLite always destroys it, even if it refuses it.
+    // SQLite takes ownership of the function, even if it refuses it.
     const int failed =
         api.create_function_v2(connection, wanted->name, arity, flags, each.release(), run, nullptr,
                                nullptr, destroy<function>);
@@ -125,7 +127,7 @@ TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<functio
   return SQLITE_OK;
 }
 
-// The extension is loaded in install()'s thread.
+// The extension is loaded in the thread of install().
 using order = order_of<function>;
 thread_local order *current = nullptr;
 
@@ -175,7 +177,7 @@ extern "C" __attribute__((visibility("default"))) int sqlite3_extension_init(
     *error = api->mprintf("%s", api->errmsg(connection));
     return failed;
   }
-  return SQLITE_OK_LOAD_PERMANENTLY;  // the same file again provides the same functions
+  return SQLITE_OK_LOAD_PERMANENTLY;  // the extension stays loaded
 }
 
 TYPEDCALL_MODULE_STATE(_sqlite, "Typed functions as functions of SQLite.", methods, state);

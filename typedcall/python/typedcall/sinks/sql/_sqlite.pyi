@@ -1,4 +1,4 @@
-# The extension module of _sqlite.cc: typed functions as functions of SQLite.
+# The extension module built from _sqlite.cc, which makes typed functions available in SQLite.
 from typing import Any, Callable
 
 def install(

@@ -1,5 +1,5 @@
-// Calls a C function for a DuckDB vector: in whole runs of rows if all are numbers, otherwise row
-// by row, or through Python's function if it must decide.
+// Calls a C function for the rows of a DuckDB vector. If all types are numbers, a loop handles
+// whole runs of rows. Otherwise each row is a call, or is left to the Python function.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
@@ -11,23 +11,23 @@
 
 namespace typedcall::python::duckdb {
 
-/// One SQL function with one list of types. Created and destroyed with the GIL.
+/// An SQL function with one list of types. Must be created and destroyed with the GIL held.
 struct function {
   object_ref callable, kept;
   home *where = nullptr;
-  sql_types types;  // of the parameters
+  sql_types types;  // the types of the parameters
   bool is_pure = false;
-  overloads functions;                                    // those that such values can choose
-  value_type result{PyNativeType{PyNativeType_VOID, 0}};  // of the column
-  bool is_result = true;                                  // of all functions
+  overloads functions;                                    // the functions that values may choose
+  value_type result{PyNativeType{PyNativeType_VOID, 0}};  // the type of the result column
+  bool is_result = true;                                  // true if all functions return that type
   bool is_attached = false, is_detached = false;
-  bool is_own = false;  // there is one function, and `types` are its own, or are converted to them
-  /// With numbers only, and a result for each call, whole runs of rows.
+  bool is_own = false;  // true if there is one function, and `types` fit it or are converted
+  /// The loop for whole runs of rows, if all types are numbers, and each call has a result.
   std::optional<loop> numbers;
-  function *next = nullptr;  // of those that DuckDB no longer needs
+  function *next = nullptr;  // the next function that DuckDB no longer needs
 
-  /// `chosen` are the functions that values can choose. If there are none, Python is called, and
-  /// `all` give the result's type.
+  /// `chosen` are the functions that values may choose. If there are none, the Python function is
+  /// called, and `all` determine the type of the result.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
@@ -44,7 +44,8 @@ struct function {
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// `from` is the row of the only function that can be chosen. Returns false with an exception.
+  /// Makes the loop if there can be one. `from` is the row of the only function that values may
+  /// choose. Returns false with an exception.
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
@@ -66,7 +67,7 @@ struct function {
   }
 };
 
-/// Python for a row: the thread may already be attached for all of them.
+/// Access to Python for a row. The thread may already be attached for all rows.
 struct row_home {
   const home &where;
   bool is_attached;
@@ -81,14 +82,14 @@ struct row_home {
 };
 
 /// Calls `run(first, end)` for each run of consecutive rows that have values, until it returns
-/// false. `valid` is a bit mask of them; null: all.
+/// false. `valid` is a bit mask of these rows; null means that all rows have values.
 template <class Run>
 void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &run) {
   if (valid == nullptr) return static_cast<void>(run(std::uint64_t{0}, rows));
   const auto end_of = [&](std::uint64_t at, bool is_valid) {
     while (at < rows) {
       const std::uint64_t word = valid[at / 64];
-      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // 1: the run ends here
+      const std::uint64_t bits = (is_valid ? ~word : word) >> (at % 64);  // a 1 bit ends the run
       if (bits != 0) return std::min(rows, at + static_cast<unsigned>(__builtin_ctzll(bits)));
       at = (at / 64 + 1) * 64;
     }
@@ -101,7 +102,8 @@ void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &r
   }
 }
 
-/// The call for a vector's rows; for one row, the engine's sink.
+/// The call for the rows of a vector. For a single row, it serves as the sink of typedcall's
+/// engine.
 struct vector_call {
   const function &self;
   handle info;
@@ -138,7 +140,7 @@ struct vector_call {
     }
   }
 
-  // A NULL argument makes the result NULL.
+  // A NULL as an argument makes the result NULL.
   void add_nulls(const std::uint64_t *argument) {
     if (argument == nullptr) return;
     const std::uint64_t words = (rows + 63) / 64;
@@ -153,7 +155,7 @@ struct vector_call {
     }
   }
 
-  // The engine's work, without a choice to make.
+  // Does the work of the engine for a single function, for which no choice is necessary.
   void run_own(std::uint64_t first, std::uint64_t end) {
     for (; first < end && !has_failed; ++first) {
       std::uint64_t fit = end - first;
@@ -165,7 +167,7 @@ struct vector_call {
       }
       first += fit;
       if (first == end || has_failed) return;
-      row = first;  // out of a parameter's range
+      row = first;  // this row is out of a parameter's range
       fall_back(columns.size());
     }
   }
@@ -216,7 +218,8 @@ struct vector_call {
     has_failed = true;
     const error_text said;
     PyErr_Clear();
-    // Not immediately: DuckDB's module would take the signal, and raise this error anyway.
+    // The interrupt is sent later, because DuckDB's module would now consume the signal and raise
+    // this error anyway.
     const auto later = [](void *) {
       PyErr_SetInterrupt();
       return 0;
@@ -224,7 +227,7 @@ struct vector_call {
     if (said.is(PyExc_KeyboardInterrupt) && Py_AddPendingCall(later, nullptr) < 0) later(nullptr);
     library.set_error(info, said.get());
   }
-  /// An error that is not an exception.
+  /// Sets an error that is not a Python exception.
   void detached(const char *why) {
     has_failed = true;
     library.set_error(info, why);
@@ -238,7 +241,7 @@ struct vector_call {
   bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
 };
 
-/// DuckDB calls it for up to 2,048 rows at once, in its own threads.
+/// DuckDB calls this function for up to 2,048 rows at once, in its own threads.
 inline void run_sql(handle info, handle chunk, handle output) {
   const auto &self = *static_cast<const function *>(library.get_extra_info(info));
   try {

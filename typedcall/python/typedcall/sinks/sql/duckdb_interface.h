@@ -1,5 +1,6 @@
-// The part of DuckDB's C interface for extensions that is used here; DuckDB is not needed to
-// compile it. Source: duckdb_extension.h, API version v1.2.0; later versions only append to it.
+// The parts of DuckDB's C interface for extensions that typedcall uses, copied from
+// duckdb_extension.h, API version v1.2.0, so no header of DuckDB is needed. Later versions only
+// append to this interface.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 
@@ -8,21 +9,21 @@
 
 namespace typedcall::python::duckdb {
 
-/// A handle of DuckDB's.
+/// An opaque object of DuckDB, used through handles.
 struct opaque;
 using handle = opaque *;
 
 using run_function = void (*)(handle info, handle chunk, handle output);
 using destroy_function = void (*)(void *);
 
-/// The arguments of an extension that is being loaded.
+/// The functions that an extension may call while it is loaded.
 struct access {
   void (*set_error)(handle info, const char *text);
   handle *(*get_database)(handle info);
   const void *(*get_api)(handle info, const char *version);
 };
 
-/// A text or a blob in a vector; short ones are stored inline.
+/// A text or a blob in a vector. Short ones are stored inline.
 struct text {
   std::uint32_t length;
   char data[12];
@@ -36,7 +37,7 @@ struct text {
 };
 static_assert(sizeof(text) == 16);
 
-/// The functions, by their index in DuckDB's table of them; 0 is success.
+/// DuckDB's functions that are used here. The result 0 means success.
 struct api {
   int (*connect)(handle database, handle *connection);
   void (*disconnect)(handle *connection);
@@ -63,7 +64,7 @@ struct api {
   int (*add_to_set)(handle set, handle function);
   int (*register_set)(handle connection, handle set);
 
-  /// DuckDB's table lasts only until the extension is loaded.
+  /// Copies functions from DuckDB's table, which is valid only until the extension has been loaded.
   static api of(const void *table) {
     constexpr int places[] = {3,   6,   156, 184, 190, 191, 194, 195, 196, 198, 209, 210,
                               211, 214, 215, 216, 217, 218, 220, 221, 222, 223, 224, 225};
@@ -80,7 +81,8 @@ struct api {
   }
 };
 
-/// DuckDB's own functions. Written once, before anything can be called.
+/// The functions of the DuckDB in this process. They are set once, before any SQL function can be
+/// called.
 inline api library;
 
 }  // namespace typedcall::python::duckdb

@@ -1,5 +1,5 @@
-// DuckDB's types for a signature: which argument types a typed function is registered under, which
-// of its entries their values can choose, and which types these return.
+// Determines DuckDB's types for a typed function: the argument types for which it is registered,
+// the entries that values of these types may choose, and the result types.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 
@@ -15,7 +15,7 @@ using calling::entry;
 using calling::given;
 using calling::overloads;
 
-/// DuckDB's `duckdb_type`, whose numbers never change.
+/// The `duckdb_type` of DuckDB, whose numbers never change.
 enum sql_type : int {
   BOOLEAN = 1,
   TINYINT,
@@ -36,7 +36,7 @@ enum sql_type : int {
 };
 using sql_types = std::vector<sql_type>;
 
-/// The type that has exactly the C type's values.
+/// Returns the SQL type that has exactly the values of the C type.
 inline sql_type type_of(const value_type &type) {
   if (type.is_text) return VARCHAR;
   if (type.is_bytes) return BLOB;
@@ -59,7 +59,7 @@ inline bool is_integer(sql_type type) {
   return (type >= TINYINT && type <= UBIGINT) || type == HUGEINT || type == UHUGEINT;
 }
 
-/// True if the integer type `all` holds every value of `some`.
+/// True if the integer type `all` can hold every value of `some`.
 constexpr bool includes(sql_type all, sql_type some) {
   const bool is_signed = all <= BIGINT;
   const int size = all - (is_signed ? TINYINT : UTINYINT);
@@ -68,9 +68,10 @@ constexpr bool includes(sql_type all, sql_type some) {
   return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
 }
 
-/// True if a column of the first type is converted for a parameter of the other. DuckDB would make
-/// a BIGINT or DOUBLE of a type that no function has, although it is closer to the parameter's, and
-/// convert an int to FLOAT directly, where Python makes a double first.
+/// True if a column of type `from` is converted for a parameter of type `to`. Without this, DuckDB
+/// would cast types that no function has to BIGINT or DOUBLE, although they are closer to that of
+/// the parameter. It would also convert an int directly to FLOAT, but Python converts it to a
+/// double first.
 constexpr bool is_converted(sql_type from, sql_type to) {
   if (from == BOOLEAN || from == to) return false;
   if (to == FLOAT) return from == DOUBLE || includes(INTEGER, from);
@@ -78,14 +79,14 @@ constexpr bool is_converted(sql_type from, sql_type to) {
   return from == BIGINT || (to != BIGINT && includes(to, from));
 }
 
-/// True if a C function that takes some values of the type takes all; Python handles text with a
-/// NUL.
+/// True if a C function that accepts some values of the SQL type accepts all of them. A text with a
+/// NUL is passed to the Python function instead.
 inline bool holds_all(const value_type &wanted, sql_type type) {
   if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
   return type != HUGEINT && type != UHUGEINT;
 }
 
-/// A value of the type, as the engine ranks it.
+/// Returns a value of the SQL type for the engine to rank.
 inline given any_of(sql_type type) {
   if (type == BOOLEAN) return given::boolean(false);
   if (type == FLOAT || type == DOUBLE) return given::real(0);
@@ -93,8 +94,9 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// Returns the entries that suit values of these types, best first, up to one that is not here or
-/// takes all of them. Python's function is called if none takes a value.
+/// Returns the entries that accept values of these types, best first, up to an entry that cannot be
+/// called here or that accepts all values. If no entry accepts a value, the Python function is
+/// called.
 TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
                                                          const sql_types &types) {
   std::vector<const entry *> found;
@@ -105,7 +107,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
     found.push_back(&one);
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!holds_all(one.parameters[i], types[i])) return true;
-      // An int that was too large for an earlier one does not become a float.
+      // An int that was too large for an earlier entry is not converted to a float.
       const bool may_be_skipped =
           one.parameters[i].loses_digits &&
           std::any_of(found.begin(), found.end(), [&](const entry *before) {
@@ -118,8 +120,8 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
   return found;
 }
 
-/// Returns the entries of suiting() that a value may choose: those that take an int that no earlier
-/// one takes.
+/// Returns those entries of suiting() that some value may choose, because they accept an int that
+/// no earlier entry accepts.
 TYPEDCALL_RARE inline std::vector<const entry *> reachable(
     const std::vector<const entry *> &in_order) {
   const auto takes_more = [](const entry &one, const entry &before) {
@@ -140,7 +142,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> reachable(
   return found;
 }
 
-/// The column type for results of both; if there is none, the first one's.
+/// Returns a type for a column with results of both types, or else the first type.
 inline value_type common(const value_type &one, const value_type &other) {
   const bool are_floating =
       one.kind == PyNativeKind_FLOATING && other.kind == PyNativeKind_FLOATING;
@@ -150,22 +152,23 @@ inline value_type common(const value_type &one, const value_type &other) {
   return value_type(PyNativeType{PyNativeType_LONGLONG, 0});
 }
 
-/// The types of one argument. DuckDB casts other types to these: from each kind of values that
-/// Python distinguishes to a type of that kind.
+/// The SQL types that are registered for one argument. They let DuckDB cast a value of any other
+/// type to one of the same kind, among the kinds that Python distinguishes.
 class argument_types {
  public:
   static constexpr int kLevels = 5;
-  /// The level of each type. 0: a query needs it. The others are dropped, highest first, if there
-  /// would be too many lists of types; kLevels is in no list.
+  /// The level of each type. Types of level 0 are necessary. Types of the other levels are dropped,
+  /// beginning with the highest level, if there would be too many lists of types. Types of level
+  /// kLevels are never used.
   std::array<int, UHUGEINT + 1> levels;
 
   argument_types() { levels.fill(kLevels); }
 
-  /// An entry takes this type. `is_chosen`: there are others with this many arguments. `is_alone`:
-  /// there are no others at all, and nothing is ranked.
+  /// Adds types for an entry's parameter. `is_chosen` is true if other entries have the same number
+  /// of arguments. `is_alone` is true if there are no other entries, so nothing is ranked.
   TYPEDCALL_RARE void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
     const sql_type own = type_of(type);
-    // DuckDB would convert it to a number or a BLOB.
+    // Without VARCHAR, DuckDB would convert texts to numbers or BLOBs.
     add(VARCHAR, own == VARCHAR || own == BLOB ? 0 : 3);
     if (own == VARCHAR) return;
     add(own, own == BLOB || own == BOOLEAN || (own == UBIGINT && is_chosen) ? 0 : 1);
@@ -173,7 +176,7 @@ class argument_types {
     add(BOOLEAN, 1);
     const bool is_bool = own == BOOLEAN, is_floating = type.kind == PyNativeKind_FLOATING;
     if (is_bool && !is_alone) return;
-    // An int would choose another entry than the DOUBLE that DuckDB converts it to.
+    // DuckDB would convert an int to DOUBLE, which may choose a different entry than the int.
     if (!is_floating || is_chosen) {
       add(BIGINT, is_bool ? 1 : 0);
       add(HUGEINT, 2);
@@ -194,10 +197,10 @@ class argument_types {
   }
 };
 
-// DuckDB tries each in turn, and names them all if none fits.
+// The limit exists because DuckDB tries each list in turn, and shows all of them if none fits.
 constexpr std::size_t kMostLists = 128;
 
-/// All combinations of the arguments' types up to a level. Empty if there are too many.
+/// Returns all combinations of the arguments' types up to a level; empty if there are too many.
 TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments,
                                                       int level) {
   std::vector<sql_types> lists = {{}};
@@ -216,8 +219,8 @@ TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument
   return lists;
 }
 
-/// The lists of types for which a function with this many arguments is registered. For functions of
-/// many arguments, types of the last levels are in no list.
+/// Returns the lists of types for which a function with this number of arguments is registered. If
+/// there are many arguments, types of the highest levels are in no list.
 TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions,
                                                       std::size_t count) {
   std::size_t ranked = 0;
@@ -236,7 +239,8 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
   for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
     found = combined(arguments, level);
   }
-  // Casting to another kind would be cheaper than casting two arguments to BIGINT.
+  // With the entries' own types, DuckDB could find it cheaper to cast to another kind than to cast
+  // two arguments to BIGINT.
   if (ranked > 1 && !found.empty()) return found;
   for (const sql_types &each : own) {
     if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);

@@ -1,4 +1,4 @@
-// DuckDB's vectors as values for C functions and for Python's, and the way back. Used by
+// Conversions between DuckDB's vectors and the values of C functions and Python functions. Used by
 // duckdb_call.h.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
@@ -17,13 +17,14 @@
 
 namespace typedcall::python::duckdb {
 
-/// Converts `count` elements, starting at `first`. Returns how many come before the first that is
-/// out of range.
+/// Converts `count` elements, starting at `first`. Returns the number of elements before the first
+/// one that is out of range.
 using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
                                     char *to);
 
-/// Nonzero if the element is out of range. Separate from typedcall/convert/int_range.h, whose
-/// comparison is a branch: without one, compilers convert several elements at once.
+/// Converts an element. Returns nonzero if it is out of range. Does not use
+/// typedcall/convert/int_range.h, whose comparison is a branch; without a branch, compilers convert
+/// several elements at once.
 template <class From, class To>
 std::uint64_t convert_one(const char *from, char *to) {
   From value;
@@ -57,8 +58,8 @@ std::uint64_t convert(const char *from, std::uint64_t first, std::uint64_t count
   return at - first;
 }
 
-/// All conversions for which is_converted() is true, from and to each type between TINYINT and
-/// DOUBLE.
+/// The number of types from TINYINT to DOUBLE. kConverters has the conversions between them for
+/// which is_converted() is true.
 constexpr std::size_t kNumbers = DOUBLE - TINYINT + 1;
 
 template <std::size_t from, std::size_t to>
@@ -78,13 +79,13 @@ constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequen
 }
 constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
-/// An argument's vector. DuckDB has flattened it to one value per row.
+/// The vector of an argument, which DuckDB has flattened to one value per row.
 struct column {
   sql_type type;
-  /// A C function expects a NUL after its text, and DuckDB stores none.
+  /// True if a C function expects a NUL after the text, where DuckDB stores none.
   bool needs_nul = false;
   const char *data = nullptr;
-  const char *own = nullptr;  ///< the parameter's values: `data`, or the output of convert()
+  const char *own = nullptr;  ///< points to `data`, or to the output of convert()
   converter as = nullptr;
   std::unique_ptr<char[]> converted;
   std::string copy;
@@ -97,24 +98,25 @@ struct column {
   }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
 
-  /// For a parameter whose type is the column's, or one that the column is_converted() to. Throws
-  /// std::bad_alloc.
+  /// Prepares the column for a parameter of its own type, or of a type to which it is converted.
+  /// Throws std::bad_alloc.
   void prepare(const value_type &wanted, std::uint64_t rows) {
     own = data;
     const sql_type to = type_of(wanted);
     if (!is_converted(type, to)) return;
     as = kConverters[kNumbers * static_cast<std::size_t>(type - TINYINT) +
                      static_cast<std::size_t>(to - TINYINT)];
-    converted.reset(new char[rows * wanted.size]);  // make_unique() would fill it
+    converted.reset(new char[rows * wanted.size]);  // make_unique() would clear the memory
     own = converted.get();
   }
-  /// Puts these rows into `own`, up to the first that is out of range. Returns how many.
+  /// Converts these rows into `own`, up to the first one that is out of range. Returns the number
+  /// of converted rows.
   std::uint64_t convert(std::uint64_t first, std::uint64_t count) {
     return as != nullptr ? as(data, first, count, converted.get()) : count;
   }
 
-  /// Stores a value of the parameter's `own` in one or two places of `out`. Returns false if it
-  /// does not take this text. Throws std::bad_alloc.
+  /// Stores the value of a row in one or two elements of `out`. Returns false if the parameter does
+  /// not accept this text. Throws std::bad_alloc.
   bool load(std::uint64_t row, const value_type &wanted, native_value *out) {
     if (wanted.is_double) {  // nearly always
       std::memcpy(&out[0].bits, own + row * sizeof(double), sizeof(double));
@@ -131,19 +133,19 @@ struct column {
       return true;
     }
     if (std::memchr(value.begin(), 0, value.length) != nullptr) return false;
-    copy.assign(value.begin(), value.length);  // DuckDB has no NUL after it
+    copy.assign(value.begin(), value.length);  // DuckDB stores no NUL after it
     out[0] = native_value::of(copy.c_str());
     return true;
   }
 
-  /// The value as the engine sees it; Python handles one that is too large for that. Throws
-  /// std::bad_alloc.
+  /// Returns a value in the form that the engine takes. An int that is too large becomes
+  /// given::nothing(), so the Python function is called. Throws std::bad_alloc.
   given look(std::uint64_t row) {
     return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
   }
 
-  /// Returns the value as a new reference, or null with an exception. GIL: held. Throws nothing,
-  /// because the GIL would stay held: Python needs no NUL after a text, so no copy is made.
+  /// Returns the value as a Python object, or null with an exception. GIL: held. Must not throw,
+  /// because the GIL would then stay held, so a text is not copied; Python needs no NUL after it.
   object_ref box(std::uint64_t row) {
     const given value =
         type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);
@@ -151,7 +153,7 @@ struct column {
   }
 
  private:
-  /// HUGEINT and UHUGEINT.
+  /// The layout of HUGEINT and UHUGEINT.
   struct huge {
     std::uint64_t low, high;
   };
@@ -202,7 +204,7 @@ struct column {
   }
 };
 
-/// The vector of the results.
+/// The vector for the results.
 struct results {
   handle vector;
   char *data;
@@ -210,15 +212,15 @@ struct results {
   explicit results(handle output)
       : vector(output), data(static_cast<char *>(library.vector_get_data(output))) {}
 
-  /// Bits to write to.
+  /// Returns the validity mask, made writable.
   std::uint64_t *valid() const {
     library.vector_ensure_validity_writable(vector);
     return library.vector_get_validity(vector);
   }
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
 
-  /// Stores a C function's result of another type than the column's. Returns null, or the reason
-  /// for a failure.
+  /// Stores the result of a C function whose type differs from that of the column. Returns null, or
+  /// the text of an error.
   __attribute__((noinline, cold)) const char *give_other(std::uint64_t row, const value_type &type,
                                                          const value_type &given_type,
                                                          const void *place) const {
@@ -240,7 +242,7 @@ struct results {
            "cast the argument to a narrower type";
   }
 
-  /// Stores a C function's result, which is at `place`. Returns null, or the reason for a failure.
+  /// Stores the result of a C function, which is at `place`. Returns null, or the text of an error.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
@@ -261,7 +263,7 @@ struct results {
     return nullptr;
   }
 
-  /// Stores the result of Python's function. Returns false with an exception. GIL: held.
+  /// Stores the result of the Python function. Returns false with an exception. GIL: held.
   bool give_object(std::uint64_t row, const value_type &type, PyObject *object) const {
     if (object == Py_None) {
       set_null(row);

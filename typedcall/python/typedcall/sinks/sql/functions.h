@@ -1,5 +1,5 @@
-// Shared by the extension modules of typedcall.sinks.sql: an order of functions, which the
-// extension that an engine loads adds.
+// Code shared by the extension modules of typedcall.sinks.sql. install() leaves a request for
+// functions, which are added by the extension that the database engine loads.
 #ifndef TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 #define TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 
@@ -27,14 +27,14 @@ struct order_of {
   bool is_done = false;
 };
 
-/// The entries with one number of arguments, as typedcall/sinks/sql/__init__.py groups them, and
-/// those with other numbers.
+/// The entries for one number of arguments, as grouped by typedcall/sinks/sql/__init__.py. There
+/// may also be entries with other numbers, among which overloads are chosen.
 struct group {
   int arity = 0, is_pure = 0;
   PyObject *rows = nullptr;
   calling::overloads functions;
 
-  /// Returns false with an exception.
+  /// Reads a group. Returns false with an exception.
   bool read(PyObject *from) {
     if (!PyArg_ParseTuple(from, "ipO!", &arity, &is_pure, &PyTuple_Type, &rows) ||
         !read_entries(rows, "SQL", &functions)) {
@@ -48,7 +48,7 @@ struct group {
   }
 };
 
-/// Called when an engine no longer needs the Function, in any thread.
+/// The engine calls this, in any thread, when it no longer needs the Function.
 template <class Function>
 void destroy(void *data) {
   auto *const self = static_cast<Function *>(data);

@@ -1,10 +1,11 @@
-// SQLite's values for C functions and for Python's, and the way back. Used by _sqlite.cc.
+// Conversions between SQLite's values and those of C functions and Python functions. Used by
+// _sqlite.cc.
 #ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
 #include "functions.h"
-// After Python.h. Its macros are not used: they would go through one table for the process, which
-// may hold several SQLite libraries.
+// After Python.h. The macros of the header are not used, because they would use a single table for
+// the whole process, which may contain several SQLite libraries.
 #include <sqlite3ext.h>
 
 #include <cstring>
@@ -14,7 +15,7 @@ namespace typedcall::python {
 using api_table = const sqlite3_api_routines;
 using calling::given;
 
-/// Turns the pending exception into the function's error. GIL: held.
+/// Turns the pending exception into the error of the SQL function. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
   if (internal::clear_exception()) return api.result_error_code(context, SQLITE_INTERRUPT);
@@ -37,14 +38,14 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
     case PyNativeGiven_STR:
       return api.result_text64(context, value.utf8(), static_cast<sqlite3_uint64>(value.size),
                                SQLITE_TRANSIENT, SQLITE_UTF8);
-    default:  // NULL, which the result already is
+    default:  // the result already is NULL
       if (value.is_no_text()) {
         api.result_error(context, "UnicodeDecodeError: the result is not UTF-8", -1);
       }
   }
 }
 
-/// Stores a C function's result, which is at this address.
+/// Stores the result of a C function, which is at `place`.
 inline void give(api_table &api, sqlite3_context *context, const value_type &type,
                  const void *place) {
   if (!type.is_double) return give_other(api, context, type, place);
@@ -53,7 +54,7 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
   api.result_double(context, real);
 }
 
-/// Stores the result of Python's function. Returns false with an exception. GIL: held.
+/// Stores the result of the Python function. Returns false with an exception. GIL: held.
 inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
   if (object == Py_None) return true;
   if (PyFloat_Check(object)) {
@@ -81,7 +82,7 @@ inline bool give_object(api_table &api, sqlite3_context *context, PyObject *obje
   return true;
 }
 
-/// A value as the engine sees it. An SQL NULL has none.
+/// Returns a value in the form that the engine takes. NULL becomes given::nothing().
 __attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_value *value,
                                                      int kind) {
   switch (kind) {

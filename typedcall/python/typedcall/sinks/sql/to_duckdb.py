@@ -1,5 +1,5 @@
-"""Typed functions on DuckDB's Python connections. The database loads a copy of the package's
-extension module, with the footer that DuckDB requires, as its extension."""
+"""Registers typed functions with DuckDB's Python connections. The database loads a copy of the package's extension
+module as its own extension; the copy ends with the footer that DuckDB requires."""
 from __future__ import annotations
 
 import atexit
@@ -15,9 +15,10 @@ from typing import Any
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-# DuckDB loads the extension in any thread, and finds the functions that one register() call has prepared.
+# This lock is held by register(), because DuckDB may load the extension in any thread, and must find the functions of
+# one call only.
 _registering = RenewedLock()
-# The path of the package's own file, by that of its loaded copy.
+# The path of the package's own extension module, keyed by the path of its loaded copy.
 _originals: dict[str, str] = {}
 
 
@@ -27,14 +28,14 @@ def is_connection(connection: Any) -> bool:
 
 
 def _footer(platform: str) -> bytes:
-    """Returns the fields of an extension's metadata, from the last to the first, without a signature."""
+    """Returns an extension's metadata fields, in reverse order and without a signature."""
     fields = ("", "", "", "C_STRUCT", "1", "v1.2.0", platform, "4")
     return b"".join(field.encode().ljust(32, b"\0") for field in fields) + bytes(256)
 
 
 def _extension(cursor: Any) -> Any:
-    """Returns the extension module, loaded from a file that DuckDB loads, too. There is one file
-    for the process, because both must be the same library."""
+    """Returns the extension module. A process has only one copy of the file, from which Python and DuckDB both load
+    it, because they must share the same library."""
     made = sys.modules.get(_MODULE)
     if made is not None:
         _write(pathlib.Path(made.__file__ or ""), cursor)
@@ -56,9 +57,9 @@ def _extension(cursor: Any) -> Any:
 
 
 def _write(path: pathlib.Path, cursor: Any) -> None:
-    """Writes the file if it is missing: the temporary folder was cleaned, or the process that made the
-    file has ended. The dynamic linker identifies the library by the path."""
-    if os.path.exists(str(path)):  # pathlib raises TypeError without memory
+    """Writes the file if it is missing. The temporary folder may have been cleaned, or the process that wrote the
+    file may have ended. The path must stay the same, because the dynamic linker identifies the library by it."""
+    if os.path.exists(str(path)):  # if memory runs out, pathlib raises TypeError
         return
     folder = path.parent
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -68,16 +69,16 @@ def _write(path: pathlib.Path, cursor: Any) -> None:
     (platform,) = cursor.execute("pragma platform").fetchone()
     half = path.with_suffix(f".{os.getpid()}")
     half.write_bytes(pathlib.Path(_originals[str(path)]).read_bytes() + _footer(platform))
-    half.replace(path)  # another process may load it
+    half.replace(path)  # atomic, because another process may load the file
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # a forked child must not remove it at its end
+    if os.getpid() == process:  # a forked child must not remove the folder
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
-    # A separate connection: it leaves the transaction and the result of the other alone.
+    # This uses a separate connection, to keep the transaction and the result of the caller's connection.
     with connection.cursor() as cursor:
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
         if str(allowed).lower() != "true":

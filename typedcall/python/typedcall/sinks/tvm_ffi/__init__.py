@@ -1,4 +1,4 @@
-"""Typed functions as functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi as typed
+"""Converts typed functions to functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi to typed
 functions. Both run without Python if the values are numbers, bools, texts, bytes or tensors."""
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from typedcall.tools.parameters import by_position
 __all__ = ["function", "source"]
 
 _ARGUMENTS = VALUES | {each + letters for each in ("*", "*k") for letters in (*NUMBERS, "Zf", "Zd")}
-# The arguments that closure.h can pack.
+# The codes of the arguments that closure.h can pack.
 _PACKED = NUMBERS | {"s", "*s", "*kB"}
-# In the order of `tvm_api` in values.h.
+# tvm-ffi's functions, in the order of `tvm_api` in values.h.
 _SYMBOLS = (
     "TVMFFIFunctionCall", "TVMFFIObjectIncRef", "TVMFFIObjectDecRef", "TVMFFIStringFromByteArray",
     "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
@@ -40,7 +40,7 @@ _ELEMENTS = {each._type_: each for each in (
 
 @functools.cache
 def _extension() -> Any:
-    """Returns the extension module, which has the addresses of tvm-ffi's C functions."""
+    """Returns the extension module, after giving it the addresses of tvm-ffi's C functions."""
     import tvm_ffi
 
     with extension_of("typedcall.tvm_ffi"):
@@ -49,14 +49,15 @@ def _extension() -> Any:
     tvm_ffi.LIB.TVMFFIGetVersion(version)
     if tuple(version[:2]) != (0, 1):
         raise ImportError("typedcall knows the C ABI of tvm-ffi 0.1, not of {}.{}.{}".format(*version))
-    # C++ calls into the library, so it is never closed.
+    # C++ code calls into tvm-ffi's library, which is never closed.
     pointers = [ctypes.cast(getattr(tvm_ffi.LIB, name), ctypes.c_void_p) for name in _SYMBOLS]
     _tvm_ffi.use(tuple(pointer.value or 0 for pointer in pointers))
     return _tvm_ffi
 
 
 def _as_buffer(tensor: Any) -> Any:
-    """Returns the memory of a tensor as a buffer that keeps the tensor alive, or the tensor if that fails."""
+    """Returns a buffer of the tensor's memory, which keeps the tensor alive. Returns the tensor itself if there can
+    be none."""
     found = _extension().elements(tensor.__chandle__())
     if found is None or found[0] not in _ELEMENTS:
         return tensor
@@ -67,51 +68,50 @@ def _as_buffer(tensor: Any) -> Any:
 
 
 def _call_with_buffers(f: Any, *args: Any) -> Any:
-    """Calls the Python function of a function with buffers, which does not accept tvm-ffi's tensors."""
+    """Calls a Python function with buffers in place of tensors, because it does not accept tvm-ffi's tensors."""
     from tvm_ffi import Tensor
 
     return f(*[_as_buffer(each) if is_a(each, Tensor) else each for each in args])
 
 
 def function(f: Any) -> Any:
-    """Returns the typed function `f` as a tvm_ffi.Function, for all its callers: Python, C++ and
-    compiled kernels.
+    """Returns a tvm_ffi.Function that calls the typed function `f`, for callers in Python, C++ and compiled kernels.
 
-    A call returns the result of `f`: it calls the overload that suits the values best, with ints, floats
-    and bools for numbers, str for `s` and `*s`, bytes for `*kB`, and one-dimensional contiguous CPU
-    tensors for buffers. If none fits, or it falls back, `f` itself is called, as tvm-ffi calls Python
-    functions, with such tensors as ctypes arrays of the same memory if an overload has buffers. Functions
-    that are THREAD_SAFE and need no thread state run without the GIL, in the caller's thread; others take
-    it. Exceptions become tvm-ffi's errors: ValueError, TypeError and others that tvm-ffi names arrive in
-    Python unchanged, the rest as RuntimeError.
+    A call returns the same result as `f`. It calls the overload that suits the values best; ints, floats and bools
+    can be passed for numbers, a str for `s` and `*s`, bytes for `*kB`, and one-dimensional contiguous CPU tensors for
+    buffers. If no overload fits, or it falls back, `f` itself is called in the same way as tvm-ffi calls Python
+    functions. If an overload has buffers, `f` then receives such tensors as ctypes arrays of the same memory.
+    Functions that are THREAD_SAFE and need no thread state run without the GIL, in the caller's thread. Other
+    functions acquire it. Exceptions become errors of tvm-ffi: ValueError, TypeError and the other exceptions for
+    which tvm-ffi has names keep their type in Python, and all others become RuntimeError.
 
-    It keeps `f` alive. Raises ImportError without tvm-ffi, or with a version of another C ABI;
+    The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
     TypeError if `f` has no entry for tvm-ffi."""
     import tvm_ffi
 
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # A tvm-ffi function wraps it, which keeps and calls it, and knows whether Python has ended.
+    # A tvm-ffi function keeps this callable alive and calls it, and detects whether Python has ended.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
-    # Nothing in between may fail: only tvm-ffi's function will free the bridge.
+    # No step from here to create() may fail, because only tvm-ffi's function will free the bridge.
     bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     bridge.value, call.value, deleter.value = extension.make_bridge(
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
-    # The GIL is not released if it would be taken again, or for a moment only.
+    # The GIL is not released if the function would acquire it again, or returns after a moment.
     if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
 
 
 def _error(kind: str, message: str) -> BaseException:
-    """Returns the exception that tvm-ffi makes of an error."""
+    """Returns the exception to which tvm-ffi converts an error."""
     from tvm_ffi.core import ERROR_NAME_TO_TYPE
 
     made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
@@ -119,18 +119,18 @@ def _error(kind: str, message: str) -> BaseException:
 
 
 def source(f: Any, signature: str, *, flags: int = 0) -> Any:
-    """Returns a typed function with this signature that calls the tvm-ffi function `f`, a
-    tvm_ffi.Function or the name of a registered one: tvm-ffi's functions have no types of their
-    own. Called from Python it is `f`.
+    """Returns a typed function with this signature that calls the tvm-ffi function `f`, which is a tvm_ffi.Function
+    or the name of a registered function. A signature is needed because tvm-ffi's functions have no types of their
+    own. A call from Python calls `f` directly.
 
-    Arguments are numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), the result is a number, `?` or `v`.
-    An error of `f` is an exception, for which the caller must hold the GIL during the call. With
-    `flags` PURE | THREAD_SAFE there is a second entry, for callers without the GIL: if `f` fails, or
-    returns another type, they call it again from Python, which raises the exception.
+    Arguments can be numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), and the result a number, `?` or `v`. An error
+    of `f` becomes an exception, so the caller must hold the GIL during the call. With the `flags` PURE | THREAD_SAFE,
+    there is a second entry for callers without the GIL. If `f` fails or returns another type, they call it again from
+    Python, which raises the exception.
 
-    It keeps `f` alive. A wrong signature makes tvm-ffi raise TypeError at the call; nothing crashes.
-    Raises ValueError for a faulty signature or one that tvm-ffi has no values for, TypeError unless
-    `f` is a function of tvm-ffi, and ImportError like function()."""
+    The result keeps `f` alive. A wrong signature never causes a crash, but tvm-ffi raises TypeError in the call.
+    Raises ValueError for a faulty signature, or one whose types tvm-ffi does not have. Raises TypeError unless `f` is
+    a function of tvm-ffi, and ImportError like function()."""
     import tvm_ffi
 
     extension = _extension()
@@ -151,7 +151,7 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
     if given & ~(PROMISES | Flags.SHORT):
         raise ValueError("flags are PURE, THREAD_SAFE and SHORT; whether it may raise is known")
     ways = [(signature, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE)]
-    if result in ("v", "?"):  # these have no error value
+    if result in ("v", "?"):  # these results have no error value
         text = "".join(arguments) + ("&?->i" if result == "?" else "->i")
         ways = [(text, given | Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.RETURNS_STATUS)]
     text = falling_back(signature) or ""

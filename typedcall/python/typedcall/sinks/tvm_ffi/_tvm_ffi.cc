@@ -1,6 +1,6 @@
-// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`: the function that tvm-ffi calls to run a
-// typed function, and C functions that call a tvm-ffi function. Compiled and linked without
-// tvm-ffi.
+// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`, with the function that tvm-ffi calls to
+// run a typed function, and C functions that call a tvm-ffi function. tvm-ffi is not needed to
+// compile or link it.
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/provider.h"
 
@@ -18,16 +18,18 @@ using namespace typedcall::python;
 namespace calling = typedcall::calling;
 using typedcall::object_ref;
 
-// A process has one tvm-ffi: all its objects belong to one library.
+// There is a single table because a process has only one tvm-ffi, to whose library all its objects
+// belong.
 tvm_api api;
 using state = state_with_one_home;
 
-/// Makes the pending exception the thread's tvm-ffi error. GIL: held.
+/// Turns the pending exception into the thread's tvm-ffi error. Returns its status. GIL: held.
 __attribute__((noinline, cold)) int set_error() {
   const error_text said;
   typedcall::internal::clear_exception();
   const char *name = said.type();
-  // The exceptions that tvm-ffi names, and that Python therefore gets unchanged.
+  // These are the exceptions for which tvm-ffi has names, and which therefore keep their type in
+  // Python.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,
                              PyExc_KeyError,   PyExc_IndexError, PyExc_AssertionError,
                              PyExc_MemoryError};
@@ -37,14 +39,15 @@ __attribute__((noinline, cold)) int set_error() {
   return api.fail({name, std::strlen(name)}, {said.text().data(), said.text().size()});
 }
 
-/// A typed function as tvm-ffi's. `fallback` is the Python function as tvm-ffi's own, which takes
-/// everything that these do not, and keeps their addresses valid.
+/// The data of a tvm-ffi function that calls a typed function. `fallback` is a tvm-ffi function
+/// that calls the Python function. `fallback` handles all values that `functions` do not accept,
+/// and keeps the addresses of `functions` valid.
 struct bridge {
   calling::overloads functions;
   void *fallback;
 };
 
-/// One call of such a function, as the engine's sink.
+/// One call of a typed function by tvm-ffi, which serves as the sink of typedcall's engine.
 struct bridge_call {
   bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
       : self(called), args(from), result(to) {}
@@ -53,7 +56,7 @@ struct bridge_call {
   const tvm_any *args;
   tvm_any *result;
   int status = 0;
-  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // for the arguments that are examined
+  tvm_scratch scratches[PyNativeSignature_MAX_ARGS];  // room for the bytes of small texts
 
   given look(std::size_t i) { return look_at(args[i], scratches[i]); }
   void give(const value_type &type, const void *at) {
@@ -62,7 +65,8 @@ struct bridge_call {
   void raised() { status = set_error(); }
   void detached(const char *why) { status = api.fail("RuntimeError", why); }
   bool settles(std::size_t) const { return false; }
-  /// tvm-ffi boxes more types than we know.
+  /// tvm-ffi converts the arguments to Python objects itself, because it has more types than
+  /// typedcall.
   void fall_back(std::size_t count) {
     if (state::where->has_ended()) return detached(state::where->why_detached());
     *result = {kTvmNone, 0, {0}};
@@ -77,7 +81,7 @@ int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *res
   return sink.status;
 }
 
-/// In any thread; tvm-ffi releases the Python function itself.
+/// tvm-ffi calls this in any thread, and itself releases the Python function in `fallback`.
 void destroy_bridge(void *data) {
   auto *const self = static_cast<bridge *>(data);
   api.decref(self->fallback);
@@ -110,7 +114,7 @@ PyObject *make_closure(const char *signature, unsigned long flags, Py_ssize_t fu
   return capsule;
 }
 
-/// The parts of a tensor that a Python buffer needs.
+/// Returns the parts of a tensor that a Python buffer needs.
 PyObject *elements(Py_ssize_t tensor) {
   const given found =
       look_at_tensor(behind_header<tvm_tensor>(reinterpret_cast<const void *>(tensor)));

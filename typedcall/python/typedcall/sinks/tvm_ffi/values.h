@@ -1,10 +1,10 @@
-// tvm-ffi's values for C functions, and the way back. Source of the layouts: tvm/ffi/c_api.h of
-// version 0.1, of which only the parts here are used; tvm-ffi is not needed to compile them.
+// Conversions between tvm-ffi's values and those of C functions. The layouts are copied from
+// tvm/ffi/c_api.h of version 0.1, so no header of tvm-ffi is needed.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
 #include "typedcall/calling.h"
-// First because it includes Python.h.
+// The header above comes first because it includes Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace typedcall::python {
 using calling::given;
 using calling::value_type;
 
-/// TVMFFITypeIndex: the type of a value.
+/// TVMFFITypeIndex, the type of a value.
 enum tvm_type : std::int32_t {
   kTvmNone = 0,
   kTvmInt = 1,
@@ -26,7 +26,7 @@ enum tvm_type : std::int32_t {
   kTvmRawBytes = 9,
   kTvmSmallText = 11,
   kTvmSmallBytes = 12,
-  kTvmObject = 64,  // reference-counted from here on
+  kTvmObject = 64,  // objects from here on are reference-counted
   kTvmText = 65,
   kTvmBytes = 66,
   kTvmTensor = 70,
@@ -41,7 +41,7 @@ struct tvm_bytes {
 /// TVMFFIAny
 struct tvm_any {
   std::int32_t type;
-  std::uint32_t small_size;  // 0 for all but small texts
+  std::uint32_t small_size;  // 0 except for small texts and bytes
   union {
     std::int64_t integer;
     double real;
@@ -52,26 +52,26 @@ struct tvm_any {
 };
 static_assert(sizeof(tvm_any) == 16 && offsetof(tvm_any, integer) == 8);
 
-/// DLTensor, of DLPack.
+/// DLTensor, a struct of DLPack.
 struct tvm_tensor {
   void *data;
   std::int32_t device, device_number, dimensions;
   std::uint8_t type_class, type_bits;
   std::uint16_t type_lanes;
-  const std::int64_t *shape, *strides;  // null strides: contiguous
+  const std::int64_t *shape, *strides;  // null strides mean contiguous
   std::uint64_t offset;
 };
 static_assert(sizeof(tvm_tensor) == 48);
 constexpr std::int32_t kTvmCpu = 1;
 
-/// The part of an object after its header: TVMFFIObject.
+/// The size of an object's header, TVMFFIObject.
 constexpr std::size_t kTvmHeader = 24;
 template <class T>
 const T *behind_header(const void *object) {
   return reinterpret_cast<const T *>(static_cast<const char *>(object) + kTvmHeader);
 }
 
-/// The functions of tvm-ffi's library, in the order in which they are passed.
+/// Functions of tvm-ffi's library, in the order in which use() receives them.
 struct tvm_api {
   int (*call)(void *function, const tvm_any *args, std::int32_t count, tvm_any *result);
   int (*incref)(void *object);
@@ -82,7 +82,8 @@ struct tvm_api {
                     void **error);
   void (*set_error)(void *error);
 
-  /// Sets the thread's error for the caller. Returns the status that a function returns with it.
+  /// Sets the thread's error for the caller. Returns the status with which the function must
+  /// return.
   int fail(tvm_bytes kind, tvm_bytes message) const {
     const tvm_bytes none = {"", 0};
     void *error = nullptr;
@@ -97,16 +98,17 @@ struct tvm_api {
   }
 };
 
-/// A small text has its bytes in the value, without a NUL at the end.
+/// Room for a copy of a small text, whose bytes are inside the value, without a NUL at the end.
 using tvm_scratch = char[8];
 
 inline given look_at_bytes(const tvm_bytes &bytes) { return given::bytes(bytes.data, bytes.size); }
 
-/// A tensor's elements: one dimension, on the CPU, in contiguous memory.
+/// Returns the elements of a tensor as a value for the engine. Returns given::nothing() unless the
+/// tensor has one dimension and is in contiguous memory of the CPU.
 inline given look_at_tensor(const tvm_tensor *tensor) {
   if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1)
     return given::nothing();
-  // DLDataTypeCode, as a kind.
+  // The kinds that correspond to the values of DLDataTypeCode.
   constexpr PyNativeKind kinds[] = {
       PyNativeKind_SIGNED, PyNativeKind_UNSIGNED, PyNativeKind_FLOATING, PyNativeKind_VOID,
       PyNativeKind_VOID,   PyNativeKind_COMPLEX,  PyNativeKind_BOOL};
@@ -129,7 +131,8 @@ inline given look_at_tensor(const tvm_tensor *tensor) {
           tensor->shape[0]};
 }
 
-/// A value as the engine sees it; `scratch` holds a small one's bytes until the call returns.
+/// Returns a value in the form that the engine takes. `scratch` holds the bytes of a small text
+/// until the call returns.
 inline given look_at(const tvm_any &value, char *scratch) {
   switch (value.type) {
     case kTvmFloat:
@@ -166,8 +169,8 @@ inline given look_at(const tvm_any &value, char *scratch) {
   }
 }
 
-/// Stores a number, or None for no value. Returns false for an int that tvm-ffi can only represent
-/// as an object.
+/// Stores a number, or None if there is no value. Returns false for an int that is too large for an
+/// int of tvm-ffi.
 inline bool put_number(const given &value, tvm_any *to) {
   switch (value.kind) {
     case PyNativeGiven_BOOL:
@@ -187,7 +190,8 @@ inline bool put_number(const given &value, tvm_any *to) {
   }
 }
 
-/// Returns a C function's result, which is at this address.
+/// Converts the result of a C function, which is at `place`, to a value of tvm-ffi. Returns its
+/// status.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
