@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""The cost of one binary for many versions: calls the functions of examples/abi3 in a Python loop, compiled for the
-limited API of 3.12, for abi3t (3.15 and later) and for this version.
-python bench/abi3_calls.py
+"""The cost of one binary for many versions of CPython: a Python loop calls the functions of examples/abi3, compiled
+for the limited API of 3.12, for abi3t (3.15 and later) and for this version. Usage: python bench/abi3_calls.py
 """
 import pathlib
 import subprocess
@@ -15,7 +14,7 @@ import interleaved
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "examples/abi3/angles.c"
 CALLS = 300_000
-# The binaries' init functions have this name.
+# All binaries have the init function of this module name.
 MODULE = "angles"
 
 

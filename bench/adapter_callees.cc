@@ -1,6 +1,6 @@
-// The callees of bench/numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py,
-// numpy_ufunc.py, numpy_gufunc.py and clusters_dask.py: tagged functions, which ctypes finds by
-// their symbols as well, and hand-written ufuncs.
+// The functions that numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py,
+// numpy_ufunc.py, numpy_gufunc.py and clusters_dask.py call: tagged functions, which ctypes also
+// finds by their symbols, and hand-written loops of ufuncs.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -14,18 +14,18 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(d
   return x * x / 2 + 1 / (1 + x * x);
 }
 
-// Does the same as SQLite's abs() for a REAL; the second one makes no promise about threads.
+// Both functions compute SQLite's abs() of a REAL; the second one is not declared thread-safe.
 static double absolute(double x) noexcept { return x < 0 ? -x : x; }
 static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }
 
-// A function that validates, and the same without validation.
+// The same function without and with a check of its argument.
 static double bare_part(double x) noexcept { return 1 / (1 + x); }
 static std::optional<double> checked_part(double x) noexcept {
   if (x < 0) return std::nullopt;
   return 1 / (1 + x);
 }
 
-// A hand-written NumPy loop over `bench_curve`: the call, two pointers, two steps.
+// A hand-written NumPy loop over `bench_curve`, which only calls it and advances two pointers.
 extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];
@@ -42,8 +42,8 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_norm(
   return std::sqrt(sum);
 }
 
-// The hand-written loop of a generalised ufunc, (n)->(), over contiguous rows; other rows would be
-// copied first.
+// The hand-written loop of a generalised ufunc, (n)->(), over contiguous rows. It would have to
+// copy other rows first.
 extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];

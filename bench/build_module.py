@@ -21,8 +21,8 @@ def ask(python, code):
 
 
 def build(source, folder, python=sys.executable, options=()):
-    """Compiles `source` from bench/ into `folder` and returns the module's path. `options` go to the
-    compiler and may name libraries."""
+    """Compiles `source` from bench/ into `folder` and returns the module's path. `options` are passed to the compiler
+    and may name libraries."""
     source = HERE / source
     include, suffix = ask(python, _ASK).splitlines()
     made = os.path.join(str(folder), source.stem + suffix)
@@ -46,6 +46,6 @@ def load_file(name, path):
 
 
 def load(source, options=()):
-    """Builds a module and imports it here. The file stays until the system clears its temporary files."""
+    """Builds a module and imports it here. The file stays until the system deletes its temporary files."""
     made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"), options=options)
     return load_file(pathlib.Path(source).stem, made)

@@ -1,5 +1,5 @@
-// The cost of a call with a known signature: a C function pointer, a function resolved from a
-// Python callable, the same through libffi, and a boxed call of the callable.
+// The cost of a call with a known signature: through a C function pointer, a function resolved from
+// a Python callable, libffi, and a boxed call of the callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -22,9 +22,9 @@ namespace {
 
 using typedcall::span;
 
-/// The loop of all benchmarks here: call(arguments...) with arguments that the compiler does not
-/// know. Not inlined: the code around a loop decides whether gcc doubles its body, and pointer and
-/// direct would differ by that.
+/// The loop of all benchmarks in this file, which calls call(arguments...) with arguments that the
+/// compiler does not know. The function is not inlined, because the code around a loop decides
+/// whether gcc unrolls it, which would make pointer and direct differ.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {
@@ -49,7 +49,7 @@ typedcall::function<R(A...)> resolved(const char *name) {
   return typedcall::resolve<R(A...)>(interface, callable.get());
 }
 
-/// The four benchmarks of one signature.
+/// Adds the four benchmarks of one signature.
 template <class R, class... A>
 void add_calls(const char *name, R (*address)(A...), A... values) {
   const std::string prefix = std::string("call/") + name + "/";
@@ -94,7 +94,7 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   });
 }
 
-/// The hash of a buffer that exists already: unboxed, and boxed as for callers from Python.
+/// Adds benchmarks that hash an existing buffer: unboxed, and boxed as for callers from Python.
 void add_hashes(const char *size, span<const unsigned char> bytes) {
   const std::string prefix = std::string("call/kB_L_") + size + "/";
 
@@ -135,7 +135,8 @@ bool add_all() {
   add_hashes("8", {bytes, 8});
   add_hashes("1000", {bytes, 1000});
   add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
-  // Larger than the small integers that CPython caches, whose boxing costs nothing.
+  // The number is larger than the small ints that CPython caches, because boxing these costs
+  // nothing.
   add_calls<long, long>("l_l", bench::l_l, 1234567);
   add_calls<double, double, long, double, long>("dldl_d", bench::dldl_d, 1.5, 1234567, 2.25, 3);
   return true;

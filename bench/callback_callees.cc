@@ -1,12 +1,12 @@
-// Typed functions for numerical libraries, the same as hand-written callbacks, and a loop that does
-// nothing but call one.
+// Typed functions for numerical libraries, the same functions as hand-written callbacks, and a loop
+// that only calls a callback.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 
-// From SUNDIALS, if it has been loaded.
+// SUNDIALS defines this function, if the library has been loaded.
 extern "C" __attribute__((weak)) double *N_VGetArrayPointer(void *vector);
 
 namespace {
@@ -51,14 +51,14 @@ int spring_of_vectors_by_hand(double t, void *y, void *rate, void *) {
   return 0;
 }
 
-/// Each argument depends on the previous result.
+/// Calls f `count` times. Each argument depends on the previous result.
 double sum(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double x = 0;
   for (long i = 0; i < count; ++i) x = f(x, reinterpret_cast<void *>(data)) + 1;
   return x;
 }
-/// The same, with arguments that do not depend on results.
+/// Calls f `count` times with arguments that do not depend on results.
 double sum_of_many(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double total = 0;

@@ -1,5 +1,5 @@
-"""Typed functions as callbacks of numerical libraries, compared with callbacks written by hand in C and in
-Python: a loop, and GSL, NLopt, cubature, CVODE and numbalsoda if installed. python bench/callbacks.py [--rounds N]"""
+"""Compares typed functions as callbacks with callbacks written by hand in C and in Python, in a loop and in GSL,
+NLopt, cubature, CVODE and numbalsoda if these are installed. Usage: python bench/callbacks.py [--rounds N]"""
 
 import ctypes
 import ctypes.util
@@ -19,7 +19,7 @@ INTEGRAND = "int (*)(unsigned ndim, const double *x, void *fdata, unsigned fdim,
 RATE = "int (*)(double t, const double y[2], double dydt[2], void *params)"
 RATE_WITHOUT_STATUS = "void (*)(double t, double y[2], double dydt[2], void *data)"
 RATE_OF_VECTORS = "int (*)(double t, N_Vector y, N_Vector ydot, void *user_data)"
-PYTHONS_SHARE = 50  # Python does 1/50 of the work
+PYTHONS_SHARE = 50  # Python callbacks do 1/50 of the work
 
 
 def library(name):
@@ -47,7 +47,8 @@ def spring(t, y, rate, _):
 
 
 def numbers(callees, loop, calls):
-    """Returns (calls, by hand, run(address, data, share), {name: Callback}, Python's)."""
+    """Returns arguments of compare(): calls, by_hand, run(address, data, share), made (as {name: Callback}) and
+    python."""
     made = {
         "typed": typedcall.callback(callees.identity, OF_NUMBER),
         "typed, falls back": typedcall.callback(callees.checked_identity, OF_NUMBER),
@@ -67,7 +68,7 @@ def gsl_integral(callees, gsl):
 
     def run(at, data, share):
         f = (pointer * 2)(at, data)
-        for _ in range(2500 // share):  # 21 points each
+        for _ in range(2500 // share):  # each integration evaluates 21 points
             gsl.gsl_integration_qags(f, double(0), double(1), double(0), double(1e-6), ctypes.c_size_t(100),
                                      space, *references)
 
@@ -166,12 +167,13 @@ def numbalsoda_dop853(callees, numbalsoda):
 
     python = ctypes.CFUNCTYPE(None, double, doubles, doubles, pointer)(spring)
     made = {"typed": typedcall.callback(callees.spring, RATE_WITHOUT_STATUS)}
-    # The caller ignores the status of the hand-written one.
+    # The solver ignores the status that the hand-written callback returns.
     return None, callees.spring_address(), run, made, python, {"SciPy's solve_ivp, Python function": solve_ivp}
 
 
 def compare(title, rounds, calls, by_hand, run, made, python, others=None):
-    """Compares one group. `others` maps names to run(share) functions, which also run Python callbacks."""
+    """Compares the contestants of one group. `others` maps names to run(share) functions, which also run Python
+    callbacks."""
     print("\n" + title)
     contestants = {"by hand in C": lambda: run(by_hand, 0, 1)}
     for name, each in made.items():

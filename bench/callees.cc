@@ -1,4 +1,4 @@
-// The callees, in a separate translation unit, so that callers can neither inline them nor know
+// The called functions, in a separate translation unit, so callers can neither inline them nor know
 // which registers they preserve.
 #include "bench/callees.h"
 

@@ -1,5 +1,5 @@
-# Counts the instructions that a command executes, under valgrind. Unlike times, the counts do not depend on
-# how busy the machine is; two runs with different iteration counts cancel out start-up.
+# Counts the instructions that a command executes, under valgrind. Unlike times, the counts do not depend on how busy
+# the machine is. The difference between two runs with different iteration counts excludes start-up.
 import os
 import re
 import shutil
@@ -7,7 +7,7 @@ import subprocess
 
 
 def instructions(command):
-    """Returns how many instructions `command` (a list) executes in user space."""
+    """Returns the number of instructions that `command` (a list) executes in user space."""
     if shutil.which("valgrind") is None:
         raise SystemExit("counting instructions needs valgrind")
     environment = dict(os.environ, PYTHONHASHSEED="0")
@@ -21,5 +21,6 @@ def instructions(command):
 
 
 def instructions_per_iteration(command, few=20000, many=120000):
-    """Returns the difference between two runs, per iteration; `command` builds the command line for a count."""
+    """Returns the difference between two runs, per iteration. `command` returns the command line for an iteration
+    count."""
     return (instructions(command(many)) - instructions(command(few))) / (many - few)

@@ -1,6 +1,6 @@
-"""The loop `i = inc(i)` of examples/cinderx under CinderX's JIT, with the declaration that
-`python -m typedcall cinderx` writes and boxed, and boxed in CPython's own loop.
-Needs CPython 3.14 or later, cinderx and typedcall. python bench/cinderx_loop.py [--rounds N]"""
+"""The loop `i = inc(i)` of examples/cinderx under CinderX's JIT, both with the declaration that `python -m typedcall
+cinderx` writes and boxed, and boxed in CPython's own loop. Needs CPython 3.14 or later, cinderx and typedcall.
+Usage: python bench/cinderx_loop.py [--rounds N]"""
 
 import importlib.util
 import os
@@ -12,7 +12,7 @@ import tempfile
 import build_module
 import interleaved
 
-# The module, and the loop after its declarations.
+# The folder of the example's module, and the loop that follows the declarations.
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/cinderx"
 CALLS = 5_000_000
 BOXED = """
@@ -33,7 +33,7 @@ from {module} import run
 cinderx.jit.force_compile(run)
 assert cinderx.jit.is_jit_compiled(run)
 """
-# Processor time after a warm-up run, without start-up and compilation.
+# Measures processor time after a warm-up run, without start-up and compilation.
 TIME = """
 import time
 assert run(10000) == 10000

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Measures six ways to attach a C pointer to a Python class: nanoseconds per access, bytes per class,
-# and what a Python subclass finds. The designs are in class_data_designs.cc.
+# Measures six ways to attach a C pointer to a Python class: nanoseconds per access, bytes per class, and the pointer
+# that a Python subclass finds. The designs are in class_data_designs.cc.
 import argparse
 import gc
 import importlib
@@ -19,7 +19,7 @@ SUBJECTS = "class", "subclass", "mixed"
 
 
 def load_module():
-    # After PYTHONPATH, which tools/bench sets.
+    # PYTHONPATH, which tools/bench sets, takes precedence.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("class_data_designs")
@@ -29,7 +29,7 @@ def load_module():
 
 
 def subclass(*bases):
-    """Makes `class Sub(*bases): __slots__ = ()`; `__slots__` keeps `__dict__` out of the count."""
+    """Makes `class Sub(*bases): __slots__ = ()`. Without `__slots__` the count would include a `__dict__`."""
     return type(bases[-1])("Sub", bases, {"__slots__": ()})
 
 
@@ -41,8 +41,8 @@ def subjects(designs, name):
 
 
 def of_two(designs, name):
-    """Returns what a subclass of two of the design's classes finds; the second greeting comes
-    first."""
+    """Describes the pointer that a subclass of two of the design's classes finds; the base with the second greeting
+    comes first."""
     base = designs.base()
     try:
         hello, morning = designs.make(name, base), designs.make(name, base, True)
@@ -69,13 +69,13 @@ def bytes_each(make, count):
 
 
 def measure_memory(designs, count):
-    """Returns {design: (bytes of a class, bytes of a Python subclass)}."""
+    """Returns {design: (bytes of a class, bytes of a Python subclass)} for each design."""
     memory = {}
     for name in designs.designs:
-        # Each class has its own base, so that the bases' lists of subclasses grow in the same steps.
+        # Each design has its own base class, so the bases' lists of subclasses grow in the same steps.
         base = designs.base()
         own = bytes_each(lambda: designs.make(name, base), count)
-        # Add the variable itself: no allocator counts it.
+        # No allocator counts the variable itself.
         own += 8 if name == "module variable" else 0
         cls = designs.make(name, base)
         memory[name] = own, bytes_each(lambda: subclass(cls), count)
@@ -83,7 +83,8 @@ def measure_memory(designs, count):
 
 
 def measure_time(designs, rounds, accesses):
-    """Returns {(design, subject, chained): [nanoseconds of each round]}, and which subjects find nothing."""
+    """Returns {(design, subject, chained): [nanoseconds of each round]}, and the set of subjects that find no
+    pointer."""
     times, nothing, instances = {}, set(), {}
     for name in designs.designs:
         for subject, instance in subjects(designs, name).items():
@@ -94,7 +95,7 @@ def measure_time(designs, rounds, accesses):
                 instances[name, subject, chained] = instance
                 times[name, subject, chained] = []
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all contestants.
         for key in random.sample(list(times), len(times)):
             name, _, chained = key
             times[key].append(designs.measure(name, instances[key], accesses, chained))

@@ -1,6 +1,6 @@
-// Six ways to keep a C pointer for a Python class and to find it from an instance: the five of a
-// blog post on Cython metaclasses, and a custom slot. All are written the same way, so that only
-// the design differs. bench/class_data.py measures them, tests/class_data tests them.
+// Six ways to keep a C pointer for a Python class and to find it from an instance: five from a blog
+// post on Cython metaclasses, and a custom slot. They are written in the same way, so only the
+// design differs. bench/class_data.py measures them, and tests/class_data tests them.
 #include <time.h>
 
 #include <cstdint>
@@ -14,12 +14,13 @@
 
 namespace {
 
-// C statics, as in most of the originals: the module is for the main interpreter only.
+// Like most of the original designs, this module has C statics, and so supports only the main
+// interpreter.
 PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
 PyTypeObject *greet_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
-PyObject *holders = nullptr;  // class -> holder
-// Volatile, as if the function that reads it were elsewhere.
+PyObject *holders = nullptr;  // maps a class to its holder
+// The variable is volatile, as if the function that reads it were in another translation unit.
 const greeting_class *volatile hello_greeting = nullptr;
 
 // A class object with an additional C field after CPython's. `greet_type` and `greet_metatype` make
@@ -41,7 +42,7 @@ const greeting_class *field_of(PyTypeObject *type) {
 // Makes a class like its base, with `metaclass`; methods may be NULL. Returns a new reference.
 PyObject *make_class(PyTypeObject *metaclass, PyObject *base, PyMethodDef *methods = nullptr) {
   PyType_Slot slots[] = {{methods != nullptr ? Py_tp_methods : 0, methods}, {0, nullptr}};
-  // Before 3.11 types refer to the spec's name, so all share one.
+  // Before 3.11 a type refers to the name in its spec, so all types share one name.
   PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};
   return PyExtensibleType_FromMetaclass(metaclass, nullptr, &spec, base);
@@ -53,7 +54,7 @@ PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greetin
   return made;
 }
 
-// A class without a pointer: the baseline for all others.
+// A class without a pointer, which is the baseline for the others.
 struct plain {
   static PyObject *make(PyObject *base, const greeting_class *) {
     return make_class(&PyType_Type, base);
@@ -65,8 +66,9 @@ struct plain {
   }
 };
 
-// A variable, and a class with a method that reads it, for one greeting: written out, because code
-// cannot make more of them at run time. So only the first greeting has one.
+// A variable, and a class with a method that reads it. They are written out for one greeting,
+// because a program cannot make more of them at run time. So only the first greeting has such a
+// class.
 struct module_variable {
   static PyObject *method(PyObject *self, PyObject *) {
     return PyUnicode_FromString(find(self)->sentence);
@@ -122,7 +124,7 @@ struct metaclass_mro : metaclass {
   }
 };
 
-// A metaclass for every class; the metaclass has the field.
+// Every class has a metaclass of its own, which has the field.
 struct meta_metaclass {
   static PyObject *make(PyObject *base, const greeting_class *greeting) {
     PyObject *own =
@@ -151,15 +153,15 @@ struct custom_slot {
   }
 };
 
-// The thread's own time: the machine may have other work.
+// Returns the thread's own processor time, because other programs may be running.
 double nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Returns nanoseconds per access. Either the processor may begin the next access before the last
-// one ends, or (chained) the address of the next instance depends on the last result.
+// Measures the nanoseconds per access. Either the processor may begin the next access before the
+// last one ends, or (chained) the address of the next instance depends on the last result.
 template <class Design, bool chained>
 __attribute__((noinline)) double measure(PyObject *instance, long count) {
   std::uintptr_t zero = 0;
@@ -199,7 +201,7 @@ constexpr design designs[] = {
     describe<custom_slot>("custom slot"),
 };
 
-// NULL with ValueError.
+// Returns NULL with ValueError set for an unknown name.
 const design *find_design(const char *name) {
   for (const design &each : designs) {
     if (std::strcmp(each.name, name) == 0) return &each;
@@ -208,7 +210,7 @@ const design *find_design(const char *name) {
   return nullptr;
 }
 
-// A type of that size, derived from `base` (NULL: object).
+// Makes a type of `size` bytes, derived from `base`, or from object if that is NULL.
 PyTypeObject *make_type(const char *name, std::size_t size, PyTypeObject *base) {
   PyType_Slot no_slots[] = {{0, nullptr}};
   PyType_Spec spec = {name, static_cast<int>(size), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
@@ -234,7 +236,8 @@ PyObject *py_make(PyObject *, PyObject *args) {
   return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
 }
 
-// Every design except ours reads the class's memory unchecked, so the classes must be its own.
+// Every design but the custom slot reads the class's memory unchecked, so it must be a class of
+// that design.
 PyObject *py_find(PyObject *, PyObject *args) {
   const char *name;
   PyObject *instance;

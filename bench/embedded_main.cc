@@ -1,5 +1,5 @@
 // Starts the interpreter in the same way in every run, sets Google Benchmark's defaults, and prints
-// a summary: a call's nanoseconds depend on the machine, its ratio to a bare call hardly does.
+// a summary with ratios to a bare call, which depend less on the machine than nanoseconds do.
 #include "bench/embedded_main.h"
 
 #include <cstdio>
@@ -14,8 +14,8 @@
 namespace bench {
 namespace {
 
-// Benchmarks take turns in random order, so that a slow phase of the machine affects all of them;
-// the median then ignores it.
+// Benchmarks take turns in random order, so a slow phase of the machine affects all of them, and
+// the medians ignore it.
 const char *const kDefaults[] = {
     "--benchmark_repetitions=32",
     "--benchmark_enable_random_interleaving=true",
@@ -28,7 +28,7 @@ benchmark::IterationCount fixed_iterations = 0;
 
 std::vector<std::string> added;
 
-/// True if a benchmark gave up. Google Benchmark renamed the field in 1.8.
+/// True if a benchmark reported an error. Google Benchmark 1.8 renamed the field.
 template <typename Run>
 auto gave_up(const Run &run, int) -> decltype(run.skipped, bool()) {
   return run.skipped != decltype(run.skipped){};
@@ -38,7 +38,7 @@ auto gave_up(const Run &run, long) -> decltype(run.error_occurred, bool()) {
   return run.error_occurred;
 }
 
-/// Forwards to the reporter chosen by --benchmark_format, and keeps the medians.
+/// A reporter that forwards to the one chosen by --benchmark_format and keeps the medians.
 class SummingUp : public benchmark::BenchmarkReporter {
  public:
   explicit SummingUp(benchmark::BenchmarkReporter *shown) : shown_(shown) {}
@@ -56,7 +56,8 @@ class SummingUp : public benchmark::BenchmarkReporter {
 
   void Finalize() override {
     shown_->Finalize();
-    // In the program's order, not that of the runs; and not to standard output, which may be JSON.
+    // Print the ratios in the program's order, not in that of the runs, and not to standard output,
+    // which may be JSON.
     for (const std::string &name : added) {
       const auto pointer = medians_.find(name.substr(0, name.rfind('/')) + "/pointer");
       const auto median = medians_.find(name);
@@ -74,8 +75,8 @@ class SummingUp : public benchmark::BenchmarkReporter {
   bool failed_ = false;
 };
 
-/// Isolated from the user's settings, without site, and with a fixed hash seed, so that two runs of
-/// one program differ only in their options. Instruction counts rely on that.
+/// Starts Python isolated from the user's settings, without site, and with a fixed hash seed, so
+/// two runs of one program differ only in their options. Instruction counts rely on this.
 void start_python() {
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
@@ -87,7 +88,7 @@ void start_python() {
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
 }
 
-/// argv with the defaults after the program's name, and without our own flag.
+/// Returns argv with the defaults after the program's name, and without --iterations.
 std::vector<char *> with_defaults(int argc, char **argv) {
   std::vector<char *> arguments = {argv[0]};
   // Google Benchmark reads flags from left to right and does not write to them.

@@ -1,15 +1,15 @@
-"""Comparable timings on a shared machine: processor time, all contestants in turn, many rounds, and
-the median and quartiles of the per-round ratios."""
+"""Comparable timings on a shared machine: calls all contestants in turn, in many rounds, and reports processor times
+and the median and quartiles of the ratios in each round."""
 
 import argparse
 import json
 import statistics
 import time
 
-#: The command line's file for the samples, and the samples passed to report() so far.
+#: The file for samples that the command line names, and the samples passed to report() so far.
 _wanted = None
 _groups = []
-#: Contestants that are not measured, and why.
+#: The contestants that are not measured, with the reasons.
 _skipped = {}
 
 
@@ -31,7 +31,7 @@ def seconds(function, clock=time.process_time):
 
 
 def measure(contestants, rounds, clock=time.process_time):
-    """Returns name -> seconds of each round; a round calls every contestant once, in alternating order."""
+    """Returns {name: [seconds of each round]}. A round calls every contestant once, in alternating order."""
     taken = {name: [] for name in contestants}
     for function in contestants.values():
         function()
@@ -44,21 +44,21 @@ def measure(contestants, rounds, clock=time.process_time):
 
 
 def ratio(taken, name, other):
-    """Returns (median, lower quartile, upper quartile) of name/other, round by round."""
+    """Returns (median, lower quartile, upper quartile) of the ratio name/other in each round."""
     ratios = [a / b for a, b in zip(taken[name], taken[other])]
     low, middle, high = statistics.quantiles(ratios, n=4)
     return middle, low, high
 
 
 def keep(name, unit, samples):
-    """Adds this group's samples, {contestant: [sample of each round]}, and writes all so far if the
-    command line names a file."""
+    """Adds a group's samples, {contestant: [sample of each round]}, and writes all samples so far if the command line
+    names a file."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 
 
 def skip(name, reason):
-    """Reports that a contestant, or a whole group, is missing, and why."""
+    """Reports that a contestant, or a whole group, is missing, with the reason."""
     print("SKIPPED: %s: %s" % (name, reason))
     _skipped[name] = reason
     _write()
@@ -71,8 +71,8 @@ def _write():
 
 
 def report(taken, calls, comparisons, group=""):
-    """Prints nanoseconds per call, then the comparisons: (name, other, limit, "most" or "least").
-    Returns True if all of them hold. `group` distinguishes several reports of one program."""
+    """Prints nanoseconds per call, then the comparisons: (name, other, limit, "most" or "least"). Returns True if all
+    comparisons hold. `group` distinguishes several reports of one program."""
     keep(group, "ns", {name: [each / calls * 1e9 for each in times] for name, times in taken.items()})
     for name, times in taken.items():
         nanoseconds = statistics.median(times) / calls * 1e9

@@ -1,5 +1,5 @@
-"""A typed function over an array in JAX's jit, through typedcall.jax and through jax.pure_callback.
-python bench/jax_elementwise.py [--rounds N]"""
+"""Applies a typed function to an array in JAX's jit, through typedcall.jax and through jax.pure_callback.
+Usage: python bench/jax_elementwise.py [--rounds N]"""
 
 import os
 import sys

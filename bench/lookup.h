@@ -1,6 +1,6 @@
-// Times look-ups behind an object, each with a call of the result. A loop of six cycles takes one
-// more or less depending on its position in a cache line, whatever its work. So every loop exists
-// in sixteen positions, and each repetition uses a different one.
+// Measures the time to find a function behind an object and to call it. A loop of six cycles takes
+// one cycle more or less depending on its position in a cache line. So every loop exists in sixteen
+// positions, and each repetition uses a different one.
 #ifndef TYPEDCALL_BENCH_LOOKUP_H_
 #define TYPEDCALL_BENCH_LOOKUP_H_
 
@@ -21,9 +21,9 @@ using function = double (*)(double, double);
 
 constexpr std::size_t kPlaces = 16;
 
-/// find(subject) returns a function, which is called. The compiler does not know the subject, so it
-/// cannot keep data read through it from one iteration to the next. Not inlined: two benchmarks
-/// that do the same with different objects run the same machine code.
+/// Calls the function that find(subject) returns. The compiler does not know the subject, so it
+/// cannot keep data read through it from one iteration to the next. The function is not inlined, so
+/// two benchmarks that do the same with different objects run the same machine code.
 template <std::size_t place, class Subject, class Find>
 __attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
                                               const Find &find) {
@@ -52,7 +52,7 @@ void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, con
   time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
 }
 
-/// Registers a benchmark, body(state, turn).
+/// Registers a benchmark that calls body(state, turn).
 template <class Body>
 void add_in_turns(const std::string &name, Body body) {
   add(name,
@@ -70,7 +70,8 @@ struct OrElse {
   function other;
 };
 
-/// find(object) returns a slot, or null: then `other` is called.
+/// Measures find(object) with a call of the function in the slot, or of `other` if the slot is
+/// null.
 template <class Find>
 void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find,
                function other) {
@@ -78,7 +79,7 @@ void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find
   time_lookup(state, turn, object, OrElse<Find>{find, other});
 }
 
-/// A benchmark of time_slot().
+/// Adds a benchmark that runs time_slot().
 template <class Find>
 void add_slot(const std::string &name, PyObject **object, Find find, function other) {
   add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
@@ -86,7 +87,7 @@ void add_slot(const std::string &name, PyObject **object, Find find, function ot
   });
 }
 
-/// The bare call: the function is already known.
+/// Adds the benchmark of a bare call, whose function is already known.
 inline void add_pointer(const std::string &name, function called) {
   add_in_turns(name, [called](benchmark::State &state, std::size_t turn) {
     time_lookup(state, turn, called, [](function any) { return any; });

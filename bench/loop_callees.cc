@@ -1,4 +1,5 @@
-// The callees of bench/loops.cc: as little work as possible, except for the integrand.
+// The functions that bench/loops.cc calls. Except for the integrand, they do as little work as
+// possible.
 #include "bench/loop_callees.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// The functions that are applied to arrays, in a separate translation unit: no optimiser sees both
-// them and the loops.
+// The functions that bench/loops.cc applies to arrays. They are in a separate translation unit, and
+// no optimiser sees both them and the loops.
 #ifndef TYPEDCALL_BENCH_LOOP_CALLEES_H_
 #define TYPEDCALL_BENCH_LOOP_CALLEES_H_
 

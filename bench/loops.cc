@@ -1,5 +1,5 @@
-// A function applied to arrays: a hand-written loop over the pointer, typedcall::loop, and the best
-// loops that call the same function as a Python callable.
+// Applies a function to arrays by a hand-written loop over its pointer, by typedcall::loop, and by
+// the best loops that call it as a Python callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -33,7 +33,7 @@ using typedcall::loop_kernel;
 using typedcall::object_ref;
 
 constexpr std::intptr_t kMillion = 1000000;
-constexpr std::intptr_t kCached = 500;  // arrays that stay in the first-level cache
+constexpr std::intptr_t kCached = 500;  // small enough for the first-level cache
 
 object_ref callee(const char *name) {
   const auto module = object_ref::steal(PyImport_ImportModule("bench_loop_callees"));
@@ -52,7 +52,7 @@ std::optional<loop> resolved_loop(const char *name, const char *signature,
   return found ? loop::make(std::move(*found), std::move(options)) : std::nullopt;
 }
 
-/// `size` elements, with a distance of `step` elements.
+/// Returns `size` numbers, each `step` elements after the previous one.
 template <class T>
 std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   std::vector<T> made(static_cast<std::size_t>(size * step));
@@ -61,8 +61,7 @@ std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   return made;
 }
 
-// --- Hand-written loops. Not inlined, so that surrounding code does not change them
-// -------------------
+// --- Hand-written loops, not inlined, because surrounding code would change them -----------------
 
 template <class R, class... A>
 __attribute__((noinline)) void by_hand(R (*function)(A...), std::intptr_t count, R *results,
@@ -111,7 +110,8 @@ bool unbox(PyObject *object, long *value) {
   return *value != -1 || !PyErr_Occurred();
 }
 
-/// The vectorcall function is looked up once; no tuple, and none of PyObject_Vectorcall's checks.
+/// Calls a vectorcall function that was looked up once, without a tuple and without
+/// PyObject_Vectorcall's checks.
 template <class R, class... A>
 bool call_boxed(vectorcallfunc function, PyObject *callable, R *result, A... arguments) {
   PyObject *stack[sizeof...(A) + 1] = {nullptr, box(arguments)...};
@@ -145,7 +145,7 @@ __attribute__((noinline)) bool by_boxed_call(PyObject *callable, std::intptr_t c
 
 // --- Maps ----------------------------------------------------------------------------------------
 
-/// Which loops are measured.
+/// The loops to measure.
 enum class what { all, unboxed };
 
 template <class R, class... A>
@@ -200,7 +200,8 @@ void add_maps(const std::string &group, const char *name, R (*address)(A...), st
   add_boxed("boxed_call", &by_boxed_call<R, A...>);
 }
 
-/// Columns of a table: each element of the arrays is 24 bytes after the previous one.
+/// Adds benchmarks with columns of a table, in which the elements of the arrays are 3 elements
+/// apart.
 template <class R, class... A>
 void add_strided(const char *name, R (*address)(A...)) {
   constexpr std::intptr_t apart = 3;
@@ -245,7 +246,7 @@ __attribute__((noinline)) double integrate(const Function &function) {
   return sum * kStep;
 }
 
-/// With blocks of points, as in code that does not know the signature at compile time.
+/// Integrates in blocks of points, like code that does not know the signature at compile time.
 __attribute__((noinline)) bool integrate_blocks(const loop &made, double *integral) {
   constexpr std::intptr_t block = 500;
   constexpr std::intptr_t steps[] = {sizeof(double), sizeof(double)};
@@ -326,7 +327,7 @@ bool add_all() {
   add_strided("d_d", &bench::twice);
   add_strided("dd_d", &bench::plus);
   add_integrations();
-  // The cost of releasing the GIL each time, for loop::detach_from.
+  // Measures the cost of releasing the GIL, to compare with loop::detach_from.
   bench::add("loops/gil/let_go", [](benchmark::State &state) {
     for (auto _ : state) PyEval_RestoreThread(PyEval_SaveThread());
   });

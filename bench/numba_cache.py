@@ -1,5 +1,5 @@
-"""Start-up of a program with twenty functions that call typed functions and are in Numba's disk cache:
-the first start, later starts, and without a cache. python bench/numba_cache.py [--rounds N]"""
+"""Measures the start-up of a program with twenty functions in Numba's disk cache that call typed functions: the first
+start, later starts, and starts without a cache. Usage: python bench/numba_cache.py [--rounds N]"""
 
 import os
 import pathlib
@@ -50,7 +50,8 @@ def program(keep):
 
 
 def run(script, cache):
-    """Returns (seconds of the process, of Numba's own start, and of the first calls; cache hits, the sum)."""
+    """Returns the seconds of the process, of Numba's own start and of the first calls, the cache hits, and the sum of
+    the results."""
     begin = time.perf_counter()
     printed = subprocess.run(
         [sys.executable, script, str(pathlib.Path(callees.__file__).parent)], check=True,

@@ -1,6 +1,5 @@
-"""A nopython loop over a function that checks its argument and falls back for a wrong one, compared with
-the same function without the check and with the CPython loop. python bench/numba_fallback.py
-[--rounds N]"""
+"""Compares a nopython loop over a function that checks its argument and may fall back with a loop over the same
+function without the check, and with the CPython loop. Usage: python bench/numba_fallback.py [--rounds N]"""
 
 import sys
 
@@ -16,8 +15,8 @@ SHORT = 500_000
 
 
 def loops(name):
-    """Returns two loops over callees.name: one in which each call waits for the previous one, and
-    one in which none does."""
+    """Returns two loops over callees.name. In the first, each call waits for the previous one; in the second, none
+    does."""
     function = getattr(callees, name)
 
     @numba.njit

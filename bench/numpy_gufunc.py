@@ -1,5 +1,5 @@
-"""A generalised ufunc from a tagged function of a buffer, compared with one written by hand in C over the
-same function and with numpy.vectorize. python bench/numpy_gufunc.py [--rounds N]"""
+"""Compares a generalised ufunc made from a tagged function of a buffer with one written by hand in C for the same
+function, and with numpy.vectorize. Usage: python bench/numpy_gufunc.py [--rounds N]"""
 
 import ctypes
 import functools
@@ -19,7 +19,7 @@ ELEMENTS = 600_000
 
 
 def norm(x):
-    """The same function in Python."""
+    """Computes the same result in Python."""
     return symbols.bench_norm(x.ctypes.data_as(ctypes.c_void_p), len(x))
 
 

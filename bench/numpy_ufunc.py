@@ -1,5 +1,5 @@
-"""A ufunc from a tagged function, compared with a ufunc written by hand in C over the same function and with
-numpy.vectorize over the Python callable. python bench/numpy_ufunc.py [--rounds N]"""
+"""Compares a ufunc made from a tagged function with a ufunc written by hand in C for the same function, and with
+numpy.vectorize of the Python callable. Usage: python bench/numpy_ufunc.py [--rounds N]"""
 
 import ctypes
 import sys
@@ -78,7 +78,7 @@ def main():
         {
             "ufunc, tagged": lambda: tagged(values, out=out),
             "ufunc, by hand in C": lambda: by_hand(values, out=out),
-            # The compiler inlines it: no call is left.
+            # The compiler inlines this function, so no call is left.
             "numba.vectorize, its own function": lambda: own_curve(values, out=out),
             "ufunc, tagged, strided": lambda: tagged(strided, out=strided_out),
             "ufunc, by hand in C, strided": lambda: by_hand(strided, out=strided_out),

@@ -1,5 +1,5 @@
-// Values that the compiler cannot know, and results that it must compute. Used because gcc 12 was
-// seen to miscompile Google Benchmark's DoNotOptimize in such loops.
+// Values that the compiler cannot know, and results that it must compute. These functions replace
+// Google Benchmark's DoNotOptimize, which gcc 12 was seen to miscompile in such loops.
 #ifndef TYPEDCALL_BENCH_OPAQUE_H_
 #define TYPEDCALL_BENCH_OPAQUE_H_
 
@@ -13,8 +13,8 @@
 
 namespace bench {
 
-/// Hides `value` from the compiler from here on. It stays in a register: no memory is touched, so
-/// data in memory may be assumed unchanged.
+/// Hides `value` from the compiler from here on. The value stays in a register and no memory is
+/// touched, so the compiler may assume that data in memory are unchanged.
 template <class T>
 inline void hide(T &value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -24,7 +24,7 @@ inline void hide(T &value) {
   }
 }
 
-/// Makes the compiler compute `value`, although it is not used.
+/// Makes the compiler compute `value`, even though it is not used.
 template <class T>
 inline void consume(T value) {
   hide(value);

@@ -1,5 +1,5 @@
 """Runs one loop over calls of the package; bench/figures/instructions.py counts its instructions.
-python bench/package_loops.py LOOP COUNT, with the module built from adapter_callees.cc on
+Usage: python bench/package_loops.py LOOP COUNT, with the module built from adapter_callees.cc on
 PYTHONPATH"""
 
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on stock PyPy: boxed (cpyext's
-own call), accelerated, through a resolved function and its raw pointer; and boxed on CPython. For
-comparison, a loop in C that does the same as PyPy around each call through cffi.
+"""The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on an unmodified PyPy: boxed (by cpyext),
+accelerated, through a resolved function, and through its raw pointer; and boxed on CPython. For comparison there is a
+loop in C with the work that PyPy does around each call through cffi.
 
 Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
 `--pypy` needs the package: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
@@ -34,7 +34,7 @@ TARGETS = {
     "CPython boxed / accelerated": (3.5, 3.5),
     "PyPy boxed / pointer": (25, 25),
 }
-#: The ratios we had hoped for; the loop in C shows what is possible.
+#: The ratios that were hoped for; the loop in C shows what is possible.
 HOPES = {
     "PyPy boxed / accelerated": (30, 50),
     "PyPy boxed / pointer": (50, 70),
@@ -43,7 +43,7 @@ HOPES = {
 
 
 def make_loop(signature, module):
-    """Makes a separate main() for each way, so that none affects another's machine code."""
+    """Makes a separate main() for each way, so no way affects another's machine code."""
     text = """
 def main(n):
     i, x = 0, 0.0
@@ -52,8 +52,8 @@ def main(n):
         %s
     return i, x
 """ % (LOOPS[signature], "" if signature == "l->l" else "i += 1")
-    # A module's dictionary, as in a real program: the dictionary of a plain exec() is slower on
-    # PyPy.
+    # The code runs in a module's dictionary, as in a real program, because the dictionary of a plain exec() is slower
+    # on PyPy.
     namespace = type(sys)("loop").__dict__
     namespace["mod"] = module
     exec(compile(text, "loop of " + signature, "exec"), namespace)
@@ -61,8 +61,8 @@ def main(n):
 
 
 def time_loop(main, calls):
-    gc.collect()  # so that no loop pays for another one's garbage
-    # Processor time, so that other programs on the machine count less.
+    gc.collect()  # no loop pays for another one's garbage
+    # In processor time, other programs on the machine count less.
     start = time.process_time()
     result = main(calls)
     elapsed = time.process_time() - start
@@ -71,7 +71,7 @@ def time_loop(main, calls):
 
 
 def worker(calls):
-    """Runs one round in this interpreter after a warm-up; prints {signature: {way: nanoseconds}}."""
+    """Runs one round in this interpreter after a warm-up, and prints {signature: {way: nanoseconds}}."""
     import pypy_loop_module as module
 
     found = {}
@@ -127,7 +127,7 @@ def spread(values):
 
 
 def report(rounds):
-    """Prints the table; returns the ratios of each round as {signature: {name: [ratio]}}."""
+    """Prints the table, and returns the ratios of each round as {signature: {name: [ratio]}}."""
     ratios = {}
     for signature in LOOPS:
         print("\n`%s`, %s" % (signature, LOOPS[signature]))
@@ -160,7 +160,7 @@ def main():
         for python in (options.pypy, options.cpython):
             print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
             build("pypy_loop_module.cc", folder, python)
-        # In turns, so that a busy minute of the machine affects all of them.
+        # The interpreters take turns, so a busy minute of the machine affects both.
         for _ in range(options.rounds):
             rounds.append(tuple(run(python, folder, options.calls)
                                 for python in (options.pypy, options.cpython)))

@@ -1,4 +1,4 @@
-// The functions of bench/pypy_loop.py: the same source for CPython and for PyPy.
+// The functions of bench/pypy_loop.py. CPython and PyPy compile the same source.
 #include "typedcall/provider.h"
 
 #include <cerrno>
@@ -23,9 +23,9 @@ long gil = 1;
 int saved_errno = 0;
 volatile long kept;
 
-// Returns nanoseconds per call of inc in C, with the code that PyPy generates around each call
-// through cffi: it restores and saves errno, releases the GIL by a store, acquires it by a
-// compare-and-swap, and stores the result in memory. No call through cffi takes less.
+// Returns nanoseconds per call of inc in C, with the work of the code that PyPy generates around
+// each call through cffi: it restores and saves errno, releases the GIL by a store, acquires it by
+// a compare-and-swap, and stores the result in memory. No call through cffi takes less.
 double letting_go(long count) noexcept {
   long (*volatile hidden)(long) = inc;
   long (*const function)(long) = hidden;

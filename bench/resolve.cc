@@ -53,15 +53,15 @@ struct callee {
                                     PyTypedMethod_MAGIC,
                                     {nullptr, 0, nullptr, "dd_d"}};
   PyMethodDef def;
-  PyObject *object;  // never freed: the interpreter ends with the program
+  PyObject *object;  // never freed, because the interpreter ends with the program
 };
 
 // Created once.
 const PyTypedcall_Interface *interface = nullptr;
 using callees = std::vector<callee *>;
-callees tagged;     // rows of the side table
-callees with_bits;  // tables behind ml_name, static like those of a module
-callees on_heap;    // the same, not static
+callees tagged;     // with rows in the side table
+callees with_bits;  // with static tables behind ml_name, as in a module
+callees on_heap;    // with tables on the heap behind ml_name
 callees with_nothing;
 
 bool make_callees() {
@@ -84,16 +84,16 @@ bool make_callees() {
   return true;
 }
 
-/// A pseudo-random order, the same in every run: memory should not be read in the order of
-/// allocation.
+/// Returns callables in a pseudo-random order, the same in every run, because memory should not be
+/// read in the order of allocation.
 std::vector<PyObject *> in_turn(const callees &all, std::size_t count) {
   std::vector<PyObject *> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * 617 % kMost]->object);
   return some;
 }
 
-/// find(callable) returns a function, which is called. Not inlined: all benchmarks have the loop to
-/// themselves.
+/// Measures find(callable) and a call of the function that it returns. The function is not inlined,
+/// so every benchmark has a loop of its own.
 template <class Subject, class Find>
 __attribute__((noinline)) void time_finding(benchmark::State &state,
                                             const std::vector<Subject> &subjects,
@@ -110,7 +110,7 @@ __attribute__((noinline)) void time_finding(benchmark::State &state,
   }
 }
 
-/// By a call site that has seen all of them.
+/// Adds a benchmark of a call site that has already seen all callables.
 template <class Result>
 void add_site(const std::string &name, const callees *all, std::size_t count, Result result) {
   bench::add(name, [=](benchmark::State &state) {
@@ -130,7 +130,7 @@ void add_search(const std::string &name, const callees *all, std::size_t count, 
 void add_with(std::size_t count) {
   const std::string group = "resolve_" + std::to_string(count) + "/";
   const auto known = [](typedcall::function_view<signature> found) { return found.get(); };
-  // A consumer that is offered nothing calls another function.
+  // A consumer that finds no C function calls another one.
   const auto or_else = [](typedcall::function_view<signature> found) {
     return found ? found.get() : static_cast<function>(bench::dd_d);
   };
@@ -167,7 +167,7 @@ void add_boxed() {
   });
 }
 
-/// True if all functions are found where they should be.
+/// True if all functions are found in the expected places.
 bool check() {
   typedcall::call_site<signature> site(interface);
   for (std::size_t i = 0; i < kMost; ++i) {

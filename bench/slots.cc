@@ -21,18 +21,18 @@ constexpr char kCapsule[] = "bench.dd_d";
 constexpr unsigned kSlots = 8;
 constexpr unsigned kForeignTypes = 64;
 
-/// Slot 0 is where its consumers expect it, and the last one is not.
+/// Slot 0 is at the position where its consumers expect it, and the last slot is not.
 constexpr uintptr_t slot_id(unsigned position) {
   return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100 + position, 0);
 }
 
-// Created once; the interpreter ends with the program.
+// These objects are created once; the interpreter ends with the program.
 PyObject *extensible = nullptr;
 PyObject *ordinary = nullptr;
 PyObject *integer = nullptr;
-PyObject *foreign = nullptr;     // its type has kSlots slots registered while Foreign lives
-PyObject *derived = nullptr;     // its type inherits them
-std::vector<PyObject *> others;  // more such types
+PyObject *foreign = nullptr;     // an object whose type has registered slots
+PyObject *derived = nullptr;     // an object whose type inherits these slots
+std::vector<PyObject *> others;  // more objects like `foreign`
 PyObject *attribute = nullptr;
 const PyTypedcall_Interface *interface = nullptr;
 
@@ -45,13 +45,13 @@ void add_lookup(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// A benchmark that finds a slot, or else calls another function.
+/// Adds a benchmark that calls the function in a slot, or another one if there is no slot.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
   bench::add_slot(name, object, find, bench::dd_d);
 }
 
-/// The slots of all types here that have any.
+/// Returns the slots that all types with slots have in this program.
 std::vector<PyCustomSlot> slots() {
   std::vector<PyCustomSlot> made(kSlots);
   for (unsigned i = 0; i < kSlots; ++i) {
@@ -61,7 +61,7 @@ std::vector<PyCustomSlot> slots() {
   return made;
 }
 
-/// Registers slots for types that are not extensible, while it lives.
+/// Registers slots for types that are not extensible, and removes them in its destructor.
 class Foreign {
  public:
   Foreign() {
@@ -90,7 +90,7 @@ class Foreign {
   bool registered_ = false;
 };
 
-/// add_slot() while foreign types are registered.
+/// Adds a benchmark like add_slot(), which runs while foreign types are registered.
 template <class Find>
 void add_with_foreign(const char *name, PyObject **object, Find find) {
   bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
@@ -101,7 +101,7 @@ void add_with_foreign(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// A heap type with kSlots slots, and the capsule in its dictionary; or null.
+/// Returns a heap type with kSlots slots and the capsule in its dictionary, or null.
 PyObject *make_extensible_type() {
   static PyType_Slot type_slots[] = {{0, nullptr}};
   static PyType_Spec spec = {"bench.Extensible", static_cast<int>(sizeof(PyObject)), 0,
@@ -115,14 +115,14 @@ PyObject *make_extensible_type() {
   return type;
 }
 
-/// A plain Python class, like that of most objects that a consumer sees; or null.
+/// Returns a plain Python class, like that of most objects that a consumer sees, or null.
 PyObject *make_class(const char *name, PyObject *base = nullptr) {
   PyObject *metaclass = reinterpret_cast<PyObject *>(&PyType_Type);
   return base != nullptr ? PyObject_CallFunction(metaclass, "s(O){}", name, base)
                          : PyObject_CallFunction(metaclass, "s(){}", name);
 }
 
-/// An instance of `type`, whose reference it steals; or null.
+/// Returns an instance of `type`, whose reference it steals, or null.
 PyObject *instance_of(PyObject *type) {
   PyObject *instance = type != nullptr ? PyObject_CallObject(type, nullptr) : nullptr;
   Py_XDECREF(type);
@@ -153,8 +153,8 @@ const PyCustomSlot *find_any(PyObject *object, unsigned position) {
   return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
-/// True if every look-up finds the slot that its name says. Otherwise a different look-up would be
-/// timed.
+/// True if every look-up finds the slot that its name describes. Otherwise a different look-up
+/// would be timed.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
   bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
@@ -174,11 +174,10 @@ bool check_objects() {
   return right;
 }
 
-/// PyCustomSlots_Find, and alternatives for comparison.
+/// Adds the benchmarks of PyCustomSlots_Find, and of alternatives for comparison.
 void add_own() {
   bench::add_pointer("slots/pointer", bench::dd_d);
-  // Each lambda has its own type, even if the text is the same, so each loop is a separate call
-  // site.
+  // Each lambda has its own type, even with the same text, so each loop is a separate call site.
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
   add_slot("slots/scan", &extensible,
@@ -200,7 +199,7 @@ void add_own() {
   });
 }
 
-/// PyCustomSlots_FindAny, which also finds slots of foreign types.
+/// Adds the benchmarks of PyCustomSlots_FindAny, which also finds slots of foreign types.
 void add_foreign() {
   const auto find_first = [](PyObject *any) {
     return PyCustomSlots_FindAny(interface, any, slot_id(0), 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Prints the instructions that one iteration of each slots benchmark takes, including the call.
-# Usage: bench/slots_callgrind.py [PROGRAM]   (default: the slots program that Bazel built)
+# Prints the number of instructions in one iteration of each slots benchmark, including the call.
+# Usage: bench/slots_callgrind.py [PROGRAM] (default: the slots program that Bazel built)
 import functools
 import os
 import subprocess

@@ -1,6 +1,6 @@
-// The three comparisons of SEP 200, "Benchmark results": a table in the type against a pointer to
-// it, a flag against a metaclass, a metaclass against one that may be derived. Each look-up is the
-// SEP's own, on types as its metaclass would make them; PyCustomSlots_Find is included for
+// The three comparisons in SEP 200, "Benchmark results": a table in the type and a pointer to one,
+// a flag and a metaclass, an exact metaclass and one that may be derived. Each look-up is the SEP's
+// own, with types like those that its metaclass would make; PyCustomSlots_Find is included for
 // comparison.
 #include <Python.h>
 #include <benchmark/benchmark.h>
@@ -19,7 +19,8 @@ namespace {
 constexpr std::uintptr_t kId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x200, 0);
 constexpr Py_ssize_t kSlots = 2;
 
-/// The SEP's struct, followed by a table in the type itself, which the SEP tried and dropped.
+/// The SEP's struct, followed by a table in the type itself, a design that the SEP tried and
+/// dropped.
 struct sep_type {
   PyHeapTypeObject heap_type;
   Py_ssize_t count;
@@ -27,18 +28,18 @@ struct sep_type {
   PyCustomSlot embedded[kSlots];
 };
 
-// Created once; the interpreter ends with the program.
+// These objects are created once; the interpreter ends with the program.
 PyCustomSlot slots[kSlots];
 PyTypeObject *metaclass = nullptr;
-PyObject *sep_object = nullptr;      // its type's metaclass is `metaclass`
-PyObject *derived_object = nullptr;  // its type's metaclass derives from that
-PyObject *own_object = nullptr;      // its type is an extensible one of core/extensible_type.h
+PyObject *sep_object = nullptr;      // its class is made by `metaclass`
+PyObject *derived_object = nullptr;  // its class is made by a derived metaclass
+PyObject *own_object = nullptr;      // its class is made by core/extensible_type.h
 
-/// The SEP uses bit 22, which CPython now uses itself. All bits take equally long; this one is set
-/// in these types, and not in those of CPython's own objects.
+/// The SEP uses bit 22, which CPython itself uses now. Testing any other bit takes the same time;
+/// Py_TPFLAGS_HEAPTYPE is set in these types and not in those of CPython's own objects.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
-/// By walking tp_base, as the SEP says. A call of PyType_IsSubtype would make the loop save its
+/// Follows tp_base, as the SEP proposes. A call of PyType_IsSubtype would make the loop save its
 /// registers.
 bool has_metaclass_or_derived(PyTypeObject *type) {
   const PyTypeObject *found = Py_TYPE(type);
@@ -49,7 +50,7 @@ bool has_metaclass_or_derived(PyTypeObject *type) {
 PyCustomSlot *by_pointer(sep_type *type) { return type->table; }
 PyCustomSlot *embedded(sep_type *type) { return type->embedded; }
 
-/// PyCustomSlots_Find as in the SEP's reference implementation.
+/// The look-up of the SEP's reference implementation.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 PyCustomSlot *find(PyObject *any) {
   constexpr Py_ssize_t expected = 0;
@@ -67,7 +68,8 @@ PyCustomSlot *find(PyObject *any) {
 
 PyCustomSlot *find_own(PyObject *any) { return PyCustomSlots_Find(any, kId, 0); }
 
-/// Calls a metaclass. Returns a class with that base (null: object), or null.
+/// Calls a metaclass, and returns the class that it makes, or null. The class's base is object if
+/// `base` is null.
 PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base = nullptr) {
   PyObject *called = reinterpret_cast<PyObject *>(of);
   return reinterpret_cast<PyTypeObject *>(base != nullptr
@@ -75,7 +77,7 @@ PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base 
                                               : PyObject_CallFunction(called, "s(){}", name));
 }
 
-/// An instance of `type`, whose reference it steals; or null.
+/// Returns an instance of `type`, whose reference it steals, or null.
 PyObject *instance_of(PyTypeObject *type) {
   PyObject *made = reinterpret_cast<PyObject *>(type);
   PyObject *instance = made != nullptr ? PyObject_CallObject(made, nullptr) : nullptr;
@@ -83,7 +85,7 @@ PyObject *instance_of(PyTypeObject *type) {
   return instance;
 }
 
-/// The same for a new class of a metaclass with the SEP's fields, which are filled in.
+/// Returns an instance of a new class of the metaclass, with the SEP's fields filled in, or null.
 PyObject *make_sep_object(PyTypeObject *of, const char *name) {
   PyTypeObject *made = of != nullptr ? make_class(of, name) : nullptr;
   if (made == nullptr) return nullptr;
@@ -94,7 +96,7 @@ PyObject *make_sep_object(PyTypeObject *of, const char *name) {
   return instance_of(made);
 }
 
-/// A metaclass of the struct's size; or null.
+/// Returns a metaclass whose types have the struct's size, or null.
 PyTypeObject *make_metaclass() {
   static PyType_Slot none[] = {{0, nullptr}};
   static PyType_Spec spec = {"bench.extensibletype", static_cast<int>(sizeof(sep_type)), 0,
@@ -126,8 +128,8 @@ bool make_objects() {
   return sep_object != nullptr && derived_object != nullptr && own_object != nullptr;
 }
 
-/// True if every look-up finds the slot that its name says. Otherwise a different look-up would be
-/// timed.
+/// True if every look-up finds the slot that its name describes. Otherwise a different look-up
+/// would be timed.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 bool finds(PyObject *object) {
   const PyCustomSlot *table = table_of(reinterpret_cast<sep_type *>(Py_TYPE(object)));
@@ -147,7 +149,7 @@ bool check_objects() {
   return right;
 }
 
-/// A loop with its own look-up.
+/// Adds a benchmark whose loop contains its own look-up.
 template <PyCustomSlot *(*look)(PyObject *)>
 void add(const char *name, PyObject **object) {
   bench::add_slot(

@@ -1,5 +1,5 @@
-"""A typed function in DuckDB, compared with DuckDB's own abs(), a Python function and one over Arrow
-arrays, in whole queries. python bench/sql_duckdb.py [--rounds N]"""
+"""Compares a typed function in DuckDB with DuckDB's own abs(), a Python function and a function over Arrow arrays, in
+whole queries. Usage: python bench/sql_duckdb.py [--rounds N]"""
 
 import sys
 
@@ -15,7 +15,7 @@ except ImportError:
 
 callees = build_module.load("adapter_callees.cc")
 ROWS = 2_000_000
-FEW = 100_000  # for the slow ones; times are per row
+FEW = 100_000  # rows for the slow functions; times are per row
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# The cost of a tag for a Python caller: the same function untagged, tagged as providers do by default,
-# and with the flag bits METH_TYPED | METH_TYPED_EXT, called in a Python loop. Runs on any CPython.
+# The cost of a tag for a Python caller: a Python loop calls the same function untagged, tagged in the providers'
+# default way, and with the flag bits METH_TYPED | METH_TYPED_EXT. The script runs on any CPython.
 #
 # Needs the extension module: bazel build -c opt //bench:tag_cost_module, with the same interpreter
 # as PYTHON_BIN. With --callgrind it counts instructions instead of time.
@@ -29,7 +29,7 @@ def loop(function, calls):
 
 
 def load_module():
-    # After PYTHONPATH, which tools/bench sets.
+    # PYTHONPATH, which tools/bench sets, takes precedence.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("tag_cost_module")
@@ -39,7 +39,8 @@ def load_module():
 
 
 def make_loop(module, name):
-    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
+    """Returns a function that takes the number of calls and makes them. CPython specialises code objects, so each
+    loop has its own."""
     arguments = CONVENTIONS[name.partition("_")[0]][1]
     made = {"repeat": repeat}
     exec(compile(LOOP % arguments, name, "exec"), made)
@@ -48,7 +49,7 @@ def make_loop(module, name):
 
 
 def nanoseconds(loop, calls):
-    # Processor time: other programs may be running.
+    # Measures processor time, because other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -66,7 +67,7 @@ def measure_time(module, convention, rounds, calls):
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all contestants.
         for tag in random.sample(TAGS, len(TAGS)):
             times[tag].append(nanoseconds(loops[tag], calls))
     for tag in TAGS:

@@ -1,5 +1,5 @@
-// For tag_cost.py: a METH_O and a METH_FASTCALL function, each in three defs that differ only in
-// how they are tagged. They share their wrappers.
+// The module of tag_cost.py: a METH_O and a METH_FASTCALL function, each with three defs that
+// differ only in their tags. The defs of a function share its wrapper.
 #include <Python.h>
 
 #include "typedcall/tag.h"
@@ -39,7 +39,7 @@ INC_TYPED(o_flagged);
 ADD_TYPED(fastcall_tagged);
 ADD_TYPED(fastcall_flagged);
 
-// Like PyTypedMethod_METHOD_DEF with a PyTypedMethod_FLAGS of 0x3000, on any version.
+// This is PyTypedMethod_METHOD_DEF with a PyTypedMethod_FLAGS of 0x3000 on any version.
 #define FLAGGED_ROW(variable, wrapper, flags)                        \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \

@@ -1,5 +1,5 @@
-"""Calls by two threads at once, compared with calls by one, on a free-threaded CPython: shared
-reference counts and locks slow the second thread down. python3.13t bench/threads.py [--rounds N]"""
+"""Compares calls by two threads at once with calls by one on a free-threaded CPython, where shared reference counts
+and locks slow the second thread down. Usage: python3.13t bench/threads.py [--rounds N]"""
 
 import math
 import sys
@@ -18,7 +18,7 @@ LENGTH = 1000
 
 
 def called(f, *arguments, every=1):
-    """Makes a function of the number of calls. One call of `every` counts as that many."""
+    """Returns a function that takes the number of calls and makes them. Each call counts as `every` calls."""
 
     def loop(calls):
         for _ in repeat(None, calls // every):
@@ -28,7 +28,7 @@ def called(f, *arguments, every=1):
 
 
 def over_array(f):
-    """Makes a loop over arrays that only its thread uses."""
+    """Returns a loop of calls with arrays that only its thread uses."""
 
     def loop(calls):
         x = numpy.linspace(0, 1, LENGTH)
@@ -39,7 +39,7 @@ def over_array(f):
 
 
 def seconds(loop, count):
-    """Returns the time until the last of that many threads has made its calls."""
+    """Returns the time until the last of `count` threads has made its calls."""
     barrier = threading.Barrier(count + 1)
 
     def run():

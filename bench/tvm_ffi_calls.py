@@ -1,5 +1,5 @@
-"""A C function called from Python and from C++: as tvm-ffi's own function, as a typed function, and each
-through the bridge to the other. python bench/tvm_ffi_calls.py [--rounds N]"""
+"""Compares calls of a C function from Python and from C++: as tvm-ffi's own function, as a typed function, and each
+through the bridge to the other. Usage: python bench/tvm_ffi_calls.py [--rounds N]"""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 // The cost of reaching the C data of a class over `list` from an instance (PEP 697): at a constant
-// offset, as when the base's struct is known, by CPython's function, and by typedcall's.
+// offset, which requires the base's struct, by CPython's function, and by typedcall's.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -17,11 +17,11 @@ struct data {
   bench::function called;
 };
 
-// Created once; the interpreter ends with the program.
+// These objects are created once; the interpreter ends with the program.
 PyTypeObject *over_list = nullptr;
 PyObject *instance = nullptr;
 
-/// After the base's struct, aligned as in PEP 697.
+/// The offset of the data, which follow the base's struct with PEP 697's alignment.
 constexpr std::size_t kOffset = (sizeof(PyListObject) + alignof(std::max_align_t) - 1) /
                                 alignof(std::max_align_t) * alignof(std::max_align_t);
 

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The weight of typedcall: bytes of a consumer with one resolve<double(double)>, processor seconds
-that each header adds to Python.h, and the cost of a module of 50 functions compared with nanobind,
-pybind11 and Cython.
-tools/peers weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
+"""Measures the weight of typedcall: bytes of a consumer with one resolve<double(double)>, processor seconds that each
+header adds to Python.h, and the cost of a module of 50 functions compared with nanobind, pybind11 and Cython.
+Usage: tools/peers weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
 import argparse
 import json
 import os
@@ -39,7 +38,7 @@ def command(root, *options):
 
 
 def sections(path):
-    """Returns name -> bytes of the sections of a 64-bit ELF file."""
+    """Returns the bytes of each section of a 64-bit ELF file, by name."""
     with open(path, "rb") as file:
         image = file.read()
     at, = struct.unpack_from("<Q", image, 0x28)
@@ -71,7 +70,7 @@ def processor_seconds(root, folder, header):
 
 
 def modules(root, folder, rounds):
-    """Prints the table of peers/module_cost.py: all peers that this interpreter has, in one run."""
+    """Prints the table of peers/module_cost.py for all tools that this interpreter has, measured in one run."""
     sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
     import module_cost
     ways, skipped = module_cost.available_ways()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# The cost of a generated wrapper for a Python caller: the same functions with wrappers written by hand in
-# C (wrapper_cost_module.c) and generated from C++ (wrapper_cost_generated.cc), called in a Python
-# loop with short and with long ints. Runs on any CPython.
+# The cost of a generated wrapper for a Python caller: a Python loop calls the same functions, with short and with
+# long ints, through wrappers written by hand in C (wrapper_cost_module.c) and generated from C++
+# (wrapper_cost_generated.cc). The script runs on any CPython.
 #
-# Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the
-# same interpreter as PYTHON_BIN. With --callgrind it counts instructions instead of time: for an
-# iteration of the loop, and for that minus an iteration of an empty loop.
+# Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the same interpreter as
+# PYTHON_BIN. With --callgrind it counts instructions instead of time: those of an iteration of the loop, and the same
+# minus an iteration of an empty loop.
 import argparse
 import functools
 import importlib
@@ -21,7 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.join(os.path.dirname(HERE), "bazel-bin/bench")
 
 WRAPPERS = {"hand": "wrapper_cost_module", "generated": "wrapper_cost_generated"}
-# Name: signature, function, arguments.
+# Each name has a signature, a function and arguments.
 CALLS = {
     "inc": ("l->l", "inc", "1000"),
     "inc_long": ("l->l, beyond 2**30", "inc", "1 << 40"),
@@ -45,7 +45,7 @@ def loop(function, calls):
 
 
 def load(wrapper):
-    # After PYTHONPATH, which tools/bench sets.
+    # PYTHONPATH, which tools/bench sets, takes precedence.
     if BUILT not in sys.path:
         sys.path.append(BUILT)
     try:
@@ -56,7 +56,8 @@ def load(wrapper):
 
 
 def make_loop(wrapper, name):
-    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
+    """Returns a function that takes the number of calls and makes them. CPython specialises code objects, so each
+    loop has its own."""
     made = {"repeat": repeat}
     if name == "empty":
         exec(EMPTY, made)
@@ -68,7 +69,7 @@ def make_loop(wrapper, name):
 
 
 def nanoseconds(loop, calls):
-    # Processor time: other programs may be running.
+    # Measures processor time, because other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -86,7 +87,7 @@ def measure_time(name, rounds, calls):
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all contestants.
         for wrapper in random.sample(list(WRAPPERS), len(WRAPPERS)):
             times[wrapper].append(nanoseconds(loops[wrapper], calls))
     ratios = [own / hand for own, hand in zip(times["generated"], times["hand"])]

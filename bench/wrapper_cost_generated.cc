@@ -1,4 +1,4 @@
-// For wrapper_cost.py: the functions of wrapper_cost_module.c with generated wrappers.
+// A module of wrapper_cost.py: the functions of wrapper_cost_module.c with generated wrappers.
 
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
-# Implements tools/address_sanitizer, also for tools/test --full: builds the Python package with AddressSanitizer and
-# UndefinedBehaviorSanitizer, and runs the tests of its C++ in an ordinary interpreter.
+# Implements tools/address_sanitizer, which is also part of tools/test --full: builds the Python package with
+# AddressSanitizer and UndefinedBehaviorSanitizer, and runs the tests of its C++ in an ordinary interpreter.
 import glob
 import os
 import re
@@ -13,33 +13,33 @@ import interpreters
 import package_tests
 from results import FAILED, PASSED, UNAVAILABLE, Case
 
-# The longest first. Pure Python is left to other parts, and so are Numba's tests, because no sanitizer sees the code
-# that it compiles.
+# The longest tests come first. Tests of pure Python are left to other parts of a run, and so are Numba's, because no
+# sanitizer sees the code that Numba compiles.
 NAMES = ("jax*", "callback*", "tvm_ffi*", "sql*", "numpy*", "lifetimes", "adapters_interpreters", "no_memory*",
          "buffers", "clusters_calls", "foreign_objects", "api*", "lists")
-# Each module has its own libubsan: the shared one mistakes libasan's functions for its own, and writes no file.
-# Vectors are also watched between their size and their capacity.
+# Each module has its own libubsan, because the shared library mistakes libasan's functions for its own, and then
+# writes no file. Accesses between the size and the capacity of a std::vector are also reported.
 FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -static-libubsan "
          "-Wl,--exclude-libs,libubsan.a -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_SANITIZE_VECTOR")
-# A crashing process shows the Python stack if a test requests it.
+# These options make errors abort the process, which prints the Python stack if a test has requested that.
 OPTIONS = {
     "UBSAN_OPTIONS": {"abort_on_error": 1, "print_stacktrace": 1},
     "ASAN_OPTIONS": {
         "abort_on_error": 1,
         "detect_stack_use_after_return": 1,
-        # Tests request more memory than there is, and expect an error.
+        # Some tests request more memory than there is, and expect an error.
         "allocator_may_return_null": 1,
-        # CPython and libraries leave some memory at exit: own_leaks() finds the owner.
+        # CPython and libraries do not free all memory at exit, so own_leaks() finds the owner of each leak.
         "exitcode": 0,
-        # Otherwise GCC 12's leak checker now and then crashes at a process's end ("Tracer caught signal 11") while
-        # following thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, but in none of 12
-        # with this setting.
+        # Without this setting, GCC 12's leak checker sometimes crashes at a process's end ("Tracer caught signal 11")
+        # while it follows thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, but in
+        # none of 12 with the setting.
         "intercept_tls_get_addr": 0,
     },
 }
-# Deliberately never freed: an interpreter's interface, and objects that modules create on execution
-# (typedcall/python/typedcall/calling/home.h). A module's file may be a copy that is already gone, and then there are no
-# names.
+# Functions whose memory is deliberately never freed: an interpreter's interface, and objects that modules create on
+# execution (typedcall/python/typedcall/calling/home.h). If a module's file was a copy that has been deleted, a report
+# has no names of its functions.
 KEPT = ("PyTC_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>
@@ -47,21 +47,21 @@ long use_of_freed(long x) { long *volatile at = malloc(8); *at = x; free(at); re
 long overflow(long x) { return x + __LONG_MAX__; }
 long leak(long x) { for (void *volatile at; x < 9; ++x) at = malloc(8); return x; }
 """
-# Functions that allocate for others.
+# Code that allocates memory for its callers.
 RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
 
 
 def make_environment(interpreter, libraries, folder):
-    """Makes the Python of a virtual environment for the tests. Processes that a test starts may leave memory behind:
-    most of them are killed in the middle of something."""
+    """Makes a virtual environment for the tests, and returns its Python. Processes that a test starts may leave
+    memory behind, because most of them are killed at some point."""
     return package_tests.make_environment(
         interpreter, libraries, folder,
         "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'")
 
 
 def own_leaks(report, folders):
-    """Returns the parts of a leak report about memory that code in these folders has allocated itself and that nothing
-    points to. Memory that libraries leave is theirs, and so is all that it points to."""
+    """Yields the parts of a leak report about memory that code in these folders has allocated itself and that nothing
+    points to. Memory that libraries have allocated is not included, nor is any memory to which it points."""
     for part in report.split("\n\n"):
         lines = part.strip().splitlines()
         frames = [line for line in lines[1:] if not RUNTIME.search(line)]
@@ -72,7 +72,7 @@ def own_leaks(report, folders):
 
 
 def take_reports(folder, folders):
-    """Returns the reports since the last call; leaks are filtered by own_leaks()."""
+    """Returns the reports since the last call, with leaks filtered by own_leaks()."""
     found = []
     for path in sorted(glob.glob(os.path.join(folder, "report*"))):
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -84,7 +84,7 @@ def take_reports(folder, folders):
 
 
 def find_planted(python, folder, folders, environment):
-    """Returns a case for each fault in PLANTED: it must be reported once, with its function."""
+    """Returns a case for each fault in PLANTED, which must be reported once, with its function."""
     source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PLANTED)
@@ -98,7 +98,7 @@ def find_planted(python, folder, folders, environment):
 
 
 def cases_of(interpreter, names=NAMES):
-    """Like package_tests.cases_of(), for the named files."""
+    """Runs the named test files under the sanitizers, and returns their cases."""
     files = {name: sorted(glob.glob(f"{package_tests.TESTS}/test_{name}.py")) for name in names}
     if not all(files.values()):
         return [Case("package:test_" + name, FAILED, "no such file") for name in names if not files[name]]
@@ -115,7 +115,8 @@ def cases_of(interpreter, names=NAMES):
         python = make_environment(interpreter, libraries, os.path.join(scratch, "venv"))
         cases.append(package_tests.install_package(
             python, "--config-settings=cmake.build-type=Debug",
-            # Another checkout's objects cannot be used: the path in a report decides who owns a leak.
+            # Object files of another checkout cannot be used, because the path in a report decides which code owns a
+            # leak.
             environment={"CC": "gcc " + FLAGS, "CXX": "g++ " + FLAGS, "CCACHE_DISABLE": "1"}))
         if cases[-1].outcome != PASSED:
             return cases
@@ -128,7 +129,7 @@ def cases_of(interpreter, names=NAMES):
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # Modules that tests compile once and share are compiled differently here.
+            # Modules that tests compile once and share must be compiled with other flags here.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

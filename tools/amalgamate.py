@@ -15,13 +15,13 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# Headers that a provider includes; their own includes are added. On PyPy there are no slots on types.
+# Headers that a provider includes; the headers that they include are added. Types on PyPy have no slots.
 ROOTS = [
     "typedcall/tag_array.h",
     "typedcall/typed_entry.h",
 ]
 NOT_ON_PYPY = "#ifndef PYPY_VERSION"
-# Before the file's guard: checks whether another copy has been included.
+# This header comes before the file's guard, because it checks whether another copy has been included.
 VERSION = "core/version.h"
 ROOTS_NOT_ON_PYPY = [
     "core/extensible_type.h",
@@ -33,7 +33,7 @@ _CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif|else|endif)\b")
 
 
 class Joiner:
-    """Puts each header at its first `#include`, as the preprocessor would."""
+    """Puts each header at its first `#include`, like the preprocessor."""
 
     def __init__(self, root):
         self._root = root
@@ -55,13 +55,13 @@ class Joiner:
         if not guard or not text.rstrip().endswith("#endif  // " + guard.group(1)):
             raise ValueError(f"{path} has no include guard around all of it")
         self.lines.append(f"// ---- {path}")
-        around = []  # the first is the header's own guard
+        around = []  # the first condition is the header's own guard
         for number, line in enumerate(text.splitlines()):
             condition = _CONDITION.match(line)
             if condition and condition.group(1) in ("endif", "else", "elif"):
                 around.pop()
             if condition and condition.group(1) in ("else", "elif"):
-                around.append(f"{path}:{number}")  # unlike any other condition
+                around.append(f"{path}:{number}")  # differs from every other condition
             elif condition and condition.group(1) != "endif":
                 around.append(line.partition("//")[0].strip())
             ours = _OURS.match(line)
@@ -84,7 +84,7 @@ class Joiner:
                 self.add(path, conditions)
 
     def digest(self):
-        """Returns the digest of everything that was joined: equal files have equal digests."""
+        """Returns the digest of all joined headers. Equal files have equal digests."""
         digest = hashlib.sha256()
         for path in self.sources:
             digest.update(self.text(path).encode())

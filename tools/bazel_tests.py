@@ -1,5 +1,4 @@
-# Runs the tests that Bazel builds, under one interpreter at a time, and the fuzzers. Used by
-# run_tests.py.
+# Runs the tests that Bazel builds, under one interpreter at a time, and runs the fuzzers. run_tests.py uses it.
 import contextlib
 import functools
 import os
@@ -14,7 +13,7 @@ from results import FAILED, PASSED, Case
 
 BAZEL_FLAGS = [
     "--keep_going",
-    # Only errors: the logs have the rest.
+    # These options show only errors; the logs have everything else.
     "--noshow_progress",
     "--noshow_loading_progress",
     "--show_result=0",
@@ -22,18 +21,19 @@ BAZEL_FLAGS = [
     "--test_output=summary",
 ]
 
-# Three times the size of a full run.
+# The limit is three times the size of a full run.
 DISK_CACHE_LIMIT = 8 << 30
 
 
-@functools.cache  # once per run: later parts use the results of the first ones
+@functools.cache  # called once per run, because later parts use the results of earlier ones
 def cache_flag():
-    """Bazel 4 never empties its disk cache: above the limit, removes the half that was unused for longest."""
+    """Removes the half of the disk cache that was unused for longest if the cache is above the limit, because Bazel 4
+    never empties it. Returns Bazel's flag for the cache."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):
         for name in names:
-            with contextlib.suppress(FileNotFoundError):  # another run has removed it
+            with contextlib.suppress(FileNotFoundError):  # another run has removed the file
                 status = os.stat(os.path.join(where, name))
                 files.append((max(status.st_atime, status.st_mtime), status.st_size, os.path.join(where, name)))
     size = sum(size for _, size, _ in files)
@@ -48,7 +48,8 @@ def cache_flag():
 
 
 def _command(interpreter, flags):
-    # A limited-API module is also tried under the other interpreters: tests cannot see the user's environment.
+    # A limited-API module is also tried under the other interpreters, whose paths are passed because tests cannot see
+    # the user's environment.
     has_limited_api = interpreter.version >= (3, 12) and not interpreter.info["gil_disabled"]
     others = [each for each in interpreters.find() if has_limited_api and each.info["implementation"] == "CPython"]
     return ["bazel", "test", *BAZEL_FLAGS, cache_flag(),
@@ -58,7 +59,7 @@ def _command(interpreter, flags):
 
 
 def _run(command, targets):
-    """Returns the cases of one command."""
+    """Runs one command of Bazel, and returns its cases."""
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
         status, output = commands.run(*command, "--build_event_json_file=" + events, "--", *targets)
@@ -67,7 +68,7 @@ def _run(command, targets):
         cases = results.cases_of_events(events, status)
         for case in cases:
             if case.outcome == FAILED and not case.log:
-                # The reason for a failed build, given only once.
+                # Only one case gets the reason for a failed build.
                 case.log = output
                 break
         return cases
@@ -79,7 +80,7 @@ def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
     command = _command(interpreter, flags)
 
     def again(case):
-        # A failing subtest has its parameters after its name.
+        # The name of a failing subtest is followed by its parameters.
         name = case.name[len(case.target):].partition(" (")[0].strip()
         only = ["--test_filter=" + name] if name else []
         return _run([*command, "--nocache_test_results", *only], [case.target])
@@ -102,7 +103,7 @@ def path_of(label):
 
 
 def fuzz(target, seconds, seed, scratch):
-    """Runs one fuzzer on a copy of its corpus; the log keeps its findings."""
+    """Runs one fuzzer on a copy of its corpus. The log has its findings."""
     corpus = os.path.join(scratch, path_of(target))
     os.makedirs(corpus)
     for label in query("labels(srcs, {}_corpus)".format(target[:-len("_fuzz")])):
@@ -111,7 +112,7 @@ def fuzz(target, seconds, seed, scratch):
     if target in query(f"attr(tags, python, {target})"):
         # The interpreter never frees some of its memory.
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
-    # Survives the run: the crashing input is needed to fix the target.
+    # This folder survives the run, because the crashing input is needed to fix the target.
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
     status, log = commands.run(
@@ -130,6 +131,6 @@ def fuzz_all(interpreter, seconds, seed):
     status, output = commands.run("bazel", "build", *BAZEL_FLAGS, "--ui_event_filters=-info", *flags, *targets)
     if status:
         return [Case("fuzzers", FAILED, "did not build", output, is_final=True)]
-    # Each uses one thread.
+    # Each fuzzer uses one thread.
     with tempfile.TemporaryDirectory() as scratch:
         return list(commands.pool.map(lambda target: fuzz(target, seconds, seed, scratch), targets))

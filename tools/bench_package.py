@@ -15,7 +15,7 @@ ALL = ("application", "callbacks", "clusters_dask", "jax_elementwise", "numba_ca
 
 
 def environment(interpreter, **options):
-    """Returns the Python of an environment in which this checkout is installed, or None; `options` are those of
+    """Returns the Python of an environment in which this checkout is installed, or None. `options` are passed to
     package_tests.environment_of()."""
     folder, reason = package_tests.environment_of(interpreter, **options)
     if folder is None:
@@ -30,7 +30,7 @@ def environment(interpreter, **options):
 
 
 def read_arguments():
-    """Returns (names, each benchmark's arguments): everything after `--` is for the benchmarks."""
+    """Returns (names, arguments of each benchmark). The arguments follow `--`."""
     given = sys.argv[1:]
     at = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(

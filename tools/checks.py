@@ -1,5 +1,5 @@
-# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, platforms, and scripts that report
-# their result by exit status.
+# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, those of platforms, and scripts
+# that report their result by exit status.
 import os
 import sys
 
@@ -8,14 +8,14 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 
 def command(name, *arguments, **options):
-    """Runs a command as one case. It must exit with 0, or with 77 if it cannot run here."""
+    """Runs a command as one case. It must exit with 0, or with 77 if it cannot run on this machine."""
     status, output = commands.run(*arguments, **options)
     outcome = {0: PASSED, 77: UNAVAILABLE}.get(status, FAILED)
     return Case(name, outcome, commands.last_line(output), output, is_final=True)
 
 
 def scripts(*texts):
-    """Does the same for this project's scripts, given as command lines."""
+    """Runs the project's scripts as cases; each text is a command line."""
     return [command(text, *text.split()) for text in texts]
 
 
@@ -24,7 +24,7 @@ def platforms_check():
 
 
 def preflight():
-    """Reads the output of tools/preflight, which also has more text for failures."""
+    """Reads the output of tools/preflight, which has more text for failures."""
     return reported("preflight", ["tools/preflight"], env=dict(os.environ, TYPEDCALL_SET_UP="1"))
 
 

@@ -1,5 +1,5 @@
-# Runs the commands of a run, as many at once as the machine has processors, and ends all their processes when the run
-# ends.
+# Runs the commands of a test run, as many at once as the machine has processors, and ends all their processes when
+# the run ends.
 import concurrent.futures
 import contextlib
 import os
@@ -7,9 +7,9 @@ import signal
 import subprocess
 import threading
 
-# Shared by all parts, so that two parts at once run no more processes than one.
+# All parts share this pool, so two parts at once run no more processes than one.
 pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
-# Held while a process is started, so that end_all() finds every process.
+# This lock is held while a process is started, so end_all() finds every process.
 _starting = threading.Lock()
 _running = set()
 _has_ended = False
@@ -21,7 +21,7 @@ def _end(process):
 
 
 def end_all():
-    """Ends all running processes. Afterwards nothing can be started."""
+    """Ends all running processes. Afterwards no process can be started."""
     global _has_ended
     pool.shutdown(wait=False, cancel_futures=True)
     with _starting:
@@ -41,7 +41,7 @@ def _start(command, options):
 
 
 def run(*command, timeout=None, **options):
-    """Returns (status, output). If the time limit is reached, there is no status."""
+    """Returns (status, output). The status is None if the time limit is reached."""
     with _start(command, options) as process:
         try:
             output, _ = process.communicate(timeout=timeout)
@@ -50,7 +50,7 @@ def run(*command, timeout=None, **options):
             output, _ = process.communicate()
             return None, output.decode(errors="replace") + "\ntook too long"
         finally:
-            _end(process)  # the processes that it left behind
+            _end(process)  # the command may have left processes behind
             with _starting:
                 _running.discard(process)
     return process.returncode, output.decode(errors="replace")

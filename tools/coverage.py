@@ -1,5 +1,5 @@
-# Implements tools/coverage once the Debian packages are installed: builds and runs the tests with GCC's --coverage and
-# under coverage.py, has gcovr and coverage.py write LCOV files, and counts their lines by room.
+# Implements tools/coverage once the Debian packages are installed: builds and runs the tests with GCC's --coverage
+# and under coverage.py, makes gcovr and coverage.py write LCOV files, and counts their lines by room.
 import argparse
 import collections
 import glob
@@ -22,14 +22,14 @@ from results import FAILED, UNAVAILABLE, Case
 PACKAGE = "typedcall/python/typedcall"
 EXCEPTIONS = "tools/coverage.toml"
 FLAGS = "--coverage -fprofile-update=atomic -fstack-reuse=none"
-# Starts coverage.py in each process, but only in its first interpreter, because coverage.py cannot watch any other:
-# its own .pth file would start it in all.
+# A .pth file that starts coverage.py in each process, but only in its first interpreter, because coverage.py supports
+# no other. Its own .pth file would start it in every interpreter.
 START = """import os; os.environ.get("COVERED") == str(os.getpid()) or (\
 os.environ.update(COVERED=str(os.getpid()), COVERAGE_PROCESS_START={!r}), \
 __import__("coverage").process_startup(), os.environ.pop("COVERAGE_PROCESS_START"))"""
-# Tests that compile something themselves, or measure compiled code.
+# The tags of tests that compile code themselves or measure compiled code.
 NOT_MEASURED = "-compiles,-compiles-once,-preflight,-programs,-timing"
-# A line of source; `taken` of its `branches` are taken.
+# A line of source, of whose `branches` the tests have taken `taken`.
 Line = collections.namedtuple("Line", "path number text is_covered taken branches")
 
 
@@ -42,8 +42,8 @@ def checked(*command, **options):
 
 
 def with_bazel(usual, targets, scratch):
-    """Runs Bazel's tests and returns their cases; writes the coverage to `scratch`."""
-    # Bazel gives the compiler the folder /proc/self/cwd, which differs in each test.
+    """Runs Bazel's tests, writes the coverage to `scratch`, and returns the cases."""
+    # Bazel runs the compiler in the folder /proc/self/cwd, which differs in each test.
     flags = ["--config=coverage", "--nocache_test_results", "--build_tests_only", "--test_tag_filters=" + NOT_MEASURED,
              "--test_env=GCOV_PREFIX=" + scratch, "--test_env=GCOV_PREFIX_STRIP=3"]
     cases = bazel_tests.bazel_test(usual, flags, folders=targets)
@@ -55,8 +55,8 @@ def with_bazel(usual, targets, scratch):
 
 
 def with_package(usual, names, scratch):
-    """Runs the package's tests and returns their cases; writes the coverage to `scratch`, that of Python to
-    python.info."""
+    """Runs the package's tests, writes the coverage to `scratch` (that of Python code to python.info), and returns
+    the cases."""
     libraries, reason = package_tests.environment_of(usual)
     if libraries is None:
         return [Case("package", UNAVAILABLE, reason)]
@@ -91,7 +91,7 @@ def compile_headers(folder):
 
 
 def read(path):
-    """Returns the Lines of an LCOV file."""
+    """Returns the lines in an LCOV file, as Line objects."""
     counts = collections.defaultdict(lambda: [0, 0, 0])
     with open(path, encoding="utf-8") as file:
         for kind, _, value in (row.strip().partition(":") for row in file):
@@ -132,7 +132,7 @@ def show(lines, key):
 
 
 def show_all(lines):
-    """Prints the table, and which branches of the C99 headers no test takes."""
+    """Prints the table, and the branches of the C99 headers that no test takes."""
     print(f"{'room':40}", f"{'lines':>20}", f"{'branches':>20}")
     show(lines, room)
     show(lines, lambda line: "all")
@@ -158,8 +158,8 @@ def show_all(lines):
 
 
 def compare(old, new):
-    """Prints the rooms, and the lines and branches covered in `old` but not in `new`: lines are compared by their text,
-    because they may move. Returns True if there are any."""
+    """Prints the rooms, and the lines and branches covered in `old` but not in `new`. Lines are compared by their
+    text, because they may move. Returns True if there are such lines or branches."""
     before, after = (counted(lines, room) for lines in (old, new))
     for name in sorted(before.keys() & after.keys()):
         print(f"{name:40}", *(f"{what} {share(before[name], i):6.2f} -> {share(after[name], i):6.2f}"
@@ -215,7 +215,7 @@ def main():
         with open(given.json, "w", encoding="utf-8") as file:
             json.dump(lines, file)
     show_all(lines)
-    # Compiling the headers alone also gives lines.
+    # The headers' lines are listed even if no test has run.
     return not any(line.is_covered for line in lines)
 
 

@@ -1,7 +1,7 @@
-# Sourced by the scripts that run something under another Debian release: finds the mirror of the machine's apt, and
-# has debootstrap fill a folder with that release once.
+# Sourced by scripts that run programs under another Debian release: finds the mirror of the machine's apt, and makes
+# debootstrap fill a folder with that release once.
 
-# The exit status if something is not available on this machine; callers report it as unavailable.
+# The exit status if a program or package is not available on this machine; callers report that.
 readonly UNAVAILABLE=77
 
 skip() {
@@ -9,15 +9,15 @@ skip() {
   exit "$UNAVAILABLE"
 }
 
-# The mirror that the machine uses.
+# Prints the mirror that the machine uses.
 debian_mirror() {
   apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' |
     grep -v security | sort -u | head -n 1
 }
 
 # debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete and was made with the same options; ends
-# the script through skip() if that is impossible. The options are debootstrap's, whose output goes to FOLDER.log. Other
-# scripts that need the same FOLDER wait.
+# the script through skip() if that is impossible. The options are debootstrap's, whose output goes to FOLDER.log.
+# Other scripts that need the same FOLDER wait for this one.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2
@@ -43,8 +43,8 @@ debian_root() {
   exec 8>&-
 }
 
-# prepare_root FOLDER: gives programs in the folder the machine's network access, and sets the array `enter` to a
-# command that runs another one in it. Call it in separate namespaces.
+# prepare_root FOLDER: lets programs in the folder use the machine's network access, and sets the array `enter` to a
+# command that runs another command in the folder. The caller must be in separate namespaces.
 prepare_root() {
   local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
   # Programs use the machine's network access, including a proxy's certificates.

@@ -6,8 +6,8 @@
 debian_source() {
   local folder=$1 log=$2 mirror package
   shift 2
-  # A separate apt configuration: the machine's lists and sources do not change. The mirror is the machine's
-  # own.
+  # A separate configuration of apt leaves the machine's lists and sources unchanged. It uses the machine's own
+  # mirror.
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   mkdir -p "$folder/lists/partial" "$folder/archives/partial"

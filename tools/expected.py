@@ -8,14 +8,14 @@ from results import FAILED, PASSED, SKIPPED
 
 PATH = "tests/expected.toml"
 FIELDS = {"case", "part", "reason"}
-# A text in the skip or failure, if case and part alone would allow too much.
+# An optional field for a text in the skip or failure, if case and part alone would allow too much.
 OPTIONAL = {"says"}
 
 
 @functools.cache
 def entries(path=PATH):
-    """Returns the tables `skip` and `fail` of the file: lists of {case, part, reason} and an optional {says}; all but
-    the reason are shell patterns. Raises ValueError for anything else."""
+    """Returns the tables `skip` and `fail` of the file, as lists of {case, part, reason} with an optional {says}. All
+    fields but the reason are shell patterns. Raises ValueError if the file has any other content."""
     with open(path, "rb") as file:
         listed = tomllib.load(file)
     for kind, rows in listed.items():
@@ -33,7 +33,7 @@ def _find(rows, part, case):
 
 
 def is_expected(case, listed=None):
-    """True if the list has a failure of the case, for any part: then it is not run again."""
+    """True if the list has a failure of the case in any part. Such a case is not run again."""
     return any(fnmatch.fnmatchcase(case.name, row["case"]) for row in (listed or entries())["fail"])
 
 

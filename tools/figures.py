@@ -1,6 +1,6 @@
-# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the peers,
-# one for PyPy, and the C++ benchmarks; then runs bench/figures/main.py there. Also counts instructions for tools/test
-# --full.
+# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the
+# peers, another for PyPy, and the C++ benchmarks, and then runs bench/figures/main.py in the first environment. It
+# also counts instructions for tools/test --full.
 import os
 import shutil
 import subprocess
@@ -16,12 +16,12 @@ MAIN = "bench/figures/main.py"
 INSTRUCTIONS = "bench/figures/instructions.py"
 REQUIREMENTS = "bench/figures/requirements.txt"
 PROGRAMS = ("call", "invoke", "loops", "resolve", "slots", "slots_sep200", "tag_cost_module", "class_data_designs")
-#: The programs that bench/figures/instructions.py counts.
+#: The programs whose instructions bench/figures/instructions.py counts.
 COUNTED = ("call", "invoke", "resolve", "slots", "wrapper_cost_module", "wrapper_cost_generated")
 
 
 def programs(python, names=PROGRAMS):
-    """Returns the folder of the C++ benchmarks; an empty string if Bazel cannot build them."""
+    """Builds the C++ benchmarks, and returns their folder, or an empty string if Bazel cannot build them."""
     built = subprocess.run(
         ["bazel", "build", "-c", "opt", "--disk_cache=" + os.environ["TYPEDCALL_DISK_CACHE"],
          "--repo_env=PYTHON_BIN=" + python, "--noshow_progress", "--ui_event_filters=-info",

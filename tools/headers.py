@@ -1,25 +1,25 @@
-# Sources that include the headers at the top of core/ and typedcall/, and thereby everything that these include, for
-# tools that look at every header: C headers as C, and everything as C++.
+# Sources that include the headers at the top of core/ and typedcall/, and thereby all other headers, for tools that
+# read every header. C headers are read as C, and all headers as C++.
 import glob
 import os
 
-# A header for modules compiled for the limited API.
+# This header is for modules compiled for the limited API.
 LIMITED = "core/custom_slots_limited.h"
-# Its struct has the same name as another one, so it is checked separately.
+# This header's struct has the same name as another one, so it is checked separately.
 ALONE = "typedcall/meth_typed.h"
-# Headers that include files missing here; their tests compile them.
+# These headers include other projects' files, which may be missing; their tests compile them.
 OF_OTHERS = ("typedcall/nanobind.h", "typedcall/pybind11.h")
 
 
 def is_c(path):
-    """Headers of the C99 layer have no C++ namespace."""
+    """True for headers of the C99 layer, which have no C++ namespace."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     return "inline namespace" not in text and '"typedcall/base/namespace.h"' not in text
 
 
 def write_sources(folder):
-    """Writes the sources; returns (path, option for its standard) for each."""
+    """Writes the sources, and returns (path, option for its standard) for each."""
     headers = sorted({*glob.glob("core/*.h"), *glob.glob("typedcall/*.h")} - {LIMITED, ALONE, *OF_OTHERS})
     made = []
     for name, standard, included in (("all.c", "-std=c11", [path for path in headers if is_c(path)]),

@@ -1,5 +1,5 @@
-# Finds the installed Python interpreters and determines which of them the project can use.
-# As a program it prints the one to build for: $PYTHON_BIN, or the first usable python3.
+# Finds the installed Python interpreters and determines which of them the project can use. As a program it prints the
+# interpreter to build for: $PYTHON_BIN, or the first usable python3.
 import functools
 import glob
 import hashlib
@@ -41,10 +41,11 @@ class Interpreter:
 
     @functools.cached_property
     def state(self):
-        """Returns a digest of its program and library: another build at the same path differs."""
+        """Returns a digest of the interpreter's program and library, which differs for another build at the same
+        path."""
         digest = hashlib.sha256(self.label.encode())
         for path in (self.executable, self.info["library"]):
-            # An emulated interpreter sees its files at other paths.
+            # An emulated interpreter reports other paths for its files.
             if path and os.path.exists(path):
                 with open(path, "rb") as file:
                     digest.update(file.read())
@@ -52,7 +53,8 @@ class Interpreter:
 
     @property
     def runs_package(self):
-        """True if the Python package can be installed there. It needs headers, but no libpython."""
+        """True if the Python package can be installed for this interpreter. The package needs headers, but no
+        libpython."""
         return (self.info["implementation"] in ("CPython", "PyPy") and self.version >= OLDEST
                 and bool(self.info["include"]) and (
                     not self.info["gil_disabled"] or self.version >= (3, 13)))
@@ -63,12 +65,13 @@ class Interpreter:
 
     @property
     def ordinary(self):
-        """True if it is neither a debug build nor free-threaded."""
+        """True if the interpreter is neither a debug build nor free-threaded."""
         return not self.debug and not self.info["gil_disabled"]
 
     @property
     def flavour(self):
-        """Interpreters of one flavour are alike."""
+        """Returns the version, and whether the interpreter is a debug build or free-threaded. Interpreters of one
+        flavour are alike."""
         return self.version[:2], self.debug, self.info["gil_disabled"]
 
     @property
@@ -107,11 +110,11 @@ def candidates():
             for name in sorted(os.listdir(folder)):
                 if NAME.fullmatch(name):
                     yield os.path.join(folder, name)
-    # Those that tools/free_threaded has built.
+    # These interpreters were built by tools/free_threaded.
     cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     for folder in ("free-threaded", "free-threaded-3.*"):
         yield from glob.glob(os.path.join(glob.escape(cache), "typedcall", folder, "bin/python3.*t"))
-    # Newest first: among equals the first one is used.
+    # The newest come first, because the first of several equal interpreters is used.
     versions = glob.glob(os.path.join(glob.escape(pyenv_root()), "versions/*/bin/python"))
     yield from sorted(versions, reverse=True,
                       key=lambda path: [int(n) for n in re.findall(r"\d+", path)])
@@ -132,7 +135,7 @@ def _find(extra):
 
 
 def find(extra=()):
-    """Returns all interpreters, each once, those of `extra` first."""
+    """Returns all interpreters, each once, beginning with those in `extra`."""
     return _find(tuple(extra))
 
 

@@ -1,5 +1,5 @@
-# Caches results of parts, by tree and machine: a part that has passed need not run again for the same tree. Also
-# describes everything besides the tree that results depend on.
+# Caches the results of parts by tree and machine, because a part that has passed need not run again for the same
+# tree. It also describes everything but the tree on which results depend.
 import contextlib
 import fnmatch
 import hashlib
@@ -21,7 +21,7 @@ def is_used(folder):
     """Marks a folder of the cache as used, and removes its siblings that were unused for a month."""
     os.utime(folder)
     for neighbour in os.scandir(os.path.dirname(folder)):
-        with contextlib.suppress(FileNotFoundError):  # another thread removed it
+        with contextlib.suppress(FileNotFoundError):  # another thread has removed the folder
             if neighbour.stat(follow_symlinks=False).st_mtime < time.time() - 30 * 86400:
                 shutil.rmtree(neighbour.path, ignore_errors=True)
 
@@ -33,7 +33,7 @@ def _git(*arguments, **options):
 
 
 def tree():
-    """Returns git's name for the working tree, including uncommitted changes; "" without git."""
+    """Returns git's name for the working tree, including uncommitted changes, or "" without git."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             environment = dict(os.environ, GIT_INDEX_FILE=os.path.join(folder, "index"))
@@ -45,7 +45,7 @@ def tree():
 
 
 def without(name, patterns):
-    """Returns a name for the tree without the files that match a pattern; the tree's own name if there are no
+    """Returns a name for the tree without the files that match a pattern, or the tree's own name if there are no
     patterns."""
     if not name or not patterns:
         return name
@@ -62,7 +62,7 @@ def machine(interpreters):
 
 
 class Kept:
-    """The results for one tree on one machine. The gate and a full run share them; a run of another `kind` only has
+    """The results for one tree on one machine. The gate and a full run share them. A run of another `kind` has only
     logs, because its parts have the same names."""
 
     def __init__(self, interpreters, kind=""):
@@ -82,8 +82,8 @@ class Kept:
         return results.log_of(folder, part)[:-len(".log")] + ".json"
 
     def load(self, part, ignores=()):
-        """Returns the Run of a part that has passed, or None; for the same tree, or one that differs only in files that
-        match a pattern in `ignores`."""
+        """Returns the Run of a part that has passed for the same tree, or for one that differs only in files that
+        match a pattern in `ignores`, or None."""
         try:
             with open(self._path(part, ignores), encoding="utf-8") as file:
                 seconds, cases = json.load(file)
@@ -92,7 +92,8 @@ class Kept:
         return results.Run(part, [results.Case(*case) for case in cases], seconds, is_kept=True)
 
     def store(self, run, ignores=()):
-        """Writes the log, and also the result if it need not run again: everything passed the first time."""
+        """Writes the log, and also the result if the part need not run again, because all cases passed the first
+        time."""
         with open(results.log_of(self.folder, run.name), "w", encoding="utf-8") as file:
             file.write(run.log())
         path = self._path(run.name, ignores)

@@ -22,39 +22,39 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 TESTS = "tests/package"
 PINS = "tools/pins"
-# Separates the libraries that every interpreter's tests need from the others.
+# In a file of pins, this line separates the libraries that every interpreter's tests need from the others.
 LIBRARIES = "# Libraries"
 ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
-# The slowest files, about other programs: build systems, pip, mypy, the pages' code blocks, workers, libraries with
-# callbacks, pictures, Rust; and about headers that are changed on purpose.
+# The slowest files, which test other programs (build systems, pip, mypy, the pages' code blocks, workers, libraries
+# with callbacks, pictures, Rust) and headers that are changed on purpose.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask", "test_conformance_mutations",
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
-# Installs another project's module from PyPI.
+# This test installs another project's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
-# Only for --full: attacks, random sets of overloads, a minute of Numba, the matrix of C++ sinks, and most of its
-# processes.
+# Only --full runs these files: attacks, random sets of overloads, a minute of Numba, the matrix of C++ sinks, and
+# most of the matrix's processes.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
                                          "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}
-# These use a fixed seed, except in --full.
+# These files use a fixed seed, except in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
-# Started first: otherwise the run would end by waiting ten seconds for one of these alone.
+# These files are started first, because otherwise the run would wait ten seconds for one of them at the end.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
-# Tests that need few libraries or make the most calls; they run again with CPython's JIT if it is compiled in.
+# Tests that need few libraries or make the most calls. They run again with CPython's JIT if it is compiled in.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
-# Seconds. Some files compile modules and Numba functions.
+# Seconds. The limit is high because some files compile modules and Numba functions.
 FILE_LIMIT = 900
 
-# For this run only.
+# A name that only this run has.
 RUN = f"{os.getpid()} {time.time_ns()}"
-# Work that is done once per run, by folder.
+# The state of work that is done once per run, by folder.
 _made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
 
 
 def pins_of(interpreter):
-    """Returns the file with the exact versions for an interpreter."""
+    """Returns the path of the file with the exact versions for an interpreter."""
     info = interpreter.info
     name = "{}-{}.{}{}".format(info["implementation"].lower(), *interpreter.version[:2],
                                "t" if info["gil_disabled"] else "")
@@ -87,8 +87,8 @@ def _make(interpreter, folder, install):
 
 def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
     """Returns (the folder of the interpreter's virtual environment in the cache, None), or (None, the reason). The
-    environment has the interpreter's pinned packages, with these libraries; or the packages in `wanted`, in their
-    newest versions if it `is_fresh`, without those that have no wheel."""
+    environment has either the interpreter's pinned packages including these libraries, or the packages in `wanted`
+    (in their newest versions if it `is_fresh`), except for packages without a wheel."""
     pins = pins_of(interpreter)
     if not os.path.exists(pins):
         return None, f"no {pins}: tools/update_pins makes it"
@@ -116,13 +116,13 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
 
 
 def make_editable(interpreter):
-    """Makes .venv for a developer: like environment_of(), with an editable installation of this checkout that
-    recompiles changes on import. Returns None, or the reason for a failure."""
+    """Makes .venv for a developer, with the packages of environment_of() and an editable installation of this
+    checkout that recompiles changes on import. Returns None, or the reason for a failure."""
     with open(pins_of(interpreter), encoding="utf-8") as file:
         reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
     if reason:
         return reason
-    # Silent, because tests read the output of modules.
+    # Recompilation is silent, because tests read the output of modules.
     status, output = install_in_place(".venv/bin/python", "editable.rebuild=true", "editable.verbose=false")
     return output if status else None
 
@@ -135,7 +135,7 @@ def install_in_place(python, *settings, **options):
 
 
 def make_environment(interpreter, libraries, folder, *lines):
-    """Makes a virtual environment with the libraries, and pip, of another one, and returns its Python, which runs these
+    """Makes a virtual environment with pip and the libraries of another one, and returns its Python, which runs these
     `lines` whenever it starts."""
     subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
     with open(os.path.join(site_packages(folder), "libraries.pth"), "w", encoding="utf-8") as file:
@@ -148,7 +148,8 @@ def site_packages(folder):
 
 
 def with_ccache():
-    """Returns settings that make CMake use the cache's ccache, shared with other checkouts; nothing without ccache."""
+    """Returns settings that make CMake use ccache with a cache that all checkouts share, or no settings without
+    ccache."""
     if not shutil.which("ccache"):
         return {}
     return {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
@@ -157,9 +158,9 @@ def with_ccache():
 
 
 def install_package(python, *options, environment=()):
-    """Installs the checkout using only pip, which builds in a new folder; `options` are pip's."""
+    """Installs the checkout with only pip, which builds in a new folder. `options` are passed to pip."""
     os.makedirs(".build", exist_ok=True)
-    # Within the checkout, so that its files have the same relative paths in each checkout.
+    # The folder is within the checkout, so files have the same relative paths in each checkout.
     with tempfile.TemporaryDirectory(dir=".build") as folder:
         status, output = pip(python, "install", "--force-reinstall", "--no-deps", "--no-index",
                              "--no-build-isolation", "--config-settings=build-dir=" + folder, *options, ".",
@@ -169,20 +170,20 @@ def install_package(python, *options, environment=()):
 
 
 def run_file(interpreter, python, path, marks="", jit=False, only="", environment=()):
-    """Returns the cases of one test file, run in a separate folder; `marks` is a pytest expression, `only` the rest of
-    a node's name."""
+    """Runs one test file in a separate folder, and returns its cases. `marks` is a pytest expression, and `only` is
+    the rest of a node's name."""
     name = os.path.splitext(os.path.basename(path))[0]
     label = "package{}:{}".format(" with the JIT" if jit else "", name)
     with tempfile.TemporaryDirectory() as folder:
         xml = os.path.join(folder, name + ".xml")
         environment = dict({**os.environ, **dict(environment)}, PYTHONPATH=os.path.abspath(TESTS),
                            PYTHONDONTWRITEBYTECODE="1",
-                           # The default is half of the processor's largest cache, with which memory seems to grow.
+                           # With the default, half the size of the processor's largest cache, memory seems to grow.
                            PYPY_GC_NURSERY="4MB")
         if name not in NEEDS_NETWORK:
             environment["PIP_NO_INDEX"] = "1"
         if interpreter.info["gil_disabled"]:
-            # Otherwise a module that does not declare that it needs no GIL would enable it.
+            # Without this, a module that does not declare that it needs no GIL would enable the GIL.
             environment["PYTHON_GIL"] = "0"
         if jit:
             environment["PYTHON_JIT"] = "1"
@@ -193,7 +194,7 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         found = results.cases_of_xml(xml, label) if os.path.exists(xml) else []
     for case in found:
         case.target = path
-    # 5: no test ran, which is the case if the whole file is a skip. See tests/package/conftest.py.
+    # Status 5 means that no test ran, which happens if the whole file is skipped. See tests/package/conftest.py.
     explained = {0: True, 1: any(case.outcome == FAILED for case in found), 5: bool(found)}
     if not explained.get(status):
         how = f"exit status {status}" if status is None or status >= 0 else f"signal {-status}"
@@ -203,8 +204,8 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
 
 @contextlib.contextmanager
 def installed(folder, options):
-    """Provides an environment in which this checkout is installed, and in which nothing else is installed meanwhile, by
-    another part of this run or another run on this machine."""
+    """Provides an environment in which this checkout is installed. Meanwhile no other part of this run and no other
+    run on this machine can install anything in it."""
     with open(folder + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         mark = os.path.join(folder, "installed_by")
@@ -216,13 +217,14 @@ def installed(folder, options):
 
 
 def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newest=False, environment=()):
-    """Installs the package and runs its tests under one interpreter: all files except those `left_out`, or the `chosen`
-    ones, each a pytest node. Failures are run again, alone."""
+    """Installs the package and runs its tests under one interpreter: all files except those in `left_out`, or only
+    the pytest nodes in `chosen`. Failures are run again, alone."""
     wanted = [line for path in NEWEST for line in lines_of(path)] if newest else ()
     folder, reason = environment_of(interpreter, libraries, wanted, is_fresh=newest)
     if folder is None:
         return [Case("package", UNAVAILABLE, reason)]
-    # Installed as by users, together with its libraries. Without optimisation it compiles in half the time.
+    # With its libraries, the package is installed as users install it. Without them it is not optimised, and compiles
+    # in half the time.
     options = () if libraries is ALL else ("--config-settings=cmake.build-type=Debug",)
     with installed(folder, options) as installation:
         if installation.outcome != PASSED:
@@ -231,7 +233,7 @@ def cases_of(interpreter, libraries=ALL, left_out=(), chosen=(), marks="", newes
 
 
 def run_files(interpreter, folder, left_out=(), chosen=(), marks="", environment=()):
-    """Does the same with the package that is already installed in the environment `folder`."""
+    """Runs the tests of the package that is already installed in the environment `folder`, and returns the cases."""
     python = os.path.join(folder, "bin", "python")
     files = sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(TESTS + "/test_*.py")
                    if marks != "timing" or "@support.timing" in open(path, encoding="utf-8").read())
@@ -248,7 +250,7 @@ def run_files(interpreter, folder, left_out=(), chosen=(), marks="", environment
     cases = [case for found in commands.pool.map(run_one, tests) for case in found]
 
     def again(case):
-        # The label is file.Class.test
+        # the label is file.Class.test
         only = "".join("::" + part for part in case.name.rpartition(" ")[2].split(".")[1:])
         return run_file(interpreter, python, case.target, jit="with the JIT" in case.name, only=only,
                         environment=environment)

@@ -9,37 +9,38 @@ import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
 
-# Tests that call the compiler themselves: neither Bazel's flags nor a second interpreter of the same version affects
-# them. The slowest one does not depend on the version, either.
+# Tests that call the compiler themselves, which neither Bazel's flags nor a second interpreter of the same version
+# affects. The slowest of these tests does not depend on the version, either.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
-# tools/preflight runs the first. The others depend on the clock and on other programs: --full runs them.
+# tools/preflight runs the tests with the first tag. The others depend on the clock or on other programs, and --full
+# runs them.
 NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
-# The slowest to build. They test C++ that does not depend on Python's version, so running them under the sanitizers'
-# interpreter, if there is one, is enough.
+# The tests that take longest to build. They test C++ that does not depend on Python's version, so running them under
+# the sanitizers' interpreter, if there is one, is enough.
 BY_SANITIZERS = ["//tests/exactness/...", "//tests/loop/..."]
-# The same, plus those that depend on how a compiler uses registers: GCC runs them for the usual interpreter, Clang for
-# the sanitizers' one.
+# The tests in BY_SANITIZERS and those that depend on how a compiler uses registers are compiled by GCC for the usual
+# interpreter, and by Clang for the sanitizers' one.
 SEEN_BEFORE = [*BY_SANITIZERS, "//tests/invoker/..."]
-# Has some code for old versions.
+# Tests of code that has some branches for old versions.
 PROVIDER = "//tests/provider/..."
-# Only core's layouts differ between versions; one sanitizer run of the code above core is enough.
+# Only the layouts in core differ between versions, so one sanitizer run of the code above core is enough.
 CORE = [f"//tests/{room}/..." for room in (
     "class_data", "class_slots", "core", "foreign_slots", "inheritance", "instance_table", "static_types",
     "type_data", "type_from_metaclass")] + ["//tests/memory:core_test"]
-# The code that reads CPython's own structs, which differ between versions. The package's tests run the code above it,
-# too.
+# Tests of the code that reads CPython's own structs, which differ between versions. The package's tests also cover
+# the code above it.
 RECORDS = CORE + [f"//tests/{room}/..." for room in (
     "abi", "abi3", "c_provider", "rendezvous", "tag", "typed_method")] + ["//tests/resolve:interpreters_test"]
 # Tests whose results may depend on threads.
 FREE_THREADED = CORE + [f"//tests/{room}/..." for room in (
     "abi", "abi3", "c_provider", "memory", "provider", "rendezvous", "resolve", "threads")]
-# The run reports those that are not available. 3.15 has abi3t.
+# The run reports which of these versions are not available. 3.15 has abi3t.
 NEWEST_FREE_THREADED = ((3, 14), (3, 15))
 # Tests of code that the optimiser changes: assembly, casts, inlined functions.
 OPTIMISED = [f"//tests/{room}/..." for room in ("exactness", "ffi", "invoker", "loop", "provider", "resolve")]
-# Features that the usual CPython may lack: the limited API of 3.12, and an sqlite3 that loads extensions.
+# Tests of features that the usual CPython may lack: the limited API of 3.12, and an sqlite3 that loads extensions.
 ABI3 = dict(libraries=["setuptools"], chosen={"test_examples_abi3"})
 SQLITE = dict(libraries=["apsw"], chosen={
     "test_sql", "test_sql_connections", "test_adapters_interpreters", "test_matrix::Sqlite3",
@@ -48,33 +49,33 @@ SQLITE = dict(libraries=["apsw"], chosen={
 # Under the newest debug build, only the tests that differ between versions. Other runs of tools/newest_pythons cover
 # the rest.
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"
-# Tests of code that calls Python functions in loops, or is called in them.
+# Tests of code that calls Python functions in loops, or that Python calls in loops.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
 # Tests that use random numbers: tests/support/seed.h and seeds.py.
 RANDOM = [f"//tests/{test}" for test in (
     "core:readers_test", "core:side_table_test", "inheritance:test_random_hierarchies", "instance_table:publication_test",
     "instance_table:readers_test", "invoker/...", "loop:random_test", "resolve:call_site_random_test",
     "resolve:casting_test")]
-# Headers for consumers, which stop with #error there, as a test in tests/gate shows. Modules that need them are not
+# Headers for consumers, which stop with #error on PyPy, as a test in tests/gate shows. Modules that need them are not
 # compiled for PyPy.
 NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
     "call_site", "callback", "fallback", "loop", "resolve",
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
-# Targets that need the C++ library, which musl-gcc lacks. The rest is C99, which also compiles as C++.
+# Targets that need the C++ library, which musl-gcc lacks. The other targets are C99, which also compiles as C++.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
                     "//examples/class_data:greetings_cpp.so //typedcall:base")
 
 
 class Part:
-    """A name, and a function that returns its cases. The lane `bazel` is for parts that Bazel runs, one after the
-    other; `package` for others, which run beside them; `quiet` for those that run when nothing else does. A part that
-    has passed is not run again if only files that match `ignores` have changed."""
+    """A part of a run: a name, and a function that returns its cases. The lane `bazel` has the parts that Bazel runs,
+    one after the other; `package` has parts that run at the same time; `quiet` has those that run while no other part
+    runs. A part that has passed is not run again if only files that match `ignores` have changed."""
 
     def __init__(self, name, function, *arguments, lane="bazel", is_random=False, ignores=(), **options):
         self.name = name
         self.lane = lane
         self.ignores = ignores
-        # True if it uses a seed, which is new in each run.
+        # True if the part uses a seed, which is new in each run.
         self.is_random = is_random
         self._call = function, arguments, options
 
@@ -88,7 +89,7 @@ def missing(name, reason, lane="package"):
 
 
 def _only(*tags):
-    """Selects the tests that have one of these tags, and none of those with a minus."""
+    """Selects the tests that have one of these tags and none of the tags with a minus."""
     return ["--build_tests_only", "--test_tag_filters=" + ",".join(tags)]
 
 
@@ -100,7 +101,7 @@ def _package(title, interpreter, lane="package", left_out=package_tests.SLOW, **
 
 
 def _usual(interpreter, debug):
-    """Runs Bazel's tests under the usual interpreter, with the libraries of its environment."""
+    """Returns a part that runs Bazel's tests under the usual interpreter, with the libraries of its environment."""
     folder, reason = package_tests.environment_of(interpreter)
     libraries = package_tests.site_packages(folder) if folder else ""
     flags = ["--test_tag_filters=" + NOT_IN_GATE, "--test_env=TYPEDCALL_LIBRARIES=" + libraries]
@@ -113,7 +114,7 @@ class Machine:
 
     def __init__(self, found, usual):
         self.found, self.usual = found, usual
-        # One of each version and kind, the usual one first.
+        # This list has one interpreter of each version and kind, beginning with the usual one.
         usable = {}
         for each in [usual, *found]:
             if not each.reason:
@@ -123,14 +124,15 @@ class Machine:
         self.oldest, self.newest = ordinary[0], ordinary[-1]
         self.debug = next((each for each in self.cpythons if each.debug and not each.info["gil_disabled"]), None)
         self.free_threaded = [each for each in self.cpythons if each.info["gil_disabled"] and not each.debug]
-        # An interpreter whose sqlite3 loads extensions, preferably the usual one.
+        # Returns an interpreter whose sqlite3 loads extensions, preferably the usual one.
         self.sqlite = next((each for each in [usual, *found]
                             if each.ordinary and not each.reason and each.info["sqlite"]), None)
         self.pypy = next((each for each in found if each.info["implementation"] == "PyPy" and each.runs_package), None)
 
 
 def gate(machine, demanded):
-    """Returns (the gate's parts, what is not run on this machine). `demanded` are required CPython versions."""
+    """Returns (the gate's parts, texts about what is not run on this machine). `demanded` are required CPython
+    versions."""
     usual, not_run = machine.usual, []
     parts = [Part("preflight", checks.preflight, lane="package"), Part(usual.label, _usual, usual, machine.debug)]
     if machine.debug:
@@ -155,7 +157,7 @@ def gate(machine, demanded):
     else:
         not_run.append("a free-threaded CPython (tools/free_threaded builds one)")
     parts.append(_package("package", usual, marks="not timing"))
-    # Features that the usual interpreter lacks.
+    # These parts test features that the usual interpreter lacks.
     if machine.newest.version < (3, 12):
         not_run.append("wheels for the limited API, which a CPython from 3.12 on has")
     elif machine.newest is not usual:
@@ -197,7 +199,7 @@ def full(machine, seconds, seed, thread_sanitizer):
     newest = max((each.version for each in machine.free_threaded), default=(0,))
     for version in NEWEST_FREE_THREADED:
         if newest < version:
-            # Reports why tools/setup has not built it.
+            # This part reports why tools/setup has not built the interpreter.
             name = "python{}.{}".format(*version)
             yield Part(name + " free-threaded", checks.scripts, "tools/free_threaded " + name, lane="package")
     yield from _timing(machine)
@@ -207,7 +209,7 @@ def full(machine, seconds, seed, thread_sanitizer):
 
 
 def _others(machine, interpreter):
-    """Yields the parts of --full under one CPython that are not in the gate: Bazel's tests and the package's."""
+    """Yields the parts of --full under one CPython that are not in the gate, with Bazel's tests and the package's."""
     is_newest = interpreter is machine.newest
     flags, without, folders = _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS
     if interpreter is machine.oldest:
@@ -217,7 +219,7 @@ def _others(machine, interpreter):
     if interpreter not in (machine.usual, machine.debug) and not is_newest:
         yield Part(interpreter.label, bazel_test, interpreter, flags, without, folders)
     if interpreter.info["jit"] and not interpreter.debug:
-        # The programs are the same.
+        # The test programs are the same as without the JIT.
         yield Part(interpreter.label + " with its JIT", bazel_test, interpreter,
                    [*flags, "--test_env=PYTHON_JIT=1"], (), RUN_WITH_JIT)
     if interpreter is not machine.usual and not interpreter.debug:
@@ -227,7 +229,8 @@ def _others(machine, interpreter):
 
 
 def _timing(machine):
-    """Yields the tests that measure time or resident memory, or whose threads must overlap; they run alone."""
+    """Yields the parts with tests that measure time or resident memory, or whose threads must overlap. They run
+    alone."""
     for interpreter in machine.cpythons:
         config = ["--config=asan_ubsan"] if interpreter is machine.debug else []
         yield Part("timing, " + interpreter.label, bazel_test, interpreter, config + _only("timing", NOT_AGAIN),
@@ -240,7 +243,7 @@ def _timing(machine):
 
 
 def random_seeds(usual, seconds, seed):
-    """Runs the random tests with a seed that is new each time and is in the log."""
+    """Runs the random tests with a new seed, which is in the log."""
     cases = [Case(f"random seed {seed}", PASSED)]
     cases += bazel_test(usual, ["--build_tests_only", f"--test_env=TYPEDCALL_SEED={seed}"], (), RANDOM)
     environment = {"TYPEDCALL_SEED": str(seed), "TYPEDCALL_ATTACK_SECONDS": str(seconds)}
@@ -248,8 +251,9 @@ def random_seeds(usual, seconds, seed):
 
 
 def by_name(machine, required, with_clang):
-    """Yields the parts for requested interpreters: for the first, all tests that Bazel builds, and the package with its
-    libraries; for others and debug builds, the tests that differ between versions; for PyPy, the package."""
+    """Yields the parts for requested interpreters. For the first one these are all tests that Bazel builds, and the
+    package with its libraries; for other ones and for debug builds, the tests that differ between versions; for PyPy,
+    the package."""
     for interpreter in required:
         is_first = interpreter is required[0] and not interpreter.debug
         label, flags = interpreter.label, ["--test_tag_filters=-preflight"]
@@ -261,7 +265,7 @@ def by_name(machine, required, with_clang):
         folders = FREE_THREADED if interpreter.info["gil_disabled"] else ["//..."]
         yield Part(label, bazel_test, interpreter, flags, without, folders)
         if interpreter.info["jit"] and not interpreter.debug:
-            # The programs are the same.
+            # The test programs are the same as without the JIT.
             yield Part(label + " with its JIT", bazel_test, interpreter,
                        [*flags, "--test_env=PYTHON_JIT=1"], without, RUN_WITH_JIT)
         if not interpreter.debug:

@@ -1,5 +1,5 @@
 # Implements tools/preflight once its programs are installed: runs the checks, two at a time, and prints one line
-# `outcome name: reason` for each, and more for failures.
+# `outcome name: reason` for each, and more text for failures.
 import concurrent.futures
 import os
 import re
@@ -17,7 +17,7 @@ SOURCES = ("*.h", "*.hpp", "*.c", "*.cc", "*.cpp")
 
 
 def program(variable):
-    """Returns where tools/setup has installed a program of tools/pins/tools.txt, or an empty string."""
+    """Returns the path at which tools/setup has installed a program of tools/pins/tools.txt, or an empty string."""
     return os.environ.get(variable, "")
 
 
@@ -28,7 +28,7 @@ def run(name, variable, *arguments):
 
 
 def clang_format(name):
-    """Checks all C and C++ files, including untracked ones."""
+    """Checks the format of all C and C++ files, including untracked ones."""
     listed = subprocess.run(
         # In a container the checkout often belongs to another user.
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *SOURCES],
@@ -46,7 +46,7 @@ def mypy(name):
 
 
 def clang_tidy(name):
-    """Checks all headers: in one translation unit they take no longer than a few."""
+    """Runs clang-tidy on all headers, which take no longer in one translation unit than a few headers."""
     return run(name, "PYTHON", "tools/clang_tidy") if program("CLANG_TIDY") else run(name, "CLANG_TIDY")
 
 
@@ -56,7 +56,7 @@ def docs(name):
 
 
 def tests(*paths):
-    """Runs Python tests that need no build and read the sources."""
+    """Returns a check that runs Python tests which need no build and read the sources."""
     def check(name):
         path = os.pathsep.join(["tools", "tests/support", os.path.dirname(paths[0])])
         for test in paths:
@@ -69,7 +69,7 @@ def tests(*paths):
 
 
 def flags(name):
-    """Checks the table of flags in docs/ABI.md: compiles only the test that compares it with the header."""
+    """Checks the table of flags in docs/ABI.md, by compiling only the test that compares it with the header."""
     with tempfile.TemporaryDirectory() as folder:
         built = os.path.join(folder, "flags")
         case = checks.command(name, "c++", "-std=c++17", "-I.", "-isystem" + sysconfig.get_path("include"),
@@ -77,7 +77,7 @@ def flags(name):
         return checks.command(name, built) if case.outcome == PASSED else case
 
 
-# The longest first.
+# The checks that take longest come first.
 CHECKS = {
     "docs": docs,
     "mypy": mypy,

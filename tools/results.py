@@ -1,5 +1,5 @@
 # Test cases and their outcomes: reads Bazel's build events and JUnit files, decides what counts as a failure, and
-# prints the summary. Counts cases, not targets.
+# prints the summary. The summary counts cases, not targets.
 import json
 import os
 import re
@@ -7,32 +7,33 @@ import urllib.parse
 from xml.etree import ElementTree
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
-# Failed, and passed when it was run again alone.
+# The outcome of a case that failed, and passed when it was run again alone.
 FLAKY = "flaky"
-# This part cannot be set up here: a mirror, a package or an interpreter is missing.
+# The outcome of a part that cannot be set up on this machine, because a mirror, a package or an interpreter is
+# missing.
 UNAVAILABLE = "unavailable"
 
 # Bazel's exit codes; the last one means that no test has the requested tags.
 BUILD_FAILED, TESTS_FAILED, NO_TESTS = 1, 3, 4
-# Failures that mean the same however often they recur: a case that shows one is not run again.
+# Failures that must not recur even once. A case with such a failure is not run again.
 FINAL = re.compile(
     r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
     r"|timed out|took too long|has not ended after|exit(?:ed)? with (?:signal|error code 1[3-9]\d)"
     r"|exit status 1[3-9]\d|core dumped|terminate called|-(?:4|6|7|8|11) != 0|0 != -(?:4|6|7|8|11)\b", re.MULTILINE)
-# More failures than this are not a coincidence.
+# If there are more failures than this, they are not a coincidence.
 MOST_AGAIN = 10
 
 
 class Case:
-    """One test case: its outcome, its reason or message if it has one, and its output.
+    """A test case with its outcome, its reason or message, if any, and its output.
 
-    Running `target` repeats it, unless it is final."""
+    Running `target` repeats the case, unless it is final."""
 
     def __init__(self, name, outcome, message="", log="", target="", is_final=False):
         self.name = name
         self.outcome = outcome
-        # A single line: GoogleTest puts file and line above the reason.
+        # The message becomes a single line, because GoogleTest puts file and line above the reason.
         self.message = " ".join(message.split())[:240]
         self.log = log
         self.target = target
@@ -53,7 +54,7 @@ def cases_of_xml(path, target):
             message, text = bad.get("message") or "", bad.text or ""
             cases.append(Case(full_name, FAILED, message or text, text or message, target))
         elif skipped is not None:
-            # For a file that pytest could not import, the text contains the reason.
+            # If pytest could not import a file, the text contains the reason.
             message = skipped.get("message") or ""
             why = re.search(r"(?:Skipped|SkipTest): (.*?)['\"]?\)?$", skipped.text or "", re.DOTALL)
             cases.append(Case(full_name, SKIPPED, why[1] if why and message == "collection skipped" else message))
@@ -69,7 +70,7 @@ def _local_path(output):
 
 
 def cases_of_target(label, result):
-    """Returns the cases of one testResult event."""
+    """Returns the cases of one of Bazel's testResult events."""
     cases, log = [], ""
     for output in result.get("testActionOutput", []):
         path = _local_path(output)
@@ -86,8 +87,8 @@ def cases_of_target(label, result):
     failed = [case for case in cases if case.outcome == FAILED]
     own_case = label + " " + label[2:].replace(":", "/")
     if not failed or failed[0].name == own_case:
-        # No case gives the reason: it crashed, or a fault was found at its end. Bazel's own test.xml has one case, the
-        # target: a script may have simply failed.
+        # No case has the reason if the test crashed, or if a fault was found when it ended. Bazel's own test.xml has
+        # the target as its only case, and then a script may have simply failed.
         is_script = bool(failed) and failed[0].message == "exited with error code 1"
         cases = [case for case in cases if case.outcome != FAILED]
         message = result.get("status", "no status") + ": " + (log.strip().splitlines() or ["no log"])[-1]
@@ -127,15 +128,15 @@ def _key(case):
 
 
 def run_again(cases, again):
-    """Runs each failed case again, alone: again(case) returns the cases of that run. A case that passes the second time
-    is FLAKY. Final failures stay failed, and so do all failures if there are many."""
+    """Runs each failed case again, alone, by again(case), which returns the cases of that run. A case that passes the
+    second time is FLAKY. Final failures, and all failures if there are many, are not run again."""
     failed = [case for case in cases if case.outcome == FAILED and case.target and not case.is_final]
     if len(failed) > MOST_AGAIN:
         return
     for case in failed:
         ran = again(case)
         second = [found for found in ran if _key(found) == _key(case)]
-        # A fault found at its end is a case with another name.
+        # A fault that is found when the test ends is a case with another name.
         second += [found for found in ran if found not in second and found.outcome == FAILED and found.is_final]
         log = "\n".join(found.log or found.message for found in second) or "the case was not run"
         case.log += "\n\n== again, alone ==\n" + (log if any(
@@ -145,13 +146,13 @@ def run_again(cases, again):
 
 
 class Run:
-    """One part of a run: its name, its cases and its wall-clock time."""
+    """The result of one part of a run: its name, its cases and its wall-clock time."""
 
     def __init__(self, name, cases, seconds, is_kept=False):
         self.name = name
         self.cases = cases
         self.seconds = seconds
-        # From an earlier run on the same tree.
+        # True if the result is from an earlier run on the same tree.
         self.is_kept = is_kept
 
     def count(self, outcome):
@@ -181,7 +182,7 @@ def _listed(title, runs, outcome):
 
 
 def summary(runs, interpreters, not_run, seconds, log_folder):
-    """Prints the tables; the last lines are the totals and the parts that were left out."""
+    """Prints the tables, whose last lines are the totals and the parts that were left out."""
     print("\nInterpreters of this machine")
     for interpreter in interpreters:
         print(f"  {interpreter.label:28} {interpreter.executable}"
@@ -205,13 +206,13 @@ def summary(runs, interpreters, not_run, seconds, log_folder):
             if case.outcome == FLAKY:
                 print(f"FLAKY {case.name} [{run.name}]: both logs are in {log_of(log_folder, run.name)}")
             if case.outcome == PASSED:
-                # A run inside this one, in a script.
+                # The case is a script that contains another run.
                 for line in case.log.splitlines():
                     if line.startswith(("FLAKY ", "Not run: ")):
                         print(f"{line} [{run.name}]")
     total = {outcome: sum(run.count(outcome) for run in runs)
              for outcome in (PASSED, FAILED, SKIPPED, FLAKY, UNAVAILABLE)}
-    # A flaky case has passed, at the second attempt.
+    # A flaky case has passed at the second attempt.
     total[PASSED] += total.pop(FLAKY)
     if not total[UNAVAILABLE]:
         del total[UNAVAILABLE]

@@ -23,7 +23,7 @@ started = time.monotonic()
 
 
 def progress(text):
-    # In a single write, because there are two threads.
+    # The text is written in a single call, because there are two threads.
     sys.stdout.write(f"[{time.monotonic() - started:4.0f} s] {text}\n")
     sys.stdout.flush()
 
@@ -47,8 +47,8 @@ def run_part(part):
 
 
 def run_all(plan, store, is_kept):
-    """Runs the parts, two at once, and returns their Runs in the order of the plan. A part for which is_kept() is true
-    is not run again if it has passed before."""
+    """Runs the parts, two at once, and returns their Runs in the order of the plan. If is_kept() is true for a part
+    that has passed before, the part is not run again."""
     found = {}
     waiting = {lane: collections.deque(part for part in plan if part.lane == lane)
                for lane in ("bazel", "package", "quiet")}
@@ -69,8 +69,8 @@ def run_all(plan, store, is_kept):
                 progress(f"{part.name}: passed before, for the same {'files' if part.ignores else 'tree'}")
             found[part] = run
 
-    # Bazel runs one command at a time, and so its parts run one at a time. When they are done, both workers take the
-    # remaining parts. None runs in this thread, because a signal may end it anywhere.
+    # Bazel runs one command at a time, so its parts run one after the other. When they are done, both workers take
+    # the remaining parts. No part runs in this thread, because a signal may end this thread anywhere.
     for together in [("bazel", "package"), ("package",)], [("quiet",)]:
         threads = [threading.Thread(target=run_lane, args=lanes, daemon=True) for lanes in together]
         for thread in threads:
@@ -81,7 +81,7 @@ def run_all(plan, store, is_kept):
 
 
 def make_environments(usual, pypy):
-    """Runs pip in both environments at once before the run, so that its time does not count."""
+    """Runs pip in both environments at once before the run, which keeps pip's time out of the results."""
     progress("environments of the package's tests")
     threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, libraries))
                for interpreter, libraries in ((usual, package_tests.ALL), (pypy, ())) if interpreter]
@@ -130,7 +130,7 @@ def read_options():
 
 
 def plan_of(options, machine):
-    """Returns (parts, what is not run on this machine)."""
+    """Returns (parts, texts about what is not run on this machine)."""
     if options.arch:
         return list((parts.musl if options.arch == "musl" else parts.cross)(machine.usual)), []
     if options.python:
@@ -146,7 +146,8 @@ def plan_of(options, machine):
 
 
 def status(runs, is_full):
-    """Returns the exit status. A gate with missing parts has not passed; a full run may lack some."""
+    """Runs the requested parts, and returns the exit status. A gate with missing parts has not passed; a full run may
+    lack some."""
     bad = {FAILED} if is_full else {FAILED, UNAVAILABLE}
     outcomes = {case.outcome for run in runs for case in run.cases}
     return 1 if outcomes & bad or not outcomes & {PASSED, FLAKY} else 0
@@ -154,8 +155,8 @@ def status(runs, is_full):
 
 def main():
     options = read_options()
-    expected.entries()  # raises if the file is wrong
-    # With --arch, tools/cross or tools/musl has made one.
+    expected.entries()  # raises ValueError if the file is faulty
+    # With --arch, the interpreter is the one that tools/cross or tools/musl has made.
     found = ([interpreters.probe(os.environ["PYTHON_BIN"])] if options.arch
              else interpreters.find(options.python))
     for each in found:
@@ -176,8 +177,8 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs everything, except for tests with cached results in Bazel, and parts that declare files that they
-    # ignore.
+    # The gate runs all of its parts, except for those that ignore some files; Bazel does not run tests with cached
+    # results.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None
@@ -188,7 +189,7 @@ def main():
 
 
 def main_that_can_be_cut():
-    """Calls main(), and ends with it all processes that it has started."""
+    """Calls main(), and afterwards ends all processes that it has started."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return main()

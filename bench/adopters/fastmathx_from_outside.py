@@ -1,5 +1,5 @@
-"""fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and unmodified:
-boxed calls compared with Numba and NumPy. python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
+"""Compares boxed calls of fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and
+unmodified, with Numba and NumPy. Usage: python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install fastmathx numba)" % missing.name)
 
-# Only this has to be written: Python names and C declarations from the header.
+# A user has to write only the Python names and the C declarations from the header.
 DECLARATIONS = {
     "py_divide": "double divide(double a, double b)",
     "py_factorial": "uint64_t factorial(uint32_t n)",
@@ -36,7 +36,7 @@ COUNT = 100_000
 
 
 def values_of(codes, source):
-    """Returns arguments that do not crash these functions; k greater than n would."""
+    """Returns random arguments in descending order, because k greater than n would crash these functions."""
     values = [source.uniform(0.5, 9.0) if code == "d" else source.randint(1, 9) for code in codes]
     return sorted(values, reverse=True)
 
@@ -98,7 +98,7 @@ def main():
         "gcd, numpy.vectorize": lambda: vectorized(whole, 18),
         "gcd, ufunc, int64 arrays": lambda: typed(whole, 18),
     }, rounds)
-    # gcd itself takes 40 ns: it divides.
+    # The divisions in gcd itself take 40 ns.
     return 0 if interleaved.report(taken, COUNT, [
         ("gcd, Python loop", "gcd, Numba, int64 arguments", 2, "least"),
         ("normal_pdf, Python loop", "normal_pdf, Numba", 5, "least"),

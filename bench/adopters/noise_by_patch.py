@@ -1,5 +1,5 @@
-"""All functions of noise 1.2.2, with their defaults and keywords, built with a patch that tags them:
-boxed calls compared with Numba, NumPy and PyPy. python bench/adopters/noise_by_patch.py [--rounds N]"""
+"""Builds noise 1.2.2 with a patch that tags all functions with their defaults and keywords, and compares boxed calls
+with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_by_patch.py [--rounds N]"""
 
 import os
 import random
@@ -12,7 +12,7 @@ import typedcall  # noqa: E402
 
 COUNT = 50_000
 IS_PYPY = sys.implementation.name == "pypy"
-#: Names in noise, numbers of coordinates, keywords to pass, and all defaults.
+#: Each row has a function's name, its number of coordinates, the keywords to pass, and all defaults.
 LARGEST = 3.4028234663852886e+38
 FUNCTIONS = [
     ("pnoise1", 1, "octaves=2, repeat=64", (1, 0.5, 2.0, 1024, 0)),
@@ -36,7 +36,8 @@ def call(f):
 
 
 def calls(name, coordinates, more):
-    """Returns a function that makes (one call of f, a loop of calls) from Python source, which Numba can compile."""
+    """Returns a function that takes f and returns two functions that Numba can compile: one call of f, and a loop of
+    calls."""
     scope = {}
     exec(CALL.format(any=", ".join("xyzw"[:coordinates]), more=more and ", " + more,
                      this=", ".join(["0.1 * i", "0.7", "0.3", "0.9"][:coordinates])), scope)
@@ -69,7 +70,7 @@ def measured(noise, make_typed, way, goal, rounds):
 
 
 def ufuncs(noise, rounds):
-    """A ufunc takes no keywords: compares calls with the coordinates only, then with all arguments."""
+    """Compares calls with only the coordinates, and then with all arguments, because a ufunc takes no keywords."""
     import numpy
 
     contestants, comparisons = {}, []
@@ -106,7 +107,7 @@ def on_pypy(noise, rounds):
 
 
 def beside_pointers(noise, make_typed, rounds):
-    """Compares an accelerated function with the bare cffi pointer, which checks nothing: both include the
+    """Compares an accelerated function with the bare cffi pointer, which checks nothing. Both times include the
     computation."""
     contestants, comparisons = {}, []
     for name, coordinates, *_ in FUNCTIONS:

@@ -1,5 +1,5 @@
-"""The functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and unmodified:
-boxed calls compared with Numba, NumPy and PyPy. python bench/adopters/noise_from_outside.py [--rounds N]"""
+"""Compares boxed calls of the functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and
+unmodified, with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -15,7 +15,7 @@ try:
 except ImportError:
     sys.exit("SKIPPED: noise is not installed (pip install noise==1.2.2)")
 
-# Only this has to be written: the C functions have the same names as the Python ones.
+# A user has to write only these signatures, because the C functions have the same names as the Python ones.
 typedcall.tag_module(simplex, {"noise2": "ff->f", "noise3": "fff->f", "noise4": "ffff->f"},
                      flags=Flags.PURE | Flags.THREAD_SAFE)
 

@@ -1,5 +1,5 @@
-"""pycalcpp 0.2.0, a pybind11 module in which one function throws, built with a six-line patch:
-boxed calls compared with Numba and NumPy. python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
+"""Builds pycalcpp 0.2.0, a pybind11 module in which one function throws, with a six-line patch, and compares boxed
+calls with Numba and NumPy. Usage: python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
 
 import os
 import sys

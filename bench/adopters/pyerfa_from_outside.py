@@ -1,5 +1,5 @@
-"""The functions of pyerfa 2.0 that take and return numbers, tagged from outside and unmodified: boxed calls of
-its ufuncs compared with Numba, SciPy's quad and NumPy. python bench/adopters/pyerfa_from_outside.py"""
+"""Compares boxed calls of pyerfa 2.0's ufuncs with Numba, SciPy's quad and NumPy, for the functions that take and
+return numbers, tagged from outside and unmodified. Usage: python bench/adopters/pyerfa_from_outside.py"""
 
 import os
 import random
@@ -18,8 +18,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install pyerfa numba scipy)" % missing.name)
 
-# Only this has to be written: the ufuncs give the numbers of doubles, and the wheel exports the C
-# functions.
+# A user has to write only these names: the ufuncs have the numbers of doubles, and the wheel exports the C functions.
 numbers = {name: function for name, function in vars(erfa).items()
            if isinstance(function, numpy.ufunc) and function.nout == 1 and function.signature is None
            and [kinds.strip("d") for kinds in function.types] == ["->"]}
@@ -33,7 +32,7 @@ JD = 2451545.0
 
 
 def agree(calls=2000):
-    """Checks each function against its ufunc, for arguments in the range of dates and of angles."""
+    """Checks each function against its ufunc, for arguments in the ranges of dates and angles."""
     source = random.Random(1)
     for name in tagged:
         boxed = numbers[name]

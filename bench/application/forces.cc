@@ -1,36 +1,36 @@
-// The functions that the simulation calls throughout: an ordinary extension module of numeric
-// functions. Each has a tag, which the program itself does not know about.
+// An ordinary extension module of numeric functions, which the simulation calls all the time. Each
+// function has a tag, which the program itself does not know about.
 #include "typedcall/provider.h"
 
 namespace {
 
-/// A coordinate difference in a periodic box of that length, to the nearest image.
+/// Returns the coordinate difference to the nearest image in a periodic box of length `box`.
 double nearest(double difference, double box) noexcept {
   if (difference > box / 2) return difference - box;
   if (difference < -box / 2) return difference + box;
   return difference;
 }
 
-/// Lennard-Jones: the force between two particles divided by their distance.
+/// Returns the Lennard-Jones force between two particles divided by their distance.
 double force(double squared) noexcept {
   const double inverse = 1.0 / squared, sixth = inverse * inverse * inverse;
   return 24.0 * sixth * (2.0 * sixth - 1.0) * inverse;
 }
 
-/// Lennard-Jones: the energy of two particles.
+/// Returns the Lennard-Jones energy of two particles.
 double energy(double squared) noexcept {
   const double inverse = 1.0 / squared, sixth = inverse * inverse * inverse;
   return 4.0 * sixth * (sixth - 1.0);
 }
 
-/// A coordinate put back into the box.
+/// Returns the coordinate, moved back into the box.
 double inside(double coordinate, double box) noexcept {
   if (coordinate >= box) return coordinate - box;
   if (coordinate < 0.0) return coordinate + box;
   return coordinate;
 }
 
-/// The `n`th of a sequence of pseudo-random numbers in [-0.5, 0.5).
+/// Returns the `n`th number in a pseudo-random sequence in [-0.5, 0.5).
 double noise(long n) noexcept {
   auto bits = static_cast<unsigned long>(n) * 0x9e3779b97f4a7c15ul;
   bits ^= bits >> 31;
@@ -39,7 +39,7 @@ double noise(long n) noexcept {
   return static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
 }
 
-/// The bin of a histogram that a squared distance falls into; the last one takes the rest.
+/// Returns the histogram bin for a squared distance; the last bin also counts all larger distances.
 long bin(double squared, double width, long bins) noexcept {
   const double at = squared / width;
   return at < static_cast<double>(bins - 1) ? static_cast<long>(at) : bins - 1;

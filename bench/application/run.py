@@ -28,14 +28,14 @@ print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
 
 
 def ask(python, folder):
-    """Returns what `python` reports, or None if typedcall is not installed there."""
+    """Returns the facts that `python` reports, or None if typedcall is not installed for it."""
     asked = subprocess.run([python, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            cwd=folder, check=False)
     return json.loads(asked.stdout) if asked.returncode == 0 else None
 
 
 def build(python, folder):
-    """Compiles `forces` for one interpreter; returns what that interpreter reports."""
+    """Compiles `forces` for one interpreter, and returns the facts that the interpreter reports."""
     said = ask(python, folder)
     if said is None:
         return None
@@ -94,7 +94,7 @@ def main():
                     sys.exit("%s: another result: %s instead of %s" % (label, result, first))
                 seconds[label].append(result["seconds"])
         if options.json:
-            # The label without versions: "cpython, boxed".
+            # This is the label without versions: "cpython, boxed".
             samples = {"%s, %s" % (label.split()[0], label.split(", ")[1]): taken
                        for label, taken in seconds.items()}
             with open(options.json, "w", encoding="utf-8") as file:
@@ -109,7 +109,7 @@ def main():
                 ratios[0], ratios[-1]))
         if options.profile:
             for label, python, said, mode in ways:
-                if mode != "numba":  # Numba compiles everything to one function: no profile
+                if mode != "numba":  # Numba compiles the program to one function, so it has no profile
                     print("\n" + label, flush=True)
                     simulate(python, said, mode, options, "--profile")
 

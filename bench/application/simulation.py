@@ -27,7 +27,7 @@ def place(count, x, y, vx, vy):
 
 
 def interact(count, x, y, fx, fy):
-    """Sets the forces; returns the potential energy."""
+    """Computes the forces, and returns the potential energy."""
     for i in range(count):
         fx[i] = 0.0
         fy[i] = 0.0
@@ -48,7 +48,7 @@ def interact(count, x, y, fx, fy):
 
 
 def advance(count, x, y, vx, vy, fx, fy):
-    """Does one step of velocity Verlet; returns the potential and the kinetic energy."""
+    """Does one step of velocity Verlet integration, and returns the potential and the kinetic energy."""
     for i in range(count):
         vx[i] += 0.5 * STEP * fx[i]
         vy[i] += 0.5 * STEP * fy[i]
@@ -73,7 +73,7 @@ def measure(count, x, y, histogram):
 
 
 def run(steps, count, x, y, vx, vy, fx, fy, histogram):
-    """Runs the whole simulation; returns the last potential and kinetic energy."""
+    """Runs the whole simulation, and returns the last potential and kinetic energy."""
     place(count, x, y, vx, vy)
     potential, kinetic = interact(count, x, y, fx, fy), 0.0
     for step in range(steps):
@@ -84,7 +84,7 @@ def run(steps, count, x, y, vx, vy, fx, fy, histogram):
 
 
 def arrays(mode, count):
-    """Returns seven zeroed sequences: lists, or NumPy arrays for Numba."""
+    """Returns seven sequences of zeros, which are NumPy arrays for Numba and otherwise lists."""
     if mode != "numba":
         return [[0.0] * count for _ in range(6)] + [[0] * BINS]
     import numpy
@@ -103,7 +103,7 @@ def main(mode, steps, count, profiled):
         done = typedcall.accelerate(forces)
         if done.refused:
             sys.exit(str(done))
-    # Warm up: Numba compiles, PyPy traces.
+    # Warm up: Numba compiles the program, and PyPy traces it.
     run(10, count, *arrays(mode, count))
     compiling = time.perf_counter() - compiling
     data = arrays(mode, count)

@@ -1,6 +1,5 @@
-"""The cost of one call: from Python, from C++, and in libraries that call functions in loops. Each
-source is a benchmark elsewhere in bench/; this file selects which of its results are shown, and
-how."""
+"""The cost of one call: from Python, from C++, and in libraries that call functions in loops. Each source is a
+benchmark elsewhere in bench/. This file selects the results to show, and how to show them."""
 
 from results import Comparison, Group, NotHere, Source
 
@@ -21,7 +20,7 @@ def peers(bench):
 
 
 def tag_cost(bench, *prefix):
-    # Bazel builds its module for one interpreter.
+    # Bazel builds the benchmark's module for one interpreter.
     if bench.programs is None:
         raise NotHere("it is built by Bazel, which is not here")
     return [Group(group["name"], group["samples"]) for group in bench.script(
@@ -65,13 +64,13 @@ def application(bench):
 
 
 def per_point(bench):
-    """One iteration of these is a million points."""
+    """Divides by a million points, which is one iteration of these benchmarks."""
     groups = bench.program("loops", "/(map_(d_d|dd_d|l_l)|integrate)/(pointer|loop|direct|vectorcall)$")
     return [Group(group.name, {name: [each / 1e6 for each in taken]
                                for name, taken in group.samples.items()}) for group in groups]
 
 
-#: script -> {function: (its boxed loop, its loop in Numba)}, by the script's own names.
+#: script -> {function: (its boxed loop, its loop in Numba)}, with the names that the script uses.
 ADOPTERS = {
     "pyerfa_from_outside": {"pyerfa, anp": ("anp, Python loop", "anp, Numba"),
                             "pyerfa, gmst82": ("gmst82, Python loop", "gmst82, Numba")},
@@ -146,7 +145,7 @@ SOURCES = [
             "The arguments are in an array.", ours=("typedcall::invoker",)),
     ]),
     Source("slots", "tools/bench slots",
-           # Sixteen places in a cache line, one in each repetition.
+           # Each of the sixteen repetitions has another position in a cache line.
            by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
         Comparison(
             "slots", "Finding the function behind an object, and calling it",

@@ -2,9 +2,9 @@
 
 import results
 
-#: Smaller changes are ignored, whatever the spread.
+#: Smaller relative changes are ignored, whatever the spread.
 LEAST = 0.02
-#: The assumed error of a single sample; sizes are exact.
+#: The assumed relative error of a single sample; sizes are exact.
 UNKNOWN_SPREAD = 0.15
 
 
@@ -16,7 +16,7 @@ def bounds(row, unit):
 
 
 def is_changed(old, new, unit):
-    """True if the quartiles do not overlap, and the medians differ by more than LEAST."""
+    """True if the quartiles do not overlap and the medians differ by more than LEAST."""
     (old_low, old_high), (new_low, new_high) = bounds(old, unit), bounds(new, unit)
     apart = new_low > old_high or new_high < old_low
     return apart and abs(new["ratio"][1] / old["ratio"][1] - 1) > LEAST
@@ -79,7 +79,7 @@ def files(path):
 
 
 def compare_paths(old, new):
-    """Reports all topics that both have, and returns the number of changes."""
+    """Reports changes in all topics that both paths have, and returns their number."""
     olds, news = files(old), files(new)
     both = [topic for topic in olds if topic in news]
     if not both:

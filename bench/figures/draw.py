@@ -1,5 +1,5 @@
-"""Draws comparisons as SVG for light and dark pages: dots and whiskers on a logarithmic scale on
-which the reference is 1, and lines for growing work. Text stays text."""
+"""Draws comparisons as SVG for light and dark pages: dots and whiskers on a logarithmic scale on which the reference
+is 1, and lines for growing work. Text is not converted to paths."""
 
 import html
 import io
@@ -8,7 +8,7 @@ import textwrap
 
 import results
 
-#: Each colour on a light page, and on a dark one. A test checks that no others are used.
+#: Maps each colour on light pages to one on dark pages. A test checks that no other colours are used.
 PAPER, INK, SOFT, GRID, BAND = "#ffffff", "#1f2328", "#57606b", "#d8dee4", "#eef3f9"
 SERIES = ["#0b5cad", "#b4530a", "#1a7f5b", "#a3348f", "#6e40ca", "#8a6d00", "#c4314c", "#40606e",
           "#747c85", "#2b8a9e"]
@@ -36,13 +36,13 @@ def unit_of(value, unit):
 
 
 def number(value):
-    """Formats a number: "0.97", "13.0", "231", "2,980"."""
+    """Formats a number, for example "0.97", "13.0", "231", "2,980"."""
     digits = 0 if value >= 99.5 else 1 if value >= 9.95 else 2
     return f"{float(f'{value:.3g}'):,.0f}" if digits == 0 else f"{value:.{digits}f}"
 
 
 def amount(value, unit):
-    """Formats an amount: "31 ns", "2.4 s", "110 kB"."""
+    """Formats an amount, for example "31 ns", "2.4 s", "110 kB"."""
     scale, name = unit_of(value, unit)
     return f"{number(value / scale)} {name}"
 
@@ -57,13 +57,13 @@ def amounts(rows, unit):
 
 
 def svg_of(figure, title):
-    """Returns the SVG file's text, with the rules for dark pages."""
+    """Returns the text of the SVG file, including the rules for dark pages."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r"(?s)^.*?<svg ", '<svg role="img" ', stream.getvalue(), count=1)
     # matplotlib measures text with its own font; readers may have another one.
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, Arial, sans-serif")
-    # Each colour has one spelling, by which these rules find it.
+    # matplotlib spells each colour in only one way, by which these rules find it.
     rules = "".join(f'[style*="{part}: {light}"]{{{part}:{dark} !important}}\n'
                     for light, dark in DARK.items() for part in ("fill", "stroke"))
     style = f"<style>@media (prefers-color-scheme: dark) {{\n{rules}}}</style>\n"
@@ -91,7 +91,7 @@ def scale_of(axis, low, high):
 
 
 def labels_of(comparison, found):
-    """Returns the labels from the top, in the table's order: the measured ones, then the missing
+    """Returns the labels from top to bottom in the table's order, first the measured ones and then the missing
     ones."""
     there = {row["label"] for row in found["rows"]}
     return ([label for label in comparison.rows if label in there],

@@ -1,5 +1,5 @@
-"""Cost as work grows: a whole program that makes one to ten million calls, and a call with one to
-eight arguments. Modules of one to a thousand functions are in modules.py."""
+"""The cost of growing work: a whole program that makes one to ten million calls, and a call with one to eight
+arguments. Modules of one to a thousand functions are in modules.py."""
 
 import pathlib
 import subprocess
@@ -22,7 +22,7 @@ def main(count):
 {made}
 assert main(int(sys.argv[2])) == float(sys.argv[2])
 """
-# name -> (the code before the loop, and after it)
+# The code before the loop, and after it, by name.
 WAYS = {
     "CPython": ("add = module.add", ""),
     "Numba": ("import numba\nadd = module.add", "main = numba.njit(main)"),
@@ -35,8 +35,7 @@ TOOLS = {"by hand in C": "by_hand", "typedcall": "typedcall", "Cython": "cython"
 
 
 def processes(bench):
-    """Returns each program's command without the number of calls, by name; and {name: reason} for
-    those that are missing."""
+    """Returns {name: command without the number of calls}, and {name: reason} for programs that are missing."""
     import build_module
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-figures-"))
@@ -70,7 +69,7 @@ def calls(bench):
     commands, skipped = processes(bench)
     for name, command in list(commands.items()):
         try:
-            seconds([*command, "1"])  # fills Numba's cache
+            seconds([*command, "1"])  # the first run fills Numba's cache
         except NotHere as error:
             skipped[name] = reason_of(error)
             del commands[name]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Counts the instructions of calls that must not become slower, and compares them with the counts in
-instructions.json for the same compiler, C library and Python. Times are printed beside them.
+instructions.json for the same compiler, C library and Python. It also prints times.
 
 Usage: tools/figures instructions [--record]     (--record writes the counts into that file)"""
 
@@ -28,22 +28,22 @@ import wrapper_cost  # noqa: E402
 from callgrind import instructions_per_iteration  # noqa: E402
 
 BASELINE = HERE / "instructions.json"
-#: A count fails if it exceeds the baseline by more than this share.
+#: A count fails if it exceeds the baseline by more than this fraction.
 LEAST = 0.02
-#: Rows of the C++ benchmarks; each counts one iteration of its loop.
+#: The rows of each C++ benchmark program; each row counts one iteration of a loop.
 PROGRAMS = {
     "call": ("call/l_l/direct", "call/dd_d/direct", "call/dldl_d/direct"),
     "invoke": ("invoke/dd_d/invoker",),
     "resolve": ("resolve_1/site_row", "resolve_1/site_bits", "resolve_1000/find_row", "resolve_1000/find_bits"),
     "slots": ("slots/expected", "slots/scan", "slots/miss", "slots/any_foreign"),
 }
-#: Functions of wrapper_cost_generated.cc.
+#: The names of functions in wrapper_cost_generated.cc.
 WRAPPERS = {"wrapper l->l": "inc", "wrapper dd->d": "add", "wrapper dldl->d": "mix"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`command(count)` runs a loop `count` times. The instructions of one iteration of `base` are
+    """`command(count)` runs a loop `count` times. The instructions of one iteration of the row `base` are
     subtracted."""
 
     name: str
@@ -54,7 +54,7 @@ class Row:
 
 
 def rows_of(programs):
-    """Returns all rows that can be counted here."""
+    """Returns all rows that this machine can count."""
     rows = [Row(name, functools.partial(slots_callgrind.command, str(programs / program), name))
             for program, names in PROGRAMS.items() for name in names]
     empty = Row("empty", functools.partial(wrapper_cost.command, "hand", "empty"))
@@ -75,7 +75,7 @@ def rows_of(programs):
 
 
 def counts_of(rows):
-    """Returns name -> instructions of one iteration."""
+    """Returns the instructions of one iteration, by the row's name."""
     every = {*rows, *(row.base for row in rows if row.base)}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = dict(zip(every, pool.map(
@@ -91,13 +91,13 @@ def seconds(command):
 
 
 def nanoseconds(row, count):
-    """Returns the time of one iteration, from a single pair of runs: a rough figure."""
+    """Returns a rough time of one iteration, from a single pair of runs."""
     taken = (seconds(row.command(count)) - seconds(row.command(count // 10))) / (count - count // 10) * 1e9
     return taken - (nanoseconds(row.base, count) if row.base else 0)
 
 
 def key():
-    """Returns everything besides the sources that counts depend on."""
+    """Describes everything on which counts depend, except for the sources."""
     compiler = machine.first_line([*shlex.split(os.environ.get("CXX", "c++")), "--version"])
     return (f"{platform.machine()}, {compiler}, {' '.join(platform.libc_ver())}, "
             f"{platform.python_implementation()} {platform.python_version()} by {platform.python_compiler()}")
@@ -115,7 +115,7 @@ def record(of, counts, path=BASELINE):
 
 
 def compared(counts, old):
-    """Returns [(outcome, row, text)] for counts and the old ones, which may be None."""
+    """Compares counts with old ones, which may be None, and returns [(outcome, row, text)]."""
     old, found = old or {}, []
     for name, count in counts.items():
         before = old.get(name)

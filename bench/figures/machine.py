@@ -1,5 +1,5 @@
-"""Describes the measuring machine and its versions, and runs the project's benchmarks on it. Each
-benchmark writes its samples to a file; read_* turn these into groups."""
+"""Describes the measuring machine and its versions, and runs the project's benchmarks on it. Each benchmark writes
+its samples to a file, which the read_* functions turn into groups."""
 
 import datetime
 import importlib.metadata
@@ -21,12 +21,12 @@ LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "dis
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
 #: C libraries with callbacks, by the names of their Debian packages.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
-#: The time limit of one benchmark, after which it counts as "not here".
+#: The time limit of one benchmark, in seconds. If it is exceeded, the benchmark counts as missing.
 TIME_LIMIT = 600
 
 
 def read_groups(file):
-    """Reads the format of interleaved.keep(), which most benchmarks write."""
+    """Reads a file in the format of interleaved.keep(), which most benchmarks write."""
     skipped = file.get("skipped", {})
     # A group that is skipped as a whole also has a reason.
     return [Group(group["name"], group["samples"], skipped) for group in file["groups"]] or [
@@ -34,8 +34,7 @@ def read_groups(file):
 
 
 def read_google(file):
-    """Reads the format of Google Benchmark: program/group/contestant, an item for each
-    repetition."""
+    """Reads a file in Google Benchmark's format, which has an item program/group/contestant for each repetition."""
     groups = {}
     for run in sorted(file["benchmarks"], key=lambda run: run.get("repetition_index", 0)):
         if run.get("run_type") != "iteration" or run.get("error_occurred") or run.get("skipped"):
@@ -48,7 +47,7 @@ def read_google(file):
 
 
 def read_peers(file):
-    """Reads the format of bench/peers/run.py."""
+    """Reads a file in the format of bench/peers/run.py."""
     return [Group(f"{each['how']} {each['shape']}", each["by_peer"], file["skipped"])
             for each in file["samples"]]
 
@@ -80,12 +79,12 @@ def system():
 
 
 def work_of_others(seconds=1.0):
-    """Returns how many processors are busy while this process sleeps. The load of the last minute
-    would include the compilations for this run."""
+    """Returns the number of processors that are busy while this process sleeps. The load of the last minute would
+    include compilations for this run."""
     def times():
         with open("/proc/stat", encoding="ascii") as file:
             ticks = [int(field) for field in file.readline().split()[1:9]]
-        return sum(ticks), ticks[3] + ticks[4]  # idle, and waiting for a disk
+        return sum(ticks), ticks[3] + ticks[4]  # idle time, and time spent waiting for a disk
 
     try:
         before = times()
@@ -93,7 +92,7 @@ def work_of_others(seconds=1.0):
         passed, idle = (after - then for after, then in zip(times(), before))
     except OSError:
         passed = 0
-    # Some sandboxes have no such counters.
+    # Some sandboxes do not have these counters.
     return os.cpu_count() * (1 - idle / passed) if passed else os.getloadavg()[0]
 
 
@@ -109,11 +108,11 @@ class Bench:
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
         self.load = work_of_others()
-        # Versions that a measurement found elsewhere.
+        # Versions that a measurement in another root has found.
         self.more_versions = {}
-        # Read before results are written into the tree.
+        # The commit is read before results are written into the tree.
         self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
-        # Modules that are built for the run.
+        # The folder for modules that are built for the run.
         cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
         self.folder = os.path.join(cache, "typedcall", "figures", "built")
 
@@ -121,7 +120,7 @@ class Bench:
         return str(quick if self.quick else usual)
 
     def run(self, command):
-        """Runs a program, and returns the samples that it writes to the file {json}."""
+        """Runs a program, and returns the samples that it writes to the file whose name replaces {json}."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "samples.json")
             command = [str(part).replace("{json}", path) for part in command]
@@ -138,7 +137,7 @@ class Bench:
                 return json.load(file)
 
     def script(self, name, *arguments, python=None, prefix=()):
-        """Runs a script of bench/ with a Python that has the package."""
+        """Runs a script in bench/ with a Python that has the package."""
         return self.run([*prefix, python or self.python, ROOT / "bench" / name, *arguments, "--json",
                          "{json}"])
 
@@ -167,7 +166,7 @@ class Bench:
         return self.newest
 
     def is_for(self, name):
-        """True if `cpython` is the interpreter of this name, such as python3.15."""
+        """True if `cpython` is the interpreter with this name, such as python3.15."""
         code = "import sys; print('python%d.%d' % sys.version_info[:2])"
         return first_line([self.cpython, "-c", code]) == name
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs in the environment that tools/figures makes: measures the requested topics, writes results,
-pictures and the page, and reports changes since the previous results."""
+"""Measures the requested topics in the environment that tools/figures makes, writes results, pictures and the page,
+and reports changes since the previous results."""
 
 import argparse
 import importlib.util

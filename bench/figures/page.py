@@ -1,5 +1,5 @@
-"""Generates the part of docs/figures.md that shows the results: pictures, findings, numbers, and
-the command of each."""
+"""Generates the part of docs/figures.md that shows the results: pictures, findings, numbers, and the command for
+each."""
 
 import results
 from draw import number, unit_of
@@ -19,8 +19,8 @@ def facts(file):
 
 
 def run_line(file, earlier):
-    """Returns when, where and with which versions a topic was measured. Omits what it has in common
-    with the most similar `earlier` topic."""
+    """Returns when, where and with which versions a topic was measured. Omits the facts that it has in common with
+    the most similar `earlier` topic."""
     found = facts(file)
     like = max(earlier, key=lambda other: len(found.items() & facts(other).items()), default=None)
     same = facts(like) if like else {}
@@ -43,7 +43,7 @@ def cell(row, found, scale):
 
 
 def table(group, scale):
-    """Yields the table's lines. Columns are each comparison's series, or its amounts of work."""
+    """Yields the table's lines. The columns are each comparison's series or amounts of work."""
     rows = [(comparison.version, row, found) for comparison, found in group for row in found["rows"]]
     columns = list(dict.fromkeys((version, row["series"], row["x"]) for version, row, _ in rows))
     labels = list(dict.fromkeys(row["label"] for _, row, _ in rows))
@@ -59,8 +59,8 @@ def table(group, scale):
 
 
 def section(group, shown):
-    """Yields the pictures and numbers of a comparison and of those that repeat it. Omits commands
-    and notes that are in the set `shown`, and adds the others to it."""
+    """Yields the pictures and numbers of a comparison and of the comparisons that repeat it. Omits commands and notes
+    that are in the set `shown`, and adds the others to it."""
     yield f"### {group[0][0].heading}"
     yield ""
     parts, missing = [], set()
@@ -89,7 +89,7 @@ def section(group, shown):
 
 
 def made(files, topics):
-    """Returns the whole part. `files` are the results by topic, `topics` the sources by topic."""
+    """Returns the generated part of the page. `files` are the results by topic, `topics` the sources by topic."""
     lines, shown, earlier, groups = [BEGIN, ""], set(), [], {}
     for topic, sources in topics.items():
         found = {each["name"]: each for each in files[topic]["comparisons"]} if topic in files else {}
@@ -109,7 +109,7 @@ def made(files, topics):
 
 
 def replaced(text, part):
-    """Returns the page with this part replaced."""
+    """Returns the page with its generated part replaced."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

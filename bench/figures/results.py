@@ -1,5 +1,5 @@
-"""The results of a run: medians and quartiles of samples, written as JSON together with the
-versions and the machine. Owns the format of that JSON: check() lists a file's faults."""
+"""The results of a run: medians and quartiles of samples, written as JSON together with the versions and the machine.
+Defines the format of that JSON; check() lists a file's faults."""
 
 import dataclasses
 import json
@@ -7,7 +7,7 @@ import re
 import statistics
 
 SCHEMA = 1
-#: The fields and types of a file, of a comparison in it, and of a comparison's row.
+#: The fields and their types in a file, in one of its comparisons, and in a comparison's row.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
@@ -18,8 +18,8 @@ ROW = {"label": str, "series": str, "x": (int, float, type(None)), "rounds": int
 
 @dataclasses.dataclass
 class Group:
-    """Contestants measured in turns: {contestant: [sample of each round]}, and the missing ones
-    with the reason. `x` is the amount of work, for comparisons of growing work."""
+    """Contestants that were measured in turn, {contestant: [sample of each round]}, and the missing ones with the
+    reason. In comparisons of growing work, `x` is the amount of work."""
 
     name: str
     samples: dict
@@ -29,9 +29,9 @@ class Group:
 
 @dataclasses.dataclass
 class Comparison:
-    """One picture. `rows` maps its labels to names of contestants, `series` does so for groups. In
-    the finding, {a} is the ratio of a to the reference, {a / b} that of a to b. `of` names the
-    comparison that this one repeats under `version`: the page shows them in one section."""
+    """One picture. `rows` maps the picture's labels to names of contestants, and `series` maps labels to names of
+    groups. In the finding, {a} is the ratio of a to the reference, and {a / b} is the ratio of a to b. `of` names the
+    comparison that this one repeats under `version`; the page shows both in one section."""
 
     name: str
     heading: str
@@ -98,13 +98,14 @@ def rows_of(comparison, groups):
                 ratios = [own / other for own, other in zip(values, reference)]
                 rows.append({"label": label, "series": series, "x": group.x, "rounds": len(values),
                              "value": spread(values), "ratio": spread(ratios)})
-    # With growing work, some contestants are measured only for small amounts.
+    # In comparisons of growing work, some contestants are measured only for small amounts.
     seen = {row["label"] for row in rows}
     return rows, {label: reason for label, reason in missing.items() if label not in seen}
 
 
 def collect(source, bench):
-    """Returns the comparisons of one source as a file stores them; if it fails, all are missing."""
+    """Returns the comparisons of one source as a file stores them. If the benchmark fails, all contestants are
+    missing."""
     try:
         groups, failed = source.measure(bench), None
     except NotHere as error:
@@ -172,7 +173,7 @@ def read(path):
 
 
 def write(path, file):
-    """Writes a row to each line, so that differences between runs are readable."""
+    """Writes each row to a line of its own, which makes differences between runs readable."""
     wrong = check(file)
     if wrong:
         raise ValueError("\n".join(wrong))
@@ -192,7 +193,7 @@ def median(comparison, label):
 
 
 def times(values):
-    """Formats ratios: "1.2", or "0.8 to 1.4" if the series differ."""
+    """Formats ratios: for example "1.2", or "0.8 to 1.4" if the series differ."""
     def text(value):
         return f"{value:.2f}" if value < 2 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
     low, high = text(min(values)), text(max(values))
@@ -200,7 +201,7 @@ def times(values):
 
 
 def finding(text, comparison):
-    """Returns the sentence with its numbers, or None if one of them was not measured."""
+    """Returns the finding with its numbers filled in, or None if one of them was not measured."""
     def number(match):
         over, _, under = match[1].partition(" / ")
         upper, lower = median(comparison, over), median(comparison, under)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""From the import of a module to the first result of its function, each in a fresh process: a module
-made with each tool, and Numba with and without its disk cache. python bench/figures/start_up.py [--rounds N]"""
+"""Measures the time from the import of a module to the first result of its function in a fresh process, for a module
+made with each tool, and for Numba with and without its disk cache. Usage: python bench/figures/start_up.py [--rounds N]"""
 
 import os
 import pathlib
@@ -60,7 +60,7 @@ def seconds(command, environment=None):
 
 
 def of_numba(folder, built):
-    """Returns (name, command, environment) for Numba's four ways; kept ones are in the cache."""
+    """Returns (name, command, environment) for Numba's four ways, of which those that are kept use the cache."""
     for name, function in (("numba", OWN), ("numba over typedcall", TYPED)):
         for keep in (True, False):
             script = folder / f"{name.replace(' ', '_')}_{keep}.py"

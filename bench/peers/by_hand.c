@@ -1,6 +1,6 @@
-// The hand-written module, with METH_O, METH_FASTCALL and the conversions of the API. With
-// LIKE_CLINIC it reads doubles like CPython's own modules, for which Argument Clinic adds a case
-// for an exact float.
+// The hand-written module, with METH_O, METH_FASTCALL and the C API's conversions. With LIKE_CLINIC
+// it reads doubles like CPython's own modules, in which Argument Clinic adds a case for an exact
+// float.
 #include <Python.h>
 
 #include "bench/peers/native.h"

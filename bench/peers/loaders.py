@@ -1,5 +1,5 @@
-# Loads a module built by peers.py and returns an object with the functions as attributes. Imports
-# only what the peer needs, because start_up.py in bench/figures measures it.
+# Loads a module built by peers.py and returns an object with the functions as attributes. It imports only what a
+# module needs, because start_up.py in bench/figures measures it.
 import importlib.util
 
 

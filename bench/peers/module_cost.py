@@ -19,9 +19,8 @@ import peers
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SIZED = ["-ffunction-sections", "-fdata-sections"]
 
-# `source` writes the text; `flags` follow the common ones; `library` is what is compiled once:
-# typedcall's object, or nanobind's library, as an object to link or as a shared library beside the
-# module.
+# `source` writes the text, and `flags` follow the common flags. `library` is compiled once: typedcall's object file,
+# or nanobind's library as an object file to link or as a shared library beside the module.
 Way = collections.namedtuple("Way", "label source extension flags link library")
 
 
@@ -30,7 +29,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """Returns the ways by name, and the reasons why others are not available."""
+    """Returns the available ways by name, and the reasons why others are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
@@ -86,7 +85,7 @@ def processor_seconds(command, folder):
 
 
 class Bench:
-    """One folder per module. Every module is called `made`, so that only the tools differ."""
+    """One folder per module. Every module is called `made`, so only the tools differ."""
 
     def __init__(self, folder, root):
         self.folder, self.root = folder, root
@@ -99,7 +98,8 @@ class Bench:
         return folder
 
     def prepare(self, name, way, count):
-        """Writes the sources; returns two commands: (to make C, or None; to compile and link)."""
+        """Writes the sources, and returns two commands: one that generates C, or None, and one that compiles and
+        links."""
         folder = self.place(name, count)
         made = module_text.functions(count)
         with open(os.path.join(folder, "natives.h"), "w", encoding="ascii") as text:
@@ -121,7 +121,7 @@ class Bench:
         return generate, command + ["-o", "made" + SUFFIX] + list(way.link)
 
     def typedcall_library(self):
-        """Compiles typedcall/separate.cc once, as an author of many files would."""
+        """Compiles typedcall/separate.cc once, like an author of many files."""
         if "typedcall" not in self.libraries:
             source = os.path.join(self.root, "typedcall", "separate.cc")
             self.libraries["typedcall"] = os.path.join(self.folder, "typedcall.o")
@@ -130,7 +130,7 @@ class Bench:
         return self.libraries["typedcall"]
 
     def nanobind_library(self, kind):
-        """Compiles nanobind's library once, as an author of many modules would."""
+        """Compiles nanobind's library once, like an author of many modules."""
         if kind not in self.libraries:
             source = os.path.join(peers.package("nanobind").source_dir(), "nb_combined.cpp")
             output, flag = {"object": ("nanobind.o", "-c"),
@@ -154,11 +154,10 @@ def stripped_size(path):
 
 
 def check_equal(bench, ways, count):
-    """Checks that every module has all functions, and that these return the same as those by
-    hand."""
+    """Checks that every module has all functions, and that they return the same values as the hand-written ones."""
     expected = None
     for name in ways:
-        # In a separate process: all modules have one name.
+        # Each module is imported in a separate process, because all modules have the same name.
         program = ("import sys; sys.path[:0] = sys.argv[1:2]\n"
                    "import loaders, module_text\n"
                    "made = loaders.load(sys.argv[2], sys.argv[3], 'made')\n"
@@ -172,11 +171,11 @@ def check_equal(bench, ways, count):
 
 
 def measure(bench, ways, count, rounds):
-    """Returns lists of processor seconds by name: for compiling, and for making C where a tool does that."""
+    """Returns lists of processor seconds by name: for compiling, and for generating C if a tool does so."""
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all of them.
+        # The random order spreads a slow phase of the machine over all modules.
         for name in random.sample(list(ways), len(ways)):
             generate, compile_command = commands[name]
             folder = bench.place(name, count)
@@ -187,7 +186,7 @@ def measure(bench, ways, count, rounds):
 
 
 def measure_all(bench, ways, count, rounds):
-    """Measures everything in the table, for modules of `count` functions and of one."""
+    """Measures everything in the table for modules of `count` functions and of one function."""
     compiled, generated = measure(bench, ways, count, rounds)
     compiled_one, _ = measure(bench, ways, 1, rounds)
     check_equal(bench, ways, count)
@@ -224,7 +223,7 @@ def print_table(ways, found):
         if seconds:
             print("%s makes the C before that: %.2f s" % (ways[name].label,
                                                          statistics.median(seconds)))
-    # An author compiles it once; users load it once for all modules that share it.
+    # An author compiles nanobind's library once, and users load it once for all modules that share it.
     if found["library_seconds"] is not None:
         print("nanobind's library before that: %.2f s" % found["library_seconds"])
     if found["library_bytes"] is not None:

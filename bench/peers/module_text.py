@@ -8,16 +8,16 @@ import tempfile
 C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "float",
            "b": "bool", "": "void"}
 
-# Half are typical of numerical modules, the others cover everything else that all tools support.
+# Half of the signatures are typical of numerical modules; the others cover all other types that every tool supports.
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 
-# Where the result is read, so that the compiler cannot drop it.
+# The argument of each type with which a check compares the modules.
 VALUES = {"l": 3, "i": 4, "L": 5, "d": 1.5, "f": 0.5, "b": True}
 
 
 class Function:
-    """One function of the module: its name, its number and its types."""
+    """One function of the module, with its name, its number and its types."""
 
     def __init__(self, number):
         self.number = number
@@ -59,7 +59,7 @@ static volatile double sink;
 """ % "\n".join(function.native() for function in made)
 
 
-# Reads one argument of code %s by hand: a0 from args[0].
+# C code that reads one argument, for example a0 from args[0], by the code of its type.
 FROM_PYTHON = {
     "l": """  long a{i} = PyLong_AsLong({object});
   if (a{i} == -1 && PyErr_Occurred()) return NULL;
@@ -146,7 +146,7 @@ TYPEDCALL_MODULE({name}, "", methods);
 
 
 def with_def(made, header, macro, name):
-    """Writes the source for pybind11 or nanobind, whose syntax is the same."""
+    """Returns the source for pybind11 or nanobind, whose syntax is the same."""
     rows = "".join('  module.def("%s", &%s);\n' % (function.name, function.name)
                    for function in made)
     return '#include <%s>\n#include "natives.h"\n%s(%s, module) {\n%s}\n' % (

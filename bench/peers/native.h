@@ -1,9 +1,9 @@
-// The three functions that every peer wraps. They are in the module, as users have them, but are
-// never inlined: the call path is measured, and must not depend on the body.
+// The three functions that every tool wraps. They are in the module, as users have them, but are
+// never inlined, because the measured call must not depend on the function's body.
 #ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
 #define TYPEDCALL_BENCH_PEERS_NATIVE_H_
 
-// NATIVE_MAY_THROW: functions without a promise by their author.
+// With NATIVE_MAY_THROW the functions are not declared noexcept.
 #if defined(__cplusplus) && !defined(NATIVE_MAY_THROW)
 #define NATIVE_NOEXCEPT noexcept
 #else
@@ -11,9 +11,10 @@
 #endif
 
 #ifdef NATIVE_FUNCTION
-// The including file has already chosen.
+// The including file has already defined NATIVE_FUNCTION.
 #elif defined(NATIVE_MAY_THROW)
-// Otherwise the compiler sees that the body cannot throw, and drops code that real functions need.
+// Without noipa the compiler sees that the body cannot throw, and drops code that real functions
+// need.
 #define NATIVE_FUNCTION static __attribute__((noipa))
 #else
 #define NATIVE_FUNCTION static __attribute__((noinline))
@@ -28,8 +29,8 @@ NATIVE_FUNCTION double mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
 }
 
 #ifdef __cplusplus
-// More functions with the same signatures, as in any real module. The compiler inlines code that
-// only one function uses, which would favour a module of three functions.
+// More functions with the same signatures, as in any real module. The compiler inlines code with
+// only one use, which would favour a module of three functions.
 template <int N>
 __attribute__((noinline)) long other_inc(long x) NATIVE_NOEXCEPT {
   return (long)((unsigned long)x + N);
@@ -43,7 +44,7 @@ __attribute__((noinline)) double other_mix(double x, long m, double y, long n) N
   return x * (double)m + y * (double)n + N;
 }
 
-// `row` is a macro of a name and a function.
+// `row` is a macro that takes a name and a function.
 #define OTHER_FUNCTIONS(row)                                                        \
   row("inc2", other_inc<2>) row("inc3", other_inc<3>) row("inc4", other_inc<4>)     \
       row("add2", other_add<2>) row("add3", other_add<3>) row("add4", other_add<4>) \

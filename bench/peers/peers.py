@@ -1,5 +1,5 @@
-# Builds the same module in every available way for the interpreter that runs this file: by hand, with
-# typedcall, and with the installed peers. For run.py and module_cost.py.
+# Builds the same module in every available way for the interpreter that runs this file: by hand, with typedcall, and
+# with the other installed tools. run.py and module_cost.py use it.
 import contextlib
 import hashlib
 import importlib
@@ -20,14 +20,14 @@ SHAPES = ["l->l", "dd->d", "dldl->d"]
 FUNCTIONS = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 
 COMMON = ["-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden"]
-# nanobind's own CMake rules compile its library like this: optimised, without a stack protector.
+# nanobind's own CMake rules compile its library in this way: optimised, without a stack protector.
 NANOBIND_LIBRARY = ["-DNDEBUG", "-DNB_COMPACT_ASSERTIONS", "-fPIC", "-fvisibility=hidden",
                     "-std=c++17", "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections",
                     "-fno-stack-protector"]
 
 
 class Unavailable(Exception):
-    """Raised with the reason if a peer is not available here."""
+    """Raised with the reason if a tool is not available."""
 
 
 def compiler(path):
@@ -43,7 +43,7 @@ def package(name):
 
 
 def versions():
-    """Returns the installed peers with their versions."""
+    """Returns the installed tools with their versions."""
     found = []
     for name in ("cffi", "Cython", "nanobind", "numba", "pybind11", "tvm_ffi"):
         try:
@@ -54,7 +54,7 @@ def versions():
 
 
 def run(command, **options):
-    """Runs a tool; shows its output only if it fails."""
+    """Runs a command, and shows its output only if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
     if done.returncode != 0:
@@ -81,7 +81,7 @@ def tvm_ffi_library():
 
 
 class Workshop:
-    """A folder of built modules. Nothing is rebuilt from the same text with the same flags."""
+    """A folder of built modules. A module is not rebuilt from the same text with the same flags."""
 
     def __init__(self, folder, typedcall_root=ROOT):
         self.folder = os.path.join(folder, sys.implementation.cache_tag)
@@ -103,7 +103,7 @@ class Workshop:
             with open(note, encoding="ascii") as text:
                 if text.read() == digest.hexdigest():
                     return
-        # A failed build leaves nothing that a later one could mistake for its own output.
+        # A failed build must not leave a file that a later build could mistake for its own output.
         for stale in (output, note):
             if os.path.exists(stale):
                 os.remove(stale)
@@ -121,9 +121,9 @@ class Workshop:
         return found
 
     def module(self, name, source, flags=(), objects=(), link=()):
-        """Compiles one source to the extension module `name`; returns its path."""
+        """Compiles one source to the extension module `name`, and returns its path."""
         output = self.path(name + sysconfig.get_config_var("EXT_SUFFIX"))
-        # When two checkouts are compared, the other one's typedcall comes first.
+        # If two checkouts are compared, the headers of the other one come first.
         includes = ["-I" + self.typedcall_root, "-I" + ROOT, python_include()]
         command = [compiler(source), "-shared", "-DMODULE_NAME=" + name] + COMMON + list(flags)
         command += includes + [source] + list(objects) + ["-o", output] + list(link)
@@ -239,8 +239,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# The measured ways: each label in the tables, and the function that makes its module. The second
-# hand-written module is the same text built again, so its difference from the first is noise.
+# The measured ways: the label in the tables, and the function that makes the module. The second hand-written module
+# is built again from the same text, so its difference from the first is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),
@@ -263,8 +263,8 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Returns the modules by name, and the reasons why others are unavailable. The project's own
-    must build."""
+    """Returns the modules by name, and the reasons why others are unavailable. The project's own modules must
+    build."""
     modules, skipped = {}, {}
     for name in names:
         try:

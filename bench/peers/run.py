@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# Compares a call through a generated wrapper with the same module by hand and with Cython, nanobind,
-# pybind11, cffi, ctypes, tvm-ffi and Numba: from a Python loop and by vectorcall, interleaved
-# in one process. See README.md.
+# Compares calls through a generated wrapper with calls through hand-written ones and those of Cython, nanobind,
+# pybind11, cffi, ctypes, tvm-ffi and Numba, from a Python loop and by vectorcall, interleaved in one process. See
+# README.md.
 #
-# tools/peers runs it with the peers installed; it names and skips those that are missing.
+# tools/peers runs it with these tools installed; it names and skips those that are missing.
 import argparse
 import collections
 import ctypes
@@ -24,7 +24,7 @@ from itertools import repeat
 import loaders
 import peers
 
-# No result is a cached small int: every call allocates its result.
+# No result is a cached small int, so every call allocates its result.
 ARGUMENTS = {"l->l": (1000,), "dd->d": (1.5, 2.25), "dldl->d": (1.5, 1000, 2.25, 2000)}
 EXPECTED = {
     "l->l": [((1000,), 1001), ((-2,), -1), ((0,), 1), ((2**62,), 2**62 + 1),
@@ -38,7 +38,7 @@ REFUSED = {
     "dldl->d": [(1.0, "1", 2.0, 2), (1.0, 1, 2.0), (1.0, 1, 2.0, 2**63)],
 }
 REFUSALS = (TypeError, OverflowError, ctypes.ArgumentError)
-# As documented, these accept an int that is too large, and surplus arguments.
+# According to their documentation, these tools accept an int that is too large, and surplus arguments.
 LENIENT = {"ctypes": lambda shape, arguments: (2**63 in arguments
                                                or len(arguments) > len(ARGUMENTS[shape]))}
 HOWS = {"python": "from a Python loop", "vectorcall": "by vectorcall from C"}
@@ -51,13 +51,13 @@ def loop(function, arguments, turns):
 %s
 """
 
-# The references for typedcall, the part of the ratio that counts, and its limit. The goal for
-# Cython is to match it "within the spread", so the lower quartile decides.
+# The tools to compare typedcall with, the part of the ratio that counts, and its limit. The goal for Cython is to
+# match it "within the spread", so the lower quartile decides.
 Target = collections.namedtuple("Target", "other part limit")
 TARGETS = [Target("by_hand", "median", 1.03)]
 TARGETS += [Target(name, "low", 1.0)
             for name in ("cython", "cython_without_binding", "cython_cpdef")]
-# "Faster": a tie is a miss.
+# "Faster" means that a tie misses the target.
 TARGETS += [Target(name, "median", 0.999)
             for name in ("nanobind", "nanobind_recommended", "pybind11", "pybind11_recommended",
                          "cffi", "ctypes", "tvm_ffi", "numba")]
@@ -71,14 +71,14 @@ def function_of(module, shape):
 
 
 def check_equal(modules):
-    """Exits unless all modules return the same values and refuse the same arguments: otherwise the
-    times are not comparable."""
+    """Exits unless all modules return the same values and refuse the same arguments, because otherwise the times are
+    not comparable."""
     for name, module in modules.items():
         for shape in peers.SHAPES:
             function = function_of(module, shape)
             for arguments, expected in EXPECTED[shape]:
                 result = function(*arguments)
-                # repr distinguishes -0.0 from 0.0 and 1.0 from 1.
+                # repr() distinguishes -0.0 from 0.0 and 1.0 from 1.
                 if repr(result) != repr(expected):
                     sys.exit("%s: %s%r is %r instead of %r" % (
                         name, shape, arguments, result, expected))
@@ -93,7 +93,8 @@ def check_equal(modules):
 
 
 def python_loop(function, arguments):
-    """Makes a function of the number of calls. CPython specialises code objects, so each loop has its own."""
+    """Returns a function that takes the number of calls and makes them. CPython specialises code objects, so each
+    loop has its own."""
     names = ["a%d" % i for i in range(len(arguments))]
     call = "        function(%s)" % ", ".join(names)
     text = LOOP % (", ".join(names) + ",", "\n".join([call] * UNROLLED))
@@ -103,8 +104,7 @@ def python_loop(function, arguments):
 
 
 def make_timers(shop, modules):
-    """Returns functions by (how, shape, name); each takes the number of calls, and returns
-    nanoseconds per call."""
+    """Returns functions by (how, shape, name). Each takes the number of calls and returns nanoseconds per call."""
     timer = loaders.module("vectorcall_timer", shop.module(
         "vectorcall_timer", peers.source("vectorcall_timer.c"), ["-std=gnu99"]))
     timers = {}
@@ -128,20 +128,20 @@ def make_timers(shop, modules):
 
 
 def measure_time(timers, hows, names, rounds, calls):
-    """Returns nanoseconds per call by how, shape and name: a list with one for each round."""
+    """Returns lists of nanoseconds per call, one for each round, by how, shape and name."""
     for timer in timers.values():
         timer(calls)
     samples = {(how, shape): {name: [] for name in names} for how in hows for shape in peers.SHAPES}
     for _ in range(rounds):
         for (how, shape), by_name in samples.items():
-            # The random order spreads a slow phase of the machine over all of them.
+            # The random order spreads a slow phase of the machine over all contestants.
             for name in random.sample(names, len(names)):
                 by_name[name].append(timers[how, shape, name](calls))
     return samples
 
 
 def count_here(timers, timer, hows, names, calls):
-    """Runs in the process under callgrind."""
+    """Runs in the process that callgrind observes."""
     for how in hows:
         for shape in peers.SHAPES:
             for name in names:
@@ -153,7 +153,7 @@ def count_here(timers, timer, hows, names, calls):
 
 
 def measure_instructions(options, hows, names, calls=20000):
-    """Returns instructions per call in lists of one, shaped like the result of measure_time."""
+    """Returns instructions per call, as lists with one item in the form of measure_time's result."""
     if shutil.which("valgrind") is None:
         sys.exit("counting instructions needs valgrind")
     found = {}
@@ -184,7 +184,7 @@ def measure_instructions(options, hows, names, calls=20000):
 
 
 def ratio(samples, name, reference):
-    """Returns the ratios of two contestants, round by round: both ran under the same conditions."""
+    """Returns the ratios of two contestants in each round, in which both ran under the same conditions."""
     ratios = [own / other for own, other in zip(samples[name], samples[reference])]
     if len(ratios) == 1:
         return Ratio(ratios[0], ratios[0], ratios[0])
@@ -203,7 +203,7 @@ def print_tables(samples, unit):
         print("  %-30s %8s   %-23s   %s" % (
             "", unit, "x by hand (quartiles)", "x typedcall (quartiles)"))
         for name in by_name:
-            # A run of only some peers may lack the reference.
+            # A run of only some tools may lack the reference.
             columns = [written(ratio(by_name, name, other)) if other in by_name else ""
                        for other in (REFERENCE, "typedcall")]
             print("  %-30s %8.2f   %-23s   %s" % (
@@ -211,7 +211,7 @@ def print_tables(samples, unit):
 
 
 def print_targets(samples):
-    """Prints which targets are met; returns how many are missed."""
+    """Prints which targets are met, and returns the number of missed ones."""
     missed = 0
     print("\ntypedcall, compared")
     for (how, shape), by_name in samples.items():

@@ -15,14 +15,14 @@
 
 enum { MOST_ARGUMENTS = 8 };
 
-// The thread's time: the machine may have other work.
+// Returns the thread's own processor time, because other programs may be running.
 static long long now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// Aligned, so that the preceding code does not change the loop.
+// The loop is aligned, so the preceding code does not change it.
 static __attribute__((noinline, aligned(64))) int call_in_a_loop(PyObject *callable,
                                                                  PyObject *const *args,
                                                                  size_t nargsf, Py_ssize_t calls) {
@@ -44,7 +44,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "at most 8 arguments, at least one call");
     return NULL;
   }
-  // The callee may use the first element: PY_VECTORCALL_ARGUMENTS_OFFSET.
+  // The called function may use the first element: PY_VECTORCALL_ARGUMENTS_OFFSET.
   PyObject *vector[MOST_ARGUMENTS + 1] = {NULL};
   for (Py_ssize_t i = 0; i < count; ++i) vector[i + 1] = PyTuple_GET_ITEM(arguments, i);
   const long long start = now_ns();
@@ -55,7 +55,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
   return PyFloat_FromDouble((double)(now_ns() - start) / (double)calls);
 }
 
-// From here on callgrind counts.
+// Callgrind counts from here on.
 static PyObject *start_counting(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
 #if HAS_CALLGRIND
@@ -64,7 +64,7 @@ static PyObject *start_counting(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Up to here. The count is written to a file that contains `name`.
+// Callgrind stops counting here. It writes the count to a file that contains `name`.
 static PyObject *stop_counting(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);

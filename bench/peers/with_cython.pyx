@@ -1,4 +1,4 @@
-# The module with Cython's def, built twice: with binding=True, its default, and with binding=False.
+# The module with Cython's def. It is built twice: with binding=True, the default, and with binding=False.
 # cython: language_level=3
 
 cdef extern from "bench/peers/native.h":

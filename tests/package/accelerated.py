@@ -1,11 +1,11 @@
-"""Shared by the tests of typedcall.accelerate: the two modules of typed functions, accelerated, and their
-originals."""
+"""Shared by the tests of typedcall.accelerate: the accelerated versions of two modules of typed functions, and the
+original functions."""
 import unittest
 
 import support
 from typedcall.pypy import accelerate, restore
 
-ON_PYPY = support.ON_PYPY  # accelerate() replaces functions there only
+ON_PYPY = support.ON_PYPY  # accelerate() replaces functions on PyPy only
 
 
 class Index:
@@ -28,7 +28,8 @@ def outcome(function, args, keywords=None):
 
 
 class Accelerated(unittest.TestCase):
-    """Each test has the two modules of typed functions, accelerated, and the originals."""
+    """A base class that accelerates the two modules of typed functions for each test, and keeps the original
+    functions."""
 
     def setUp(self):
         self.functions = support.build("typed_functions")
@@ -38,7 +39,7 @@ class Accelerated(unittest.TestCase):
         self.boxed = dict(vars(self.functions))
         self.boxed_counting = dict(vars(self.counting))
         self.done = accelerate(self.functions)
-        # Nothing says of these two that they need no GIL.
+        # Neither of the trusted functions declares that it can run without the GIL.
         self.done_counting = accelerate(self.counting, trust=["nothing", "none"])
         self.addCleanup(restore, self.functions)
         self.addCleanup(restore, self.counting)

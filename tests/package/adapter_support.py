@@ -19,8 +19,8 @@ EXAMPLES = ROOT / "examples"
 
 
 def library(name):
-    """Imports a library, or skips with the reason. On PyPy, a file that calls this at the top level is skipped as a
-    whole; elsewhere cases that are ON_CPYTHON call it."""
+    """Imports a library, or skips the test and gives the reason. On PyPy, a file that calls this at the top level is
+    skipped as a whole; in other files, only cases that are ON_CPYTHON call it."""
     support.module_only_if(not support.IS_PYPY, "%s is used with CPython's package" % name)
     try:
         return importlib.import_module(name)
@@ -83,7 +83,7 @@ def nopython_call(function, count=1, **options):
 
 
 class NumbaCalls(unittest.TestCase):
-    """Calls to the functions of `module` in nopython code."""
+    """A base for tests that call the functions of `module` in nopython code."""
 
     module = None
 
@@ -96,7 +96,8 @@ class NumbaCalls(unittest.TestCase):
         return nopython_call(getattr(self.module, name), count, **options)
 
     def check_in_threads(self, total, good, bad, expected, error, text):
-        """`total` returns `expected` for `good` and raises for `bad`, in several threads at once."""
+        """Checks in several threads at once that `total` returns `expected` for `good` and raises an exception for
+        `bad`."""
         total(good)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]

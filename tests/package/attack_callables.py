@@ -1,5 +1,4 @@
-"""The objects with which attack_program.py tags: callables, including hostile ones, and natives of every
-kind."""
+"""The objects that attack_program.py tags, and those it passes as native functions; some of them are hostile."""
 import ctypes
 import functools
 import sys
@@ -10,12 +9,12 @@ from attack_meanings import ALLOWED, IS_CPYTHON, Thing, Wrong, _of_cffi, prototy
 
 
 class Callables:
-    """Makes callables, for the program that derives from it."""
+    """A base class of Program that makes its callables."""
 
     # --- Misbehaving objects -----------------------------------------------------------------
 
     def reenter(self):
-        """Called by a `__del__`, an `__eq__` or a callback: does any other step, up to a limited depth."""
+        """Runs another random step from a `__del__`, an `__eq__` or a callback, up to a limited depth."""
         if self.depth > 2 or self.failure is not None:
             return
         self.depth += 1
@@ -101,7 +100,7 @@ class Callables:
         self.add(Thing(made, meaning, kind))
 
     def callback(self, meaning):
-        """Returns a ctypes function of a Python function that does more than it should."""
+        """Returns a ctypes callback whose Python function may run other steps before it returns the right result."""
         program, python, inner = self, meaning.python, self.random.random() < 0.3
 
         def run(*args, bomb=self.bomb()):
@@ -109,7 +108,7 @@ class Callables:
                 program.reenter()
             if not meaning.falls_back:
                 return python(*args)
-            # Before it falls back it must not have changed the caller's arguments, so not the result either.
+            # A function that falls back must leave its arguments unchanged, including the place for the result.
             limit = ctypes.c_long if meaning.signature == "l->l" else ctypes.c_double
             try:
                 result = python(*args[:-1])

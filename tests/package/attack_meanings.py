@@ -1,5 +1,5 @@
-"""The meanings of the callables of attack_program.py: a Python function, C functions that do the same, and
-builtin functions of that name."""
+"""The meaning of each callable of attack_program.py: a Python function, and C functions and builtin functions that do
+the same."""
 import ctypes
 import ctypes.util
 import functools
@@ -20,18 +20,19 @@ KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
 
 
 class Wrong(Exception):
-    """Raised by the oracle: a typed call's result differs from the boxed one's."""
+    """Raised by the oracle if a typed call and the boxed call have different results."""
 
 
 class Meaning:
-    """The behaviour of a callable. All its tags agree, so each of them is correct."""
+    """The behaviour of a callable. Every tag of a callable names a function with the callable's own behaviour, so
+    every tag is correct."""
 
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature
-        #: The C function that is tagged and found; for a function that falls back, the one with a status.
+        #: The signature of the C function that is tagged and found; it returns a status if the function falls back.
         self.offered = falling_back(signature) if flags & Flags.FALLS_BACK else signature
         self.python = python
-        #: Addresses of C functions that are never freed, and a function that makes Python callables.
+        #: Addresses of C functions that are never freed.
         self.addresses = addresses
         self.flags = flags
         self.builtins = made
@@ -58,14 +59,15 @@ def _letters(letter):
 def prototype(signature):
     """Returns the ctypes type of a function."""
     arguments, result = parse_signature(signature)
-    # A function of objects must not be called without the GIL, nor after ctypes has released it.
+    # A function that takes objects needs the GIL, which a CFUNCTYPE function releases.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
 
 
 @functools.lru_cache(maxsize=None)
 def _of_cffi(signature):
-    """Returns (FFI, type). cffi parses under a lock that no `__del__` may try to take, so only once."""
+    """Returns (FFI, type). The result is cached because cffi parses under a lock that no `__del__` may try to
+    take."""
     import cffi
 
     arguments, result = signature.split("->")
@@ -84,12 +86,12 @@ class _Dict(dict):
 
 
 def _method(kind, plain, name):
-    """Makes bound methods with one def and different owners."""
+    """Returns a function that makes bound methods with one def and different owners."""
     return lambda: getattr(super(kind, kind()), name) if kind is not plain else getattr(plain(), name)
 
 
 def _import_again(name, attribute):
-    """Makes functions by importing a module again: the defs are the same."""
+    """Returns a function that imports a module again, which makes new builtin functions with the same defs."""
     def make():
         known = sys.modules.pop(name, None)
         try:

@@ -1,5 +1,5 @@
-"""One random program of property_attack.py: callables, correct tags and everything that the package makes of
-them, deleted and collected in any order, with `__del__` and `__eq__` that do the same."""
+"""One random program of property_attack.py. It makes callables, correct tags and all that the package makes of them,
+and deletes them in any order, also from `__del__` and `__eq__`."""
 import copy
 import ctypes
 import gc
@@ -18,13 +18,13 @@ from typedcall import Flags
 
 
 class Program(Callables):
-    """Runs steps; each step's random choices have their own seed, so that steps can be left out."""
+    """Runs the steps of a program. Each step has a random seed of its own, so any of them can be left out."""
 
     def __init__(self, seed, number, known, with_threads=True, note=lambda step, text: None,
                  left_out=(), verbose=False):
         self.seed, self.number = seed, number
         self.random = random.Random("%s/%s" % (seed, number))
-        # Only a few, so that callables share defs, tags and natives.
+        # With few meanings, callables often share defs, tags and native functions.
         self.meanings = self.random.sample(known, self.random.choice((1, 2, 4, len(known))))
         self.pool, self.holds, self.made = [], [], []
         self.depth, self.step, self.calls, self.asked = 0, 0, 0, 0
@@ -81,7 +81,7 @@ class Program(Callables):
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        # The native of a function that falls back needs a place for the result, also when Python calls it.
+        # A native function that falls back takes a place for the result, even when Python calls it.
         if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 
@@ -98,7 +98,7 @@ class Program(Callables):
         for entry in typedcall.entries(thing.obj):
             if entry.signature != thing.meaning.offered:
                 if thing.kind == "low_level_callable":
-                    continue  # several doubles, like a function of an array
+                    continue  # offers several doubles as if the function took an array
                 raise Wrong("%s offers %r" % (thing.kind, entry))
             self.hold((entry, thing.meaning))
         self.asked += 1
@@ -161,7 +161,8 @@ class Program(Callables):
         if not callable(function):
             return
         if self.threads_run and getattr(function, "_b_base_", None) is not None:
-            # ctypes frees a field's old contents even while another thread calls what was read from it.
+            # ctypes frees a field's old contents even while another thread calls the function that it read from the
+            # field.
             return
         if meaning.falls_back and not has_result(meaning, values):
             self.calls += 1
@@ -215,8 +216,8 @@ class Program(Callables):
         self.check(Thing(function, meaning, "address of %s" % entry.place), values, got)
 
     def overwrite(self):
-        """Replaces what a struct or an array held with a function that does the same: what was read from it calls the
-        new function, and what was resolved from that calls the old one."""
+        """Replaces a function in a struct or an array with an equivalent one. A function read from there now calls
+        the new one; a function resolved earlier still calls the old one."""
         held = [each for each in self.holds if isinstance(each, tuple) and len(each) == 3]
         if not held:
             return
@@ -247,7 +248,7 @@ class Program(Callables):
         del dropped
 
     def cycle(self):
-        """Makes a callable hold what was made of it."""
+        """Makes a callable hold an object that may refer back to it."""
         thing, other = self.pick(), self.pick()
         vars(thing.obj)["held%d" % self.random.randrange(3)] = (other.obj, self.bomb())
 
@@ -331,9 +332,9 @@ class Program(Callables):
             raise self.failure
 
     def finish(self):
-        """Drops everything; only what untag() has given away may remain."""
-        self.depth = 10  # objects that die now do nothing more
-        for meaning in self.meanings:  # otherwise the next program would see their tags
+        """Drops everything. Only objects that untag() has released may remain."""
+        self.depth = 10  # stops reenter() in objects that die now
+        for meaning in self.meanings:  # the next program must not find these tags
             for make in meaning.builtins:
                 typedcall.untag(make())
         for thing in self.pool:
@@ -359,5 +360,5 @@ def has_result(meaning, values):
     return True
 
 
-# Steps are called by name only; an unused method is a mistake in the list above.
+# Steps are called by name only, so each name in STEPS must be a method.
 assert all(map(operator.attrgetter(*Program.STEPS), [Program]))

@@ -1,4 +1,4 @@
-"""Shared by the tests of buffers: functions of a C module, tagged from outside."""
+"""Shared by the tests of buffers: the functions of a C module, which this file tags."""
 
 import support
 import typedcall
@@ -8,7 +8,7 @@ module = support.build("buffer_functions")
 
 _SAFE = Flags.THREAD_SAFE
 _RAISES = Flags.NEEDS_THREAD
-#: Signature and flags by name.
+#: Signature and flags of each function.
 FUNCTIONS = {
     "norm": ("*kd->d", _SAFE),
     "dot": ("*kd*kd->d", _SAFE),
@@ -27,6 +27,6 @@ FUNCTIONS = {
 }
 for _name, (_signature, _flags) in FUNCTIONS.items():
     typedcall.tag(getattr(module, _name), _signature, module.addresses[_name], flags=int(_flags))
-#: The same with generated wrappers.
+#: The same functions with generated wrappers.
 provider = support.build("buffer_provider")
 MODULES = [module, provider]

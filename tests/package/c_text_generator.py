@@ -1,9 +1,9 @@
-"""Random C declarations for test_c_text_random.py: as texts, in all spellings that C allows, and as C programs
-that make the compiler print the type of each parameter and result."""
+"""Random C declarations for test_c_text_random.py, spelled in every way that C allows, and C programs that make the
+compiler print the type of each parameter and result."""
 
 import re
 
-#: By our letters; for "c", plain char, the compiler chooses the letter.
+#: The C type for each letter. The compiler decides which letter "c", plain char, stands for.
 VALUES = {
     "?": "_Bool", "b": "signed char", "B": "unsigned char", "c": "char", "h": "short", "H": "unsigned short",
     "i": "int", "I": "unsigned int", "l": "long", "L": "unsigned long", "q": "long long",
@@ -16,12 +16,13 @@ _SPELLINGS = [each.split() for each in (
     [*VALUES.values(), *_OTHER_NAMES] + "signed|unsigned|short int|signed short|unsigned short int|signed int|"
     "long int|signed long|signed long int|unsigned long int|long long int|signed long long|signed long long int|"
     "unsigned long long int|double complex|float complex|long double complex".split("|"))]
-# One token each: nothing may come between the two words. (For the compiler enums are integers; we refuse them.)
+# Each entry is one token, because nothing may come between the two words. Enums are missing: the compiler treats them
+# as integers, but the package refuses them.
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
 # Parameters of pointed-to functions; no test reads them.
 _OF_OTHERS = ("void", "int", "double x , const char *", "float [ ]", "int ( * ) ( void )", "int , ...")
-# Lines, separated by @.
+# Each entry is a sequence of lines, separated by @.
 _SEEN = ("SEEN", "SEEN", "#if 1@SEEN@#endif", "#if 0@WRONG@#else@SEEN@#endif", "#if 1@SEEN@#else@WRONG@#endif",
          "#ifndef __cplusplus@SEEN@#else@WRONG@#endif", "#if !defined(__cplusplus) && 2 > 1@SEEN@#elif 1@WRONG@#endif",
          "#if 0@#elif 0x1F@SEEN@#elif 1@WRONG@#endif", "#ifdef H_H@SEEN@#else@WRONG@#endif", "SEEN@SEEN")
@@ -44,7 +45,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: The parts of it that cffi does not know.
+#: The declarations from the prologue that cffi does not know.
 FOR_CFFI = """
 typedef intptr_t Py_ssize_t, Py_hash_t, npy_intp;
 typedef double npy_double;
@@ -52,7 +53,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: The letters for the compiler's number of a type. We have no letters for types with other numbers.
+#: The letters for each number by which the compiled program reports a type. Types with other numbers have no letters.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
 LETTERS.update({200 + at: "&k" + each for at, each in enumerate(VALUES)})
@@ -69,51 +70,52 @@ def _associations():
         yield "%s PyObject *: 300" % each
 
 
-#: A pointer's class is 5: https://gcc.gnu.org/onlinedocs/gcc/Other-Builtins.html
+#: Pointers have class 5; see https://gcc.gnu.org/onlinedocs/gcc/Other-Builtins.html
 _MACROS = "#define TYPE(x) _Generic((x), %s, default: __builtin_classify_type(x) == 5 ? 301 : 400)\n" % (
     ", ".join(_associations()))
 
 
 
 def _say(at, i, expression):
-    """Returns code that writes a line into the assembly."""
+    """Returns C code that writes a line with these values into the assembly."""
     return '__asm__ volatile("# said %%c0 %%c1 %%c2" :: "i"(%d), "i"(%d), "i"(%s));' % (at, i, expression)
 
 
 def said(assembly):
-    """Reads the compiler's answers: {(function, parameter, or -1 for the result): letters}."""
+    """Returns the compiler's answers as {(function, parameter): letters}, where parameter -1 is the result."""
     found = re.findall(r"# said (-?\d+) (-?\d+) (-?\d+)", assembly)
     return {(int(at), int(i)): LETTERS.get(int(code)) for at, i, code in found}
 
 
 class Function:
-    """A declaration in tokens, which may omit parameter names, and a matching definition."""
+    """A declaration as tokens, which may omit parameter names, and a matching definition."""
 
     def __init__(self, name):
         self.name = name
         self.tokens, self.definition = [], []
-        #: True if it has no signature; true if it returns nothing.
+        #: Whether the package must refuse the function, and whether it returns nothing.
         self.is_refused = self.is_void = False
         self.names = []
-        #: Parameters that are arrays whose lengths are the next parameters.
+        #: Array parameters whose lengths are the next parameters.
         self.buffers = []
-        #: Parameters that are used before their declaration.
+        #: Forward declarations of parameters that are used before they are declared.
         self.forward = []
 
     def program(self, at):
-        """Returns the definition, in which the compiler reports the types. It is compiled, never called."""
+        """Returns the definition, whose body makes the compiler report the types. The function is compiled but never
+        called."""
         call = "%s(%s)" % (self.name, ", ".join(self.names))
         result = "302" if self.is_void else "TYPE(%s)" % call
         body = [_say(at, i, "TYPE(%s)" % name) for i, name in enumerate(self.names)] + [_say(at, -1, result)]
         if self.is_void:
             body.append('_Static_assert(__builtin_types_compatible_p(__typeof__(%s), void), "");' % call)
         text = " ".join(self.definition)
-        if self.forward:  # a GNU C extension
+        if self.forward:  # forward declarations are a GNU C extension
             text = text.replace(self.name + " (", "%s (%s; " % (self.name, "; ".join(self.forward)), 1)
         return "%s { %s }\n" % (text, " ".join(body))
 
     def pointer(self):
-        """Returns the type of a pointer to it, without macros."""
+        """Returns the type of a pointer to the function, without macros."""
         spelt = {self.name: "(*)", "complex": "_Complex"}
         return " ".join(spelt.get(token, token) for token in self.tokens)
 
@@ -121,7 +123,7 @@ class Function:
 class Generator:
     def __init__(self, random):
         self.random = random
-        #: The operations around the names of typedefs (see below), and whether the rest is refused.
+        #: For each typedef's name, the operations around it (see operations()) and whether its base type is refused.
         self.typedefs = {}
         self._count = 0
 
@@ -133,7 +135,7 @@ class Generator:
         return "%s%d" % (prefix, self._count)
 
     def spell(self, tokens):
-        """Returns the tokens with blanks and comments."""
+        """Returns the tokens as text, with random blanks and comments between them."""
         text = tokens[0]
         for token in tokens[1:]:
             blank = self.random.choice(["", "", " ", " ", " ", "  ", "\t", "\n", "/**/", " /* int, ( \n * ; */ ",
@@ -144,7 +146,8 @@ class Generator:
         return text
 
     def specifiers(self, may_be_void, is_value):
-        """Returns (words, is it refused as a value, is it void, the operations around a typedef's name)."""
+        """Returns a tuple: the words, whether they are refused as a value, whether they mean void, and the operations
+        around a typedef's name."""
         kind = self.random.random()
         around, is_refused, is_void = "", False, False
         if self.typedefs and kind < 0.3:
@@ -165,11 +168,12 @@ class Generator:
         return words, is_refused, is_void, around
 
     def operations(self, is_void, around):
-        """Returns what surrounds a name, from the inside out: "*", "[", "(", as C allows it."""
+        """Returns the pointers "*", arrays "[" and functions "(" around a name, from the inside out, as C allows
+        them."""
         made = []
         for _ in range(self.random.choice([0, 1, 1, 1, 1, 2, 2, 3])):
             made.append(self.random.choice({"": "***[[(", "*": "***[(", "[": "*[", "(": "*"}[made[-1] if made else ""]))
-        # After the last operation comes the type that the specifiers give.
+        # The type that the specifiers name follows the last operation.
         last, behind = "".join(made[-1:]), around[:1]
         if last == "[" and (is_void or behind == "(") or last == "(" and behind in ("[", "(") and behind:
             made.append("*")
@@ -185,7 +189,8 @@ class Generator:
         return ["[", *front, *length, "]"]
 
     def declarator(self, name, operations, earlier=None):
-        """Returns the tokens with the name, and without. `earlier`, for a parameter: names that its length may use."""
+        """Returns the tokens with the name, and those without it. For a parameter, `earlier` has the names that an
+        array's length may use."""
         named, bare, last = [name], [], ""
         for at, operation in enumerate(operations):
             if operation == "*":
@@ -217,7 +222,7 @@ class Generator:
         shown, defined, integers = [], [], []
         for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4])):
             kind = self.random.random()
-            if kind < 0.2 and not is_in_header:  # C does not allow the use before the declaration
+            if kind < 0.2 and not is_in_header:  # C allows no use before the declaration
                 tokens = named = self._array_and_length(made)
             elif kind < 0.35:
                 integers.append(self.fresh("n"))
@@ -256,7 +261,7 @@ class Generator:
         return words + (named if self.chance(0.7) else bare), words + named
 
     def _array_and_length(self, function):
-        """Adds an array before its length, which is the next parameter, or the one after."""
+        """Adds an array parameter whose length is the next parameter or the one after that."""
         array, between, count = self.fresh("x"), self.fresh("x"), self.fresh("n")
         words = list(self.random.choice([["double"], ["char"], ["int32_t"], ["long", "unsigned"], ["bool"]]))
         words.insert(self.random.randint(0, len(words)), self.random.choice(["const", "volatile", "const"]))
@@ -272,8 +277,8 @@ class Generator:
         return [*front, *length.split(), count]
 
     def header(self, names):
-        """Returns (the text, the functions that C sees, names that it does not see). Functions without a signature have
-        other names."""
+        """Returns (the header's text, the functions that the compiler sees, the names that it does not see).
+        Functions that the package must refuse have other names than the given ones."""
         parts, functions, hidden = [], [], []
         for name in names:
             if self.chance(0.4):
@@ -301,13 +306,13 @@ class Generator:
 
 
 def program(functions, header="", hidden=()):
-    """Returns a C program that prints the types of the functions. With a header, it does not compile if the header
-    declares one of them differently or not at all, or declares what is hidden."""
+    """Returns a C program that prints the types of the functions. The program does not compile if the header declares
+    one of the functions differently or not at all, or declares a hidden name."""
     lines = [PROLOGUE, header, _MACROS, *(each.program(at) for at, each in enumerate(functions))]
     return "\n".join(lines + ["static int %s __attribute__((unused));" % name for name in hidden])
 
 
-#: The choices that C leaves to the compiler; said() lists them as function -1.
+#: A program that reports the choices that C leaves to the compiler; said() lists them as function -1.
 CHOICES = PROLOGUE + _MACROS + "void f(void) { %s }" % " ".join((
     _say(-1, 0, "TYPE((intptr_t)0)"), _say(-1, 1, "TYPE((size_t)0)"),
     _say(-1, 2, "TYPE(__builtin_choose_expr((char)-1 < 0, (signed char)0, (unsigned char)0))")))

@@ -1,5 +1,5 @@
-"""Shared by the tests of typedcall.callback(): native functions, libraries' C types, and calls as libraries make
-them."""
+"""Shared by the tests of typedcall.callback(): native functions, the libraries' C types, and calls like those that
+libraries make."""
 
 import ctypes
 
@@ -21,7 +21,7 @@ _TYPES = {"P": ctypes.c_void_p, **{letters: of for letters, (_, of) in TYPES.ite
 
 
 def call(made, signature, *arguments):
-    """Calls the C function with its own types; `P` in the signature stands for the data pointer."""
+    """Calls the callback's C function with exactly its C types. `P` in the signature stands for the data pointer."""
     letters, result = signature.split("->")
     prototype = ctypes.PYFUNCTYPE(_TYPES[result], *(_TYPES[each] for each in letters))
     return prototype(made.address)(*(made.data if each is ... else each for each in arguments))

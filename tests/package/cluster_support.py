@@ -1,5 +1,5 @@
-"""Shared by the tests of pickles and clusters: packages that tag functions, in several versions, and processes
-that read what another has pickled."""
+"""Shared by the tests of pickles and clusters: several versions of packages that tag functions, and processes that
+read another process's pickles."""
 
 import pickle
 
@@ -18,11 +18,11 @@ except Exception as error:
 
 
 class Processes(support.InAFolder):
-    """A test that pickles here and reads in separate processes."""
+    """A test that pickles objects in this process and unpickles them in separate ones."""
 
     def read(self, obj, expression, paths=None):
-        """Evaluates `expression` in a process that has unpickled the object as `found`; returns the value or
-        exception."""
+        """Evaluates `expression` in a process that has unpickled the object under the name `found`. Returns the text
+        of its value or exception."""
         data = obj if isinstance(obj, bytes) else pickle.dumps(obj)
         return support.printed(
             "-c", READ, data.hex(), expression,

@@ -1,6 +1,6 @@
-"""For pytest: a file whose cases are all for other runtimes (tests/support/collected.py) is empty, which is neither
-a skip nor an error; the same holds if -m leaves its cases to another run. Other files without cases still end
-pytest with status 5. And signals work as they do in a terminal."""
+"""Configures pytest. A file whose cases are all for other runtimes (tests/support/collected.py), or are all
+deselected by -m, is empty: neither a skip nor an error. pytest still ends with status 5 for any other file without
+cases. Signals work as they do in a terminal."""
 import pathlib
 import signal
 import sys
@@ -11,7 +11,8 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
 
-# nohup and shells' background jobs start with these signals ignored, and a test's child processes would inherit that.
+# nohup and background jobs of a shell start with these signals ignored, and a test's child processes would inherit
+# that.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
@@ -35,7 +36,7 @@ def pytest_pycollect_makemodule(module_path, parent):
     return _File.from_parent(parent, path=module_path)
 
 
-@pytest.hookimpl(tryfirst=True)  # before -k and the like select cases
+@pytest.hookimpl(tryfirst=True)  # runs before options like -k deselect cases
 def pytest_collection_modifyitems(session, items):
     session.stash[_has_cases] = bool(items)
 

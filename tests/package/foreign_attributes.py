@@ -1,5 +1,5 @@
-"""Objects of ctypes, cffi, Cython, Numba, NumPy and SciPy in which one attribute does what a test wants. One table
-lists each attribute that an adapter reads, for test_foreign_attributes.py."""
+"""Objects of ctypes, cffi, Cython, Numba, NumPy and SciPy with one attribute that a test controls. The table lists
+all attributes that the adapters read, for test_foreign_attributes.py."""
 import contextlib
 import ctypes
 import importlib
@@ -15,13 +15,13 @@ plain = support.build("plain_functions")
 HALF = plain.addresses["half"]
 
 
-#: Attributes that are called.
+#: Attributes that are methods.
 METHODS = ("__bool__ __call__ __eq__ __getattr__ __getattribute__ __getitem__ __hash__ __init__ "
            "__iter__ __len__ __repr__ __str__ __wrapper_address__ signature").split()
 
 
 class Text(str):
-    """A str whose use raises."""
+    """A str that raises when it is used."""
 
     def __hash__(self):
         raise ValueError("no hash")
@@ -30,8 +30,8 @@ class Text(str):
 
 
 class Answer:
-    """Replaces one attribute once it is armed: returns a value, or raises. Records whether it was
-    read."""
+    """The replacement of one attribute. Once armed, it returns a value or raises an exception. It also records
+    whether the attribute was read."""
 
     def __init__(self, value=None, error=None):
         self.value, self.error = value, error
@@ -45,7 +45,8 @@ class Answer:
 
 
 def overriding(base, name, answer, of_class=False):
-    """Returns a subclass of `base` whose instances have that attribute; with `of_class` the class itself has it."""
+    """Returns a subclass of `base` whose instances have the replaced attribute; with `of_class`, the class itself has
+    it."""
     def usual(self):
         if name not in METHODS and name in getattr(self, "__dict__", {}):
             return vars(self)[name]
@@ -62,7 +63,7 @@ def overriding(base, name, answer, of_class=False):
         return answer() if answer.is_armed else usual(self)(*args)
 
     made = {name: method if name in METHODS else property(attribute)}
-    # ctypes reads these from each class itself.
+    # ctypes reads these attributes from each class itself, not from its bases.
     needed = {each: value for each, value in vars(base).items()
               if each in ("_flags_", "_argtypes_", "_restype_", "_type_")}
     if of_class:
@@ -72,7 +73,7 @@ def overriding(base, name, answer, of_class=False):
     return owner
 
 
-# --- One function for each kind of object: makes one whose attribute `name` gives that answer --
+# --- One function for each kind of object, which makes one whose attribute `name` is `answer` ---
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -261,7 +262,7 @@ def of_scipy_ctypes(metaclass_too):
     return make
 
 
-#: (what makes the object, the attributes that adapters read)
+#: The attributes that adapters read, by the function that makes the object.
 TABLE = {
     of_ctypes: ("argtypes restype errcheck callable _objects _b_base_ _b_needsfree_ __bool__ "
                 "__call__ __repr__ __hash__ __eq__ __getattribute__"),

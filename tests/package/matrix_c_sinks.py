@@ -1,5 +1,5 @@
-"""Sinks of the matrix in which C names a signature and has values of its types: callbacks for libraries, SciPy's
-LowLevelCallable, and the C pointers that ctypes, cffi, Cython and tvm-ffi get."""
+"""Sinks of the matrix in which a C caller chooses a signature and passes values of its types: callbacks, SciPy's
+LowLevelCallable, and C pointers for ctypes, cffi, Cython and tvm-ffi."""
 import ctypes
 import importlib
 import pathlib
@@ -17,7 +17,7 @@ from matrix_value_sinks import TvmFfi, closure_of
 
 
 class CSink(Sink):
-    """A caller in C: it names an entry, has values of its types, and calls its address."""
+    """A caller in C, which chooses an entry and calls its address with values of the entry's types."""
 
     has_typed_results = True
 
@@ -56,7 +56,7 @@ class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
     name, prototype, with_data = "callback", staticmethod(ctypes.PYFUNCTYPE), True
-    # A waiting exception blocks further calls.
+    # The callback returns at once while an exception of an earlier call is pending.
     threads_share = False
 
     def caller(self, function, entry):
@@ -79,10 +79,10 @@ class Callback(CSink):
         return call
 
     def passing(self, value, letters):
-        """Does nothing: libraries pass any pointer they have."""
+        """Does nothing because a library may pass any pointer."""
 
     def letting_go(self):
-        """Does nothing: the callback releases the GIL that its caller holds."""
+        """Does nothing because the callback releases the GIL that its caller holds."""
 
 
 class FreeCallback(Callback):
@@ -95,7 +95,7 @@ class FreeCallback(Callback):
 
 
 class ConvertingCallback(Callback):
-    """A callback for a library that passes ints and doubles, whatever types the function has."""
+    """A callback for a library that passes ints and doubles, whatever parameter types the function has."""
 
     name = "converting callback"
 
@@ -135,7 +135,7 @@ class ClosurePointer(CSink):
 
 
 class LowLevelCallable(CSink):
-    """The C function in SciPy's capsule, called with the GIL, as SciPy may."""
+    """The C function in SciPy's capsule, called while the GIL is held, which SciPy may do."""
 
     name, library = "LowLevelCallable", "scipy"
 
@@ -186,7 +186,7 @@ class Ctypes(CSink):
         return lambda *arguments: made(*flat(entry.python_types()[0], arguments, ctypes_array))
 
     def letting_go(self):
-        """Does nothing: the chosen prototype releases the GIL."""
+        """Does nothing because the chosen ctypes prototype releases the GIL."""
 
 
 class Cffi(CSink):
@@ -207,14 +207,14 @@ class Cffi(CSink):
         return self.ffi.from_buffer(f"{TYPES[letters[-1]][0]}[]", value, require_writable=letters[1] != "k")
 
     def letting_go(self):
-        """Does nothing: cffi releases the GIL for each call."""
+        """Does nothing because cffi releases the GIL for each call."""
 
     def result(self, value, wanted):
         return self.ffi.string(value).decode() if isinstance(value, self.ffi.CData) else value
 
 
 class Cython(CSink):
-    """Cython code that imports the C functions of a module, compiled once per module."""
+    """Cython code that imports the C functions of a module. It is compiled once per module."""
 
     name, library = "cython", "Cython"
 
@@ -268,12 +268,12 @@ def _types_in_cython(entry):
 
 
 def _word(types):
-    """Makes part of a name from the types."""
+    """Returns the types as a word that can be part of a Cython name."""
     return "_".join(each.replace(" ", "_").replace("*", "p") for each in types)
 
 
 def _definition(name, types, is_void):
-    """Returns the lines of a def function that takes an array for each pointer to numbers."""
+    """Returns the source lines of a def function that takes a memoryview for each pointer to numbers."""
     parameters, passed = [], []
     for at, of in enumerate(types):
         is_pointer = of.endswith("*") and of != "const char *"

@@ -1,5 +1,5 @@
-"""The matrix's callers in C: which entry they request, by the types of their values, and these values as ctypes, cffi
-and Cython take them."""
+"""Shared by the matrix's callers in C: which entry fits the types of their values, and how ctypes, cffi and Cython
+take these values."""
 import ctypes
 import struct
 
@@ -7,7 +7,8 @@ import typedcall
 from matrix_choice import LIMITS
 from matrix_sink import Refused, counts
 
-#: By letters: C's spelling of the type, and the ctypes type. Written by hand, independent of the package's tables.
+#: The type's name in C and the ctypes type, by letters. The table is written by hand, independently of the package's
+#: tables.
 TYPES = {
     "?": ("_Bool", ctypes.c_bool), "b": ("signed char", ctypes.c_byte), "B": ("unsigned char", ctypes.c_ubyte),
     "h": ("short", ctypes.c_short), "H": ("unsigned short", ctypes.c_ushort), "i": ("int", ctypes.c_int),
@@ -20,7 +21,8 @@ TYPES = {
 
 
 def is_of(value, letters):
-    """True if a variable of the C type can hold the value; for a buffer's letters, if the array has such elements."""
+    """True if a variable of the C type can hold the value or, for a buffer's letters, if the array has such
+    elements."""
     if letters in LIMITS:
         return type(value) is int and LIMITS[letters][0] <= value <= LIMITS[letters][1]
     if letters == "f":
@@ -38,14 +40,14 @@ def is_of(value, letters):
 
 
 def _is_aligned(view):
-    """True if the address is aligned for C elements; for read-only ones this is not known here."""
+    """True if the view's address is aligned for its elements. Read-only views are assumed to be aligned."""
     if view.readonly or view.nbytes == 0:
         return True
     return ctypes.addressof(ctypes.c_char.from_buffer(view)) % view.itemsize == 0
 
 
 def contents(value):
-    """Returns the bytes of an object; empty for an object without memory."""
+    """Returns the bytes in an object's buffer, or b"" if it has none."""
     try:
         return memoryview(value).tobytes()
     except (TypeError, ValueError, BufferError):
@@ -53,7 +55,7 @@ def contents(value):
 
 
 def usual_letters(value):
-    """Returns C's usual type for a number; "" for another value."""
+    """Returns the letter of C's usual type for a number, or "" for any other value."""
     if type(value) is int:
         return next((letters for letters in "ilL" if is_of(value, letters)), "")
     return {bool: "?", float: "d"}.get(type(value), "")
@@ -69,12 +71,12 @@ def _is_float(value):
 
 
 def asked(function, arguments):
-    """Returns the entry that a caller in C names for these arguments: the one with as many parameters; among overloads
-    the one whose types they have. Raises Refused for none, and for several."""
+    """Returns the entry that a caller in C would choose: it has as many parameters as there are arguments and, among
+    overloads, the arguments' types. Raises Refused unless exactly one entry fits."""
     fitting = [entry for entry in typedcall.entries(function) if len(entry.python_types()[0]) == len(arguments)]
     if not fitting:
         raise Refused("C passes as many arguments as the signature has")
-    if counts(function) != sorted(set(counts(function)), reverse=True):  # otherwise they omit defaults
+    if counts(function) != sorted(set(counts(function)), reverse=True):  # the entries are overloads
         fitting = [entry for entry in fitting if all(map(is_of, arguments, entry.python_types()[0]))]
     if len(fitting) != 1:
         raise Refused("C names the signature that it wants, and does not choose by a value")
@@ -89,7 +91,8 @@ def check_values(entry, arguments):
 
 
 def flat(types, arguments, array_of):
-    """Returns the arguments as C gets them: an array is a pointer, made by array_of(value, letters), and a length."""
+    """Returns the arguments for a C function. An array becomes a pointer, made by array_of(value, letters), and a
+    length."""
     made = []
     for value, letters in zip(arguments, types):
         if letters == "s":
@@ -104,13 +107,14 @@ def flat(types, arguments, array_of):
 
 
 def ctypes_array(value, letters):
-    """Returns the elements as a ctypes array; a function that writes gets the original elements."""
+    """Returns the elements as a ctypes array: a copy if the parameter is const, and otherwise the original memory."""
     of = TYPES[letters[-1]][1] * len(value)
     return of.from_buffer_copy(memoryview(value)) if letters[1] == "k" else of.from_buffer(value)
 
 
 def ctypes_of(letters, result):
-    """Returns the result's ctypes type, and those of the arguments in C. Raises Refused for letters without one."""
+    """Returns the ctypes type of the result, followed by those of the C arguments. Raises Refused if a letter has no
+    ctypes type."""
     for each in (*letters, result):
         if each not in TYPES and (each[0] != "*" or each[-1] not in TYPES):
             raise Refused(f"the caller in C has no type '{each}'")

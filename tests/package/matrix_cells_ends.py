@@ -1,4 +1,4 @@
-"""Cells of the matrix that need a separate process: a sink's callable at the interpreter's end, and in other
+"""Cells of the matrix that need a separate process: a sink's callable when the interpreter ends, and in other
 interpreters."""
 import atexit
 import importlib
@@ -14,8 +14,8 @@ from matrix_sinks import Refused
 
 
 def held(sink):
-    """Has the sink make a callable from a function that falls back to Python below 0, or from one that does not.
-    Returns a check that calls it and is true if the results are right."""
+    """Makes the sink's callable from a function that falls back to Python below 0 or, if the sink refuses that, from
+    another. Returns a function that calls it and returns True if the results are right."""
     def opposite(x):
         return -x if x < 0 else x**0.5
 
@@ -35,14 +35,14 @@ def held(sink):
 
 
 def in_a_global(sink):
-    """Keeps it in a cycle that lives as long as the interpreter's own variables."""
+    """Keeps the callable in a cycle that lives as long as the interpreter's own variables."""
     sys.kept = kept = [sink, held(sink)]
     kept.append(kept)
     return "right", "held at the end"
 
 
 def at_exit(sink):
-    """Calls it in an atexit handler."""
+    """Calls the sink's callable in an atexit handler."""
     calls = held(sink)
 
     def call():
@@ -54,7 +54,8 @@ def at_exit(sink):
 
 
 class Last:
-    """An object that makes calls when almost everything is gone. Then errors are as good as results."""
+    """An object that makes calls when almost everything else has been destroyed. At that point an exception is as
+    acceptable as a result."""
 
     def __init__(self, calls):
         self.me, self.calls, self.errors = self, calls, Exception
@@ -67,13 +68,13 @@ class Last:
 
 
 def in_a_destructor(sink):
-    """Calls it while the interpreter clears its own variables."""
+    """Calls the sink's callable while the interpreter clears its own variables."""
     sys.last = Last(held(sink))
     return "right", "called at the very end"
 
 
 def in_a_daemon(sink):
-    """Calls it in a daemon thread until the interpreter stops the thread."""
+    """Calls the sink's callable in a daemon thread until the interpreter stops the thread."""
     calls, has_begun = held(sink), threading.Event()
 
     def run(write=os.write, wrong=AssertionError):
@@ -110,7 +111,7 @@ os.write({pipe}, said.encode())
 
 
 def made_in(sink, own_gil):
-    """Makes and calls it in another interpreter, twice, and then in this one."""
+    """Makes and calls the sink's callable in two other interpreters, one after the other, and then in this one."""
     names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
     if not names:
         return "limit", "this Python cannot make interpreters"
@@ -136,7 +137,7 @@ def made_in(sink, own_gil):
     assert calls(), "in the main interpreter"
     if said == b"called":
         return "right", "called here and there"
-    # Makes our own modules importable there.
+    # A sink's library may refuse to load in another interpreter, but a sink without one must work there.
     return ("limit" if sink.library else "wrong"), said.decode()
 
 

@@ -33,7 +33,7 @@ def entry_of(module, name):
 
 
 def tagged(function, entry):
-    """Tags it with an entry's C function. Returns the object that the tag must keep."""
+    """Tags the function with an entry's C function. Returns the object that the tag must keep."""
     kept = Kept(entry.address)
     typedcall.tag(function, entry.signature, kept, flags=entry.flags)
     return kept
@@ -47,7 +47,7 @@ def churn():
 
 
 def vanishing(entry):
-    """Makes a function that only its class refers to. Returns the object that its tag keeps, too."""
+    """Returns a function that only its class refers to, and the object that its tag must keep. """
     module = types.ModuleType("vanishing")
     exec(GONE, vars(module))
     sys.modules["vanishing"] = module
@@ -56,7 +56,7 @@ def vanishing(entry):
 
 
 def kept_alive(sink, entry, results):
-    """Calls after the function's names, its class and its module are gone."""
+    """Calls the sink's callable after the function's names, its class and its module are gone."""
     function, kept = vanishing(entry)
     watched = weakref.ref(kept)
     made = sink.held(function)
@@ -85,10 +85,10 @@ class Cyclic:
 
 
 def cycle(sink):
-    """Drops a function that refers to the sink's callable, and whose entry refers to the function."""
+    """Drops a function that refers to the sink's callable and to which its own entry refers back."""
     function = Cyclic()
     kept = tagged(function, entry_of("typed_functions", "half"))
-    # In other versions the table owns what a tag keeps: docs/support.md.
+    # On free-threaded builds the table owns the object that a tag keeps; see docs/support.md.
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         kept.function = function
     function.made = sink.held(function)
@@ -103,7 +103,7 @@ def cycle(sink):
 
 def is_counted(work, function, times):
     try:
-        # Caches of CPython and of libraries fill up for a while.
+        # The caches of CPython and the libraries grow during the first calls.
         leaks.check(work, times, warm_up=2 * times, blocks=times, objects=times, unchanged=[function])
     except AssertionError as error:
         return "wrong", str(error)
@@ -111,7 +111,7 @@ def is_counted(work, function, times):
 
 
 def making(sink):
-    """Makes a callable, calls it and drops it: nothing is left."""
+    """Checks that a callable that is made, called and dropped leaves nothing behind."""
     function = support.build("typed_functions").half
 
     def make():
@@ -119,12 +119,12 @@ def making(sink):
             made = other.held(function)
             assert other.result(made(8.0), 4.0) == 4.0
 
-    # A database and a compiler are slow.
+    # DuckDB and JAX take long to make a callable.
     return is_counted(make, function, {"duckdb": 20, "jax": 100}.get(sink.name, 200))
 
 
 def calling(sink):
-    """Calls for a result, for an exception, and so that the function falls back: nothing is left."""
+    """Checks that calls leave nothing behind, whether they return a result, raise an exception or fall back."""
     raising = support.build("narrow_functions").checked_d
     falling = support.build("fallback_functions").root
     results = []

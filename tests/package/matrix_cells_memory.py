@@ -1,4 +1,5 @@
-"""Cells of the matrix that need a separate process: a sink makes a callable, and calls it, without memory."""
+"""Cells of the matrix that need a separate process, in which a sink makes and calls a callable while memory
+allocation fails."""
 import re
 
 import support
@@ -6,7 +7,7 @@ from no_memory_support import ENDS_DEEP_CALLS, MAKES_FUNCTIONS, sweep
 
 
 def is_for_want(error):
-    """True for other libraries' errors about missing memory."""
+    """True for errors by which other libraries report that memory allocation failed."""
     return re.search("(?i)nomem|memory", f"{type(error).__name__} {error}") is not None
 
 
@@ -37,7 +38,7 @@ def calling(sink):
 
 
 def failing(sink, function, value, text):
-    """Sweeps a call that raises ValueError with that text."""
+    """Sweeps a call that raises ValueError with the given text."""
     call, read = sink.single(function, value)
     try:
         read(call())

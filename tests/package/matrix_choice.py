@@ -1,5 +1,5 @@
-"""The overload that Python's values choose, in plain Python, written from the text of docs/ABI.md, 8.7 to 8.9: the
-reference for every sink of the matrix. It uses neither our tables nor our wrappers, which may be wrong."""
+"""The reference for every sink of the matrix: the choice of an overload by Python's values, in plain Python, written
+from docs/ABI.md, 8.7 to 8.9. It does not use the package's tables or wrappers, because these are under test."""
 
 EXACT, NEAR, SAFE, NONE = range(4)
 #: Limits of the integer types, by letter.
@@ -8,7 +8,7 @@ LIMITS = {letter: (-2**(bits - 1), 2**(bits - 1) - 1) if letter.islower() else (
 
 
 class NoOverload(Exception):
-    """No overload fits; `kind` is the exception that a call raises."""
+    """Raised if no overload fits; `kind` is the class of the exception that a call raises."""
 
     def __init__(self, kind):
         super().__init__(kind.__name__)
@@ -16,8 +16,8 @@ class NoOverload(Exception):
 
 
 def kind_of(value):
-    """Returns (the kind of a value: bool, int, float, complex, str, or list for an array; whether it has that exact
-    type, or ranks as if it had), or (None, False)."""
+    """Returns a value's kind (bool, int, float, complex, str, or list for an array) and whether it ranks as exactly
+    that type, or (None, False)."""
     name = type(value).__name__ if type(value).__module__ == "numpy" else ""
     if isinstance(value, bool) or name in ("bool", "bool_"):
         return bool, True
@@ -32,7 +32,7 @@ def kind_of(value):
 
 
 def rank(value, letters):
-    """Returns how well a value suits a parameter: 8.7."""
+    """Returns how well a value suits a parameter, by docs/ABI.md, 8.7."""
     kind, is_exact = kind_of(value)
     own = EXACT if is_exact else NEAR
     if letters == "O":
@@ -63,7 +63,8 @@ def is_out_of_range(value, letters):
 
 
 def better(one, other):
-    """True if a list of ranks is at least as good in every argument, and better in one: 8.8."""
+    """True if one list of ranks is at least as good as another in every argument and better in one (docs/ABI.md,
+    8.8)."""
     return all(a <= b for a, b in zip(one, other)) and one != other
 
 
@@ -79,8 +80,8 @@ def in_order(overloads, ranks):
 
 
 def choose(overloads, arguments):
-    """Returns the number of the overload, each a list of letters, that these arguments choose. Raises NoOverload if
-    there is none; a single overload is always taken."""
+    """Returns the index of the overload (a list of letters) that the arguments choose. Raises NoOverload if there is
+    none. A single overload is always chosen."""
     if len(overloads) == 1:
         return 0
     fitting = [each if len(each) == len(arguments) else None for each in overloads]

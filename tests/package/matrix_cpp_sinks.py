@@ -1,5 +1,5 @@
-"""Sinks of the matrix in C++: modules/matrix_probe.cc and matrix_narrowing.cc request one signature and have values
-of its types."""
+"""Sinks of the matrix in C++, where modules/matrix_probe.cc and matrix_narrowing.cc request one signature and pass
+values of its types."""
 import support
 import typedcall
 from matrix_c_sinks import CSink
@@ -10,7 +10,7 @@ _AS_IT_IS = typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK
 
 
 class CppSite(CSink):
-    """C++ requests one signature and has values of its types: modules/matrix_probe.cc."""
+    """A call site in modules/matrix_probe.cc, which requests one signature and passes values of its types."""
 
     name = "call site"
 
@@ -26,12 +26,12 @@ class CppSite(CSink):
         return lambda *arguments: self.probe.call(self.name, signature, function, arguments)
 
     def check(self, entry):
-        """Raises Refused for an entry that requires more of its caller."""
+        """Raises Refused for an entry that a call site cannot call as it is."""
         if entry.flags & _AS_IT_IS:
             raise Refused("a call site returns the C function unchanged")
 
     def refusal(self, signature):
-        """Returns why C++ does not request the signature."""
+        """Returns the reason why no C++ code requests the signature."""
         return f"modules/matrix_probe.cc has no caller for '{signature}'"
 
 
@@ -58,10 +58,10 @@ class CppLoop(CppSite):
     name = "loop"
 
     def check(self, entry):
-        """Does nothing: a loop handles statuses and calls Python."""
+        """Does nothing because a loop handles statuses and calls Python."""
 
     def letting_go(self):
-        """Does nothing: a loop releases the GIL itself."""
+        """Does nothing because a loop releases the GIL itself."""
 
     def refusal(self, signature):
         return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
@@ -70,7 +70,7 @@ class CppLoop(CppSite):
 
 
 class CppCallback(CppFallback):
-    """typedcall/callback.h, called with the GIL."""
+    """A callback of typedcall/callback.h, called with the GIL."""
 
     name = "C++ callback"
 
@@ -79,7 +79,8 @@ class CppCallback(CppFallback):
 
 
 class CppNarrowing(Sink):
-    """Calls of a fallback_function: C++ has bools, 64-bit ints and doubles, and calls functions of narrower numbers."""
+    """Calls of a fallback_function from C++ code that passes bools, 64-bit ints and doubles to functions of narrower
+    numbers."""
 
     name, has_typed_results = "narrowing", True
 

@@ -1,5 +1,5 @@
-"""Cells that a sink is not asked, by property: limits that docs/how-to lists, and limits of the other library, each of
-which also shows without typedcall."""
+"""The cells of the matrix that are not run for a sink, by property. The reasons are limits listed in docs/how-to, and
+limits that the other library has without typedcall, too."""
 import importlib.metadata
 import sys
 
@@ -12,7 +12,7 @@ _MAIN = "before CPython 3.12 callbacks are for the main interpreter"
 _COMPILED = "a module is compiled once, and stays until the process ends"
 _RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
                          "tvm-ffi makes it a RuntimeError, even in its own functions")
-#: For libraries that look at types before there are values.
+#: Limits of libraries that choose by types before there are values.
 _TYPES_FIRST = {
     **dict.fromkeys(("two_floats(Length(2.5))", "two_floats(np.float64(2.5))"),
                     "it has one type for a float and its subclasses"),
@@ -29,7 +29,7 @@ _CLOSURE = {
     "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
 }
 
-#: By the name of a sink, and a property: "calls" means all properties of single calls.
+#: Reasons by sink, property and cell. The property "calls" means all properties of single calls.
 LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},
@@ -67,7 +67,7 @@ if sys.version_info >= (3, 14):
 
 
 def why_not(sink, name, cell):
-    """Returns why this cell is not asked, or ""."""
+    """Returns the reason why this cell is not run, or ""."""
     if (sink.name, cell) == ("duckdb", "a destructor") and importlib.metadata.version("duckdb").startswith("1."):
         return "DuckDB 1.5.6 crashes in any query at the interpreter's end"
     if (name, cell) == ("interpreters", "a GIL of its own") and sys.version_info[:2] == (3, 12):

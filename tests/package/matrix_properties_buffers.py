@@ -1,4 +1,5 @@
-"""The property of buffers: a sink passes an object's memory to a function, or refuses the object, as Python does."""
+"""The matrix's property of buffers: like Python, a sink passes an object's memory to a function or refuses the
+object."""
 import array
 
 import support
@@ -16,8 +17,8 @@ def cast(size, letter, *shape):
     return memoryview(bytearray(size)).cast(letter, *shape)
 
 
-#: Makers of objects that are accepted for a buffer, and of others, by name. Each call gets a new one, since it may
-#: write.
+#: Functions that make objects to pass for a buffer, acceptable or not, by name. Each call gets a new object, because
+#: the function may write to it.
 OBJECTS = {
     "no doubles": doubles,
     "doubles": lambda: doubles(3.0, 4.0),
@@ -25,7 +26,7 @@ OBJECTS = {
     "a hundred doubles": lambda: doubles(*[0.5] * 100),
     **{f"array of {letter}": lambda letter=letter: array.array(letter, [1, 2, 3]) for letter in "bBhHiIlLqQf"},
     **{f"empty array of {letter}": lambda letter=letter: array.array(letter) for letter in "bBhHiIlLqQf"},
-    # Their hash has fewer than 64 bits, so it is an int in all libraries.
+    # The hashes of these bytes have fewer than 64 bits, so every library can return them as ints.
     "bytes": lambda: b"hello",
     "no bytes": lambda: b"",
     "bytearray": lambda: bytearray(b"hello"),
@@ -54,7 +55,7 @@ OBJECTS = {
 
 
 def numpy_arrays():
-    """Returns makers of NumPy arrays, if NumPy is installed."""
+    """Returns functions that make NumPy arrays, if NumPy is installed."""
     try:
         import numpy
     except ImportError:
@@ -81,7 +82,7 @@ def numpy_arrays():
     }
 
 
-#: Second arguments: numbers, and names of buffers.
+#: Second arguments that are numbers; SECOND has the names of buffers.
 NUMBERS = {"2.5": lambda: 2.5, "3": lambda: 3, "2**40": lambda: 2**40, "True": lambda: True, "None": lambda: None}
 SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray",
           "bools that are none")
@@ -90,7 +91,8 @@ FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times
 
 
 class NotTaken(Failure):
-    """The exception for an object that cannot be passed: exporters raise three kinds."""
+    """Represents the exception that is raised for an object that cannot be passed. Exporters raise one of three
+    kinds."""
 
     KINDS = {"TypeError", "BufferError", "ValueError"}
 
@@ -111,7 +113,7 @@ def python_does(function, arguments):
 
 
 def calls(letters):
-    """Returns the argument makers for each call, by its name."""
+    """Returns the functions that make the arguments of each call, by the call's name."""
     objects = {**OBJECTS, **numpy_arrays()}
     if len(letters) == 1:
         return {name: (maker,) for name, maker in objects.items()}
@@ -124,7 +126,7 @@ def calls(letters):
 
 
 def buffers(sink):
-    """Buffers are passed without a copy: results, written bytes and refusals match Python's."""
+    """A sink passes buffers without a copy, so results, written bytes and refusals match Python's."""
     provider, bools = support.build("buffer_provider"), support.build("bool_functions")
     for name in FUNCTIONS:
         function = getattr(provider, name, None) or getattr(bools, name)

@@ -11,7 +11,7 @@ from matrix_values import (
 from narrow_support import functions
 import typedcall
 
-#: The functions with overloads, and for each overload a single function that does the same.
+#: For each function with overloads, the overloads' parameters, and for each overload a function that does the same.
 OVERLOADED = {
     "int_or_float": ([["i"], ["d"]], [lambda x: 0, lambda x: 1]),
     "float_or_int": ([["d"], ["i"]], [lambda x: 0, lambda x: 1]),
@@ -32,7 +32,7 @@ def pairs():
 
 
 def choice(sink):
-    """Among overloads, each value chooses what it chooses in Python: docs/ABI.md, 8.7 to 8.10."""
+    """Each value chooses the same overload as in Python, by docs/ABI.md, 8.7 to 8.10."""
     calls = {1: [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())],
              2: [*pairs(), *itertools.product(numpy_values()[:2] + numpy_narrow(), repeat=2)]}
     for name, (overloads, alone) in OVERLOADED.items():
@@ -43,15 +43,16 @@ def choice(sink):
 
 
 def alone(sink, letters, calls, module=functions):
-    """Compares functions without overloads with Python. `letters` has their arguments, by name."""
+    """Compares a sink's calls of functions without overloads with Python's calls. `letters` maps each function's name
+    to its parameters."""
     for name, each in letters.items():
         function = getattr(module, name)
         yield from compare(sink, name, function, [function], [list(each)], calls)
 
 
 def edges(letter):
-    """Returns values that just fit and just do not fit an integer type, or are rounded to a float, and NumPy's
-    limits."""
+    """Returns the values at and just beyond an integer type's limits, or values that are rounded to a float, and
+    NumPy's limits."""
     if letter == "?":
         return []
     least, most = LIMITS.get(letter, (0, 0))
@@ -60,7 +61,7 @@ def edges(letter):
 
 
 def equality(sink):
-    """A function returns and raises what it returns and raises in Python."""
+    """A function returns the same results and raises the same exceptions as in Python."""
     values = [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values())]
     for letter in "?bBhHiIlLfd":
         yield from alone(sink, {"same_" + {"?": "bool"}.get(letter, letter): letter}, values + edges(letter))
@@ -77,11 +78,11 @@ def raising(sink):
 
 
 def status(sink):
-    """A nonzero status is an exception, even if none was set; the value is in the place."""
+    """A nonzero status becomes an exception, even if none was set. Otherwise the function has stored its result."""
     yield from alone(sink, {"status": "i", "expect": "i"}, [(value,) for value in (13, 14, 0, -7, 2**31, True, "3", None, 1j)])
 
 
-#: Functions of modules/fallback_functions.cc, with arguments for which they have a result, and others.
+#: Functions of modules/fallback_functions.cc, with arguments for which they return a result or fall back.
 FALLING = {
     "root": ("d", [4.0, 0, math.inf, -1.0, -math.inf, "x"]), "half": ("d", [3.0, 2, -1.0, None]),
     "c_root": ("d", [4.0, -1.0]), "tenfold": ("d", [4.0, -2.0, -0.1, -1001.0]), "half_alone": ("d", [1.0, -2.0]),
@@ -91,7 +92,7 @@ FALLING = {
 
 
 def falling_back(sink):
-    """If the function has no result, the Python callable returns one, or raises."""
+    """If the C function falls back, the Python callable returns a result or raises an exception."""
     yield from alone(sink, {"positive_i": "i", "positive_f": "f"},
                      [(value,) for value in (5, -5, 0, 2**31, 2.5, -2.5, True, "3", None, 1j)])
     module = support.build("fallback_functions")
@@ -107,7 +108,8 @@ def falling_back(sink):
 
 
 def giving(sink, name, function, wanted, results):
-    """Compares calls for which Python code returns these results: pairs of an argument and Python's result."""
+    """Compares calls in which Python code returns given results; `results` has pairs of an argument and Python's
+    result."""
     for argument, result in results:
         try:
             sink.giving(result)
@@ -119,7 +121,7 @@ def giving(sink, name, function, wanted, results):
 
 
 def in_c(function, convert):
-    """Makes a function that converts the Python function's result to a C type, or fails as Python does."""
+    """Returns a function that converts the Python function's result to a C type, or fails as Python does."""
     def given(x):
         result = function(x)
         if not isinstance(result, (int, float)):
@@ -162,7 +164,8 @@ def native(sink):
 
 
 def texts(sink):
-    """A str is passed as UTF-8, with NULs only if the function takes a length, too; another value is a TypeError."""
+    """A str is passed as UTF-8, and may contain NULs only if the function also takes a length. Any other value raises
+    TypeError."""
     # Libraries store texts of up to 7 or 12 bytes differently from longer ones.
     values = [(value,) for value in ("", "abc", "seven77", "eight888", "h\u00e4tte", "\U0001f600",
                                      "h\u00e4, \u20ac, \U0001f40d" * 20, "a\0b", "a\0" + "long" * 10, b"abc", 3, 2.5, None)]
@@ -171,7 +174,8 @@ def texts(sink):
         yield from compare(sink, name, function, [function], [[letters]], values)
 
 
-#: Names of parameters, and values for them. The last function's wrapper is called by name only.
+#: The names of each function's parameters, and lists of values for them. The wrapper of the last function is called
+#: by name only.
 NAMES = {
     "default_functions": {
         "distance": ("a b c d radius", [2.5, 4.0, -1.0, 0.5, True]), "digits": ("a b c", [1, 5, 8], [2**31, 5, -2**31 - 1]),
@@ -191,8 +195,8 @@ NAMES = {
 
 
 def calls_by_name(names, *values):
-    """Returns the arguments of calls: some by position, and of the others one, all but one, or all by name; and
-    arguments that fit no function."""
+    """Returns arguments of calls. The first few are passed by position; of the others one, all but one, or all are
+    passed by name. Some calls fit no function."""
     names, made = names.split(), []
     for each in values:
         for count in range(len(names) + 1):
@@ -205,7 +209,8 @@ def calls_by_name(names, *values):
 
 
 def defaults(sink):
-    """Omitted arguments take Python's defaults. If calls have names, these mean what they mean in Python."""
+    """Omitted arguments get Python's defaults. If a sink's calls can pass arguments by name, names mean the same as
+    in Python."""
     if sink.has_names:
         for module, given_names in NAMES.items():
             for name, given in given_names.items():
@@ -221,7 +226,8 @@ def defaults(sink):
 
 
 def by_position(sink):
-    """A sink without names passes all arguments in order; the Python function gets keyword-only ones by name."""
+    """A sink without names passes all arguments in order; the Python function still gets keyword-only arguments by
+    name."""
     if sink.has_names:
         yield "root", "refused", "its calls accept names, like Python's"
         return

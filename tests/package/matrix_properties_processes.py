@@ -1,4 +1,5 @@
-"""Properties whose cells run in separate processes: lifetimes, no memory, the interpreter's end, other interpreters."""
+"""The matrix's properties whose cells run in separate processes: lifetimes, failing memory allocation, the
+interpreter's end, and other interpreters."""
 import importlib.util
 import json
 import pathlib
@@ -9,9 +10,10 @@ import matrix_limits
 import support
 
 WORKER = pathlib.Path(__file__).resolve().with_name("matrix_worker.py")
-#: Overwrites freed memory, even small blocks, which a C library may leave unchanged.
+#: Environment variables that make the allocators overwrite freed memory, even small blocks, which glibc would leave
+#: unchanged.
 OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # which has its own allocator
+if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # a free-threaded build needs its own allocator
     OVERWRITTEN["PYTHONMALLOC"] = "malloc"
 #: Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before it can release it; then the main
 #: thread hangs.
@@ -31,8 +33,8 @@ def ended(sink, name, cells, environment):
 
 
 def of_process(sink, name, cells, environment=None, apart=False):
-    """Runs the cells in one process, and after a cell that ends it in a new one. With `apart` each cell has a process,
-    which must end silently."""
+    """Runs the cells in one process, and starts a new process after a cell that ends it. With `apart`, each cell runs
+    in its own process, which must end silently."""
     left = []
     for cell in cells:
         reason = matrix_limits.why_not(sink, name, cell)
@@ -60,12 +62,12 @@ def of_process(sink, name, cells, environment=None, apart=False):
 def lifetimes(sink):
     """A sink's callable keeps the function and its entry, and is collected with them."""
     yield from of_process(sink, "lifetimes", ("the C function", "the callable", "a cycle"), OVERWRITTEN)
-    # With CPython's own allocator, whose blocks can be counted.
+    # The blocks of CPython's own allocator can be counted.
     yield from of_process(sink, "lifetimes", ("making", "calling"))
 
 
 def no_memory(sink):
-    """Without memory a call raises MemoryError, or returns its result."""
+    """If memory allocation fails, a call raises MemoryError or returns its result."""
     cells = "making", "calling", "raising", "falling back"
     if not importlib.util.find_spec("_testcapi"):
         for cell in cells:
@@ -80,5 +82,5 @@ def endings(sink):
 
 
 def interpreters(sink):
-    """A sink works in other interpreters, or importing its library there explains why not."""
+    """A sink works in other interpreters, unless importing its library there fails with an explanation."""
     yield from of_process(sink, "interpreters", ("one GIL", "a GIL of its own"))

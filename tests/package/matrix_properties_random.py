@@ -1,4 +1,4 @@
-"""The choice among random sets of overloads: docs/ABI.md, 8.7 to 8.10."""
+"""The matrix's property that values choose among random sets of overloads by docs/ABI.md, 8.7 to 8.10."""
 import itertools
 import os
 import random
@@ -13,15 +13,15 @@ functions = support.build("overload_functions")
 LETTERS = "dli?"
 VALUES = (False, True, 0, 1, -7, 2**31 - 1, 2**31, -2**31 - 1, 2**40, 2**63 - 1, -2**63, 0.0, -2.5, 1e300, float("inf"))
 FLAGS = typedcall.entries(functions.d)[0].flags
-#: Sets of overloads for each sink: fewer for those that compile code for each. --full, which has a different seed each
-#: time, has time for more.
+#: The number of sets of overloads for each sink. Sinks that compile code for each set get fewer. `tools/test --full`
+#: uses a new seed each time and has time for more sets.
 SETS = {"tvm-ffi": 800, "ufunc": 500, "duckdb": 200, "jax": 60, "numba": 30}
 FAULTS = {"TypeError", "OverflowError"}
 MORE = 4 if "TYPEDCALL_SEED" in os.environ else 1
 
 
 def tagged(overloads, number):
-    """Returns a Python function that does what these overloads' wrapper does, tagged with their C functions."""
+    """Returns a Python function that behaves like the wrapper of these overloads, tagged with their C functions."""
     alone = [getattr(functions, each) for each in overloads]
 
     def call(*arguments):
@@ -30,7 +30,7 @@ def tagged(overloads, number):
         except matrix_choice.NoOverload as error:
             raise error.kind("no overload") from None
 
-    # Numba and others look at its number of parameters.
+    # Libraries such as Numba read the number of parameters of `made`.
     made = (lambda a: call(a)) if len(overloads[0]) == 1 else (lambda a, b: call(a, b))
     made.__name__ = made.__qualname__ = f"overloaded_{number}"
     entries = [typedcall.entries(each)[0] for each in alone]
@@ -43,20 +43,20 @@ def drawn(numbers):
     places = numbers.choice((1, 2, 2))
     every = ["".join(each) for each in itertools.product(LETTERS, repeat=places)]
     if places == 2 and numbers.random() < 0.5:
-        every = [each for each in every if "d" in each]  # results of one type
+        every = [each for each in every if "d" in each]  # all overloads return a double
     overloads = numbers.sample(every, numbers.choice((1, 2, 2, 3, 3, 4)))
     return overloads, [tuple(numbers.choices(VALUES, k=places)) for _ in range(6)]
 
 
 def has_two_faults(overloads, arguments):
-    """True for one overload with a float for an int: libraries that check types first report that before an int that is
-    too large."""
+    """True for a single overload that gets a float for an int. Libraries that check types first report the float
+    before an int that is too large."""
     return len(overloads) == 1 and any(letter in "il" and type(value) is float
                                        for letter, value in zip(overloads[0], arguments))
 
 
 def random_overloads(sink):
-    """A wrapper's overloads with all values, and random ones: the values choose what they choose in Python."""
+    """Values choose the same overload as in Python, both among the wrappers' overloads and among random ones."""
     def cells(function, overloads, calls):
         alone = [getattr(functions, each) for each in overloads]
         found = compare(sink, "of", function, alone, [list(each) for each in overloads], calls)

@@ -1,4 +1,4 @@
-"""Properties of threads and signals: when a sink holds the GIL, and that it loses no interrupt."""
+"""The matrix's properties of threads and signals: when a sink holds the GIL, and that it loses no interrupt."""
 import _thread
 import contextlib
 import itertools
@@ -12,13 +12,13 @@ import typedcall
 from matrix_sinks import Refused
 from narrow_support import functions
 
-#: How long a function waits for another thread, in milliseconds: for one that should not arrive, and for one that
-#: should.
+#: The milliseconds that a function waits for another thread that should not arrive, and for one that should.
 PATIENCE, GENEROUS = 100, 5000
 
 
 def overlap(calls):
-    """True if two of these calls ran at once, each in its own thread. Re-raises an exception of either."""
+    """Makes each call in its own thread, and returns True if two of them ran at once. An exception in a call
+    propagates."""
     results = support.at_once(lambda call: [call(PATIENCE) for _ in range(3)], [(call,) for call in calls])
     return any(itertools.chain(*results))
 
@@ -31,7 +31,7 @@ def two_at_once(sink, make):
         with sink.another() as other:
             made = [make(each)(module.alone) for each in (sink, other)]
             for call in made:
-                call(1)  # the compiling sinks compile now
+                call(1)  # sinks that compile code do so now
             met = overlap([lambda x, call=call: sink.result(call(x), 0) for call in made])
     except Refused as error:
         return "refused", str(error)
@@ -39,7 +39,7 @@ def two_at_once(sink, make):
 
 
 def waiting_for_python(sink, flags):
-    """Calls a function that takes the GIL itself, and waits for a thread that needs it."""
+    """Calls a function that waits for another thread, which needs the GIL."""
     module = support.build("thread_functions")
 
     def waits(milliseconds):
@@ -50,7 +50,7 @@ def waiting_for_python(sink, flags):
     try:
         sink.letting_go()
         made = sink.made(waits)
-        made(1)  # the compiling sinks compile now
+        made(1)  # sinks that compile code do so now
     except Refused as error:
         return "refused", str(error)
     is_over = threading.Event()
@@ -71,7 +71,8 @@ def waiting_for_python(sink, flags):
 
 
 def holding(sink):
-    """The GIL keeps threads apart if a function needs that, and is released if the function takes it itself."""
+    """A sink holds the GIL during calls of functions that need it, and releases it for functions that acquire it
+    themselves."""
     cases = {
         "a thread that needs the GIL": lambda: waiting_for_python(sink, typedcall.Flags.THREAD_SAFE),
         "a thread that needs the GIL, not THREAD_SAFE": lambda: waiting_for_python(sink, typedcall.Flags(0)),
@@ -91,7 +92,8 @@ def python_does(function, argument):
 
 
 def in_threads(sink, function, arguments):
-    """Calls it in four threads, which share one callable if the library allows that, and compares with Python."""
+    """Calls the function in four threads, which share one callable if the library allows that, and compares with
+    Python."""
     shared, wanted = sink.made(function), []
     for argument in arguments:
         wanted.append(python_does(function, argument))
@@ -119,7 +121,7 @@ def in_threads(sink, function, arguments):
 
 
 def threads(sink):
-    """Results and exceptions of calls in several threads at once are Python's."""
+    """Calls in several threads at once have the same results and exceptions as Python's."""
     for name, module, arguments in (("same_d", functions, [2.5, -1.0]), ("checked_d", functions, [1.5, 13.0]),
                                     ("root", support.build("fallback_functions"), [16.0, -4.0]),
                                     ("status", functions, [5, 13])):
@@ -130,7 +132,8 @@ def threads(sink):
 
 
 def comes_out(sink, call):
-    """Returns how an interrupt leaves a call, and whether it does: itself, or as the cause of a library's error."""
+    """Returns how an interrupt leaves a call, and True if it does so as KeyboardInterrupt or as the cause of a
+    library's error."""
     said = ""
     try:
         try:
@@ -152,7 +155,7 @@ def comes_out(sink, call):
 
 
 def falling_back_to(function):
-    """Tags a Python function with one that falls back below 0."""
+    """Tags the Python function with a C function that falls back below 0."""
     entry, = typedcall.entries(support.build("fallback_functions").root)
     typedcall.tag(function, entry.signature, entry.address, flags=entry.flags)
     return function
@@ -210,7 +213,7 @@ def among_many_calls():
 
 
 def among_values(sink):
-    """Calls it for a hundred values at once: the first interrupt ends the call."""
+    """Calls a function for a hundred values at once. The first interrupt must end the call."""
     called = []
 
     def interrupting(x):
@@ -232,7 +235,7 @@ CASES = {"in Python code": in_python_code, "in a C function": in_a_c_function, "
 def interrupts(sink):
     """An interrupt leaves a call as KeyboardInterrupt, or as the cause of the library's error, and later calls work."""
     before = signal.getsignal(signal.SIGINT)
-    # It is ignored in a shell's background job.
+    # SIGINT is ignored in a shell's background job.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for cell, case in CASES.items():

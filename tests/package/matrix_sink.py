@@ -1,4 +1,5 @@
-"""The base class of the matrix's sinks, which matrix_sinks.py lists, and the exception by which they refuse a cell."""
+"""The base class of the matrix's sinks, which matrix_sinks.py lists, and the exception with which they refuse a
+cell."""
 import contextlib
 import importlib
 
@@ -6,37 +7,38 @@ import typedcall
 
 
 class Refused(Exception):
-    """Why a sink is not asked: a limit of the other library, or outside its purpose."""
+    """Raised if a sink cannot run a cell, because of a limit of the other library or because the sink is not meant
+    for it."""
 
 
 def kind_in_text(error):
-    """Returns the name of Python's exception that is in the text of a library's error."""
+    """Returns the name of the Python exception that the text of a library's error mentions."""
     kinds = "TypeError", "OverflowError", "ValueError", "SystemError", "IndexError"
     return next((kind for kind in kinds if kind in str(error)), type(error).__name__)
 
 
 def is_array(value):
-    """True if libraries that take NumPy arrays take the value as an array."""
+    """True if libraries that accept NumPy arrays treat the value as an array."""
     return hasattr(value, "__array__") or type(value).__name__ in ("array", "memoryview")
 
 
 class Sink:
-    """How one place turns a typed function into a callable, and what that accepts and returns."""
+    """One way to turn a typed function into a callable, and what the callable accepts and returns."""
 
     name = ""
-    #: The library that must be installed.
+    #: The name of the library that must be installed, if any.
     library = None
-    #: Its calls accept keywords.
+    #: Whether calls accept keyword arguments.
     has_names = False
-    #: A result has the C function's type, even if Python code computed it.
+    #: Whether a result has the C function's type even if Python code computed it.
     has_typed_results = False
-    #: Except for fallbacks, because it falls back to the other library's function.
+    #: Whether a call falls back to the other library's function instead of the Python function.
     falls_back_there = False
-    #: Threads may call one callable.
+    #: Whether several threads may call one callable.
     threads_share = True
-    #: Only for PyPy; the others are for CPython.
+    #: Whether the sink exists on PyPy only. All other sinks exist on CPython only.
     is_on_pypy = False
-    #: This interpreter was built with what the sink needs.
+    #: Whether this interpreter was built with the features that the sink needs.
     is_built = True
 
     def setUp(self):
@@ -44,7 +46,7 @@ class Sink:
             importlib.import_module(self.library)
 
     def close(self):
-        """Releases what setUp() has made."""
+        """Releases everything that setUp() has made."""
 
     @contextlib.contextmanager
     def another(self):
@@ -57,21 +59,23 @@ class Sink:
             other.close()
 
     def made(self, function):
-        """Returns a callable that calls the typed function there. Both raise Refused: this for the function, the
+        """Returns the sink's callable for a typed function. The method raises Refused for the function, and the
         callable for the values of one call."""
         raise NotImplementedError
 
     def held(self, function):
-        """Returns a callable of one double. The sink keeps nothing alive that the library's own object must keep."""
+        """Returns the sink's callable for a function of one double. The sink itself keeps no object alive that the
+        library's own object must keep."""
         return self.made(function)
 
     def single(self, function, value):
-        """Returns a call with as little of the library's code as possible, and a function that reads its result."""
+        """Returns a function that makes one call with as little of the library's code as possible, and one that reads
+        its result."""
         made = self.held(function)
         return lambda: made(value), lambda given: given
 
     def many(self, function, values):
-        """Returns a call for all these values at once."""
+        """Returns a function that makes one call for all these values."""
         raise Refused("it is called for one value at a time")
 
     def detached(self, function):
@@ -79,21 +83,21 @@ class Sink:
         raise Refused("its callers hold the GIL, or must hold it for such functions")
 
     def crossing(self, value):
-        """Raises Refused for a value that the library cannot represent, whatever the function is."""
+        """Raises Refused for a value that the library cannot represent, regardless of the function."""
 
     def giving(self, value):
         """Raises Refused for a result of Python code that the library cannot represent."""
 
     def passing(self, value, letters):
-        """Raises Refused for an object that the library does not pass for a buffer with these letters."""
+        """Raises Refused for an object that the library does not pass as a buffer with these letters."""
         self.crossing(value)
 
     def letting_go(self):
-        """Raises Refused if releasing the GIL is not the sink's business."""
+        """Raises Refused if the sink is not responsible for releasing the GIL."""
 
     def kind_of(self, error):
-        """Returns the name of Python's exception for an error. Raises Refused for an error that says that the library
-        has no such result."""
+        """Returns the name of the Python exception that a library's error stands for. Raises Refused if the error
+        says that the library cannot represent the result."""
         return type(error).__name__
 
     def is_interrupt(self, error):
@@ -101,16 +105,16 @@ class Sink:
         return False
 
     def result(self, value, wanted):
-        """Returns a result as Python would return it, given that Python returns `wanted`."""
+        """Returns the library's result as Python would return it. Python's own result is `wanted`."""
         return value
 
 
 def counts(function):
-    """Returns how many arguments each of the function's entries takes."""
+    """Returns the number of arguments of each of the function's entries."""
     return [len(entry.python_types()[0]) for entry in typedcall.entries(function)]
 
 
 def signature_of(entry):
-    """Returns the types that Python passes and gets, as one text."""
+    """Returns an entry's signature with the types that Python passes and gets."""
     arguments, result = entry.python_types()
     return "".join(arguments) + "->" + result

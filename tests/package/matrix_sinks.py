@@ -1,5 +1,5 @@
-"""The sinks of the matrix, by name. Each class defines how a typed function becomes a callable there, which values
-can be passed, and what its exceptions are in Python. For what it cannot do, a sink gives a one-line reason."""
+"""The sinks of the matrix, by name. Each class defines how a typed function becomes a callable, which values the
+callable accepts, and how its errors map to Python's exceptions. A sink refuses a cell with a one-line reason."""
 from matrix_c_sinks import (
     Callback,
     Cffi,
@@ -29,10 +29,10 @@ from matrix_value_sinks import (
 __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
-    # Each call chooses by values.
+    # Sinks that choose an overload by each call's values.
     Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
-    # These choose by types.
+    # Sinks that choose an overload by types.
     Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, Jax, DuckDb,
-    # The caller names a signature.
+    # Sinks whose caller names a signature.
     CppSite, CppFallback, CppLoop, CppCallback, CppNarrowing, Callback, FreeCallback, ConvertingCallback, ClosurePointer,
     LowLevelCallable, Ctypes, Cffi, Cython)}

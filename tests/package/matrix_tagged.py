@@ -1,11 +1,11 @@
-"""Python functions tagged with the C functions of modules/: the matrix's functions as a Python module has them."""
+"""The matrix's functions as a Python module: Python functions tagged with C functions of modules/."""
 import support
 import typedcall
 
 _default, = (each for each in typedcall.entries(support.build("default_functions").half_by_position)
              if each.signature == "ddd->d")
 _root, = typedcall.entries(support.build("fallback_functions").root)
-#: The next result of `given`.
+#: Holds the next result of `given`.
 results = []
 
 
@@ -18,7 +18,7 @@ def by_name_only(x, *, y=2.0, z):
 
 
 def tagged_with_parameters(*args, **keywords):
-    """Like a C function without a text signature."""
+    """Behaves like a C function without a text signature."""
     def meant(x, /, y, z=3.0):
         return half_by_position(x, y, z)
 
@@ -30,7 +30,7 @@ def tagged_with_defaults(x, y, z=4.5):
 
 
 def given(x):
-    """Returns what the matrix wants where the C function falls back: below 0."""
+    """Returns the result that the matrix has chosen if x is below 0, where the C function falls back."""
     return results[0] if x < 0 else x**0.5
 
 

@@ -1,5 +1,5 @@
-"""Sinks of the matrix that have a Python value, or a value of their own type, for each argument, and choose for each
-call: the wrapper, TypedFunction, PyPy's direct calls, SQLite, tvm-ffi and its closures."""
+"""Sinks of the matrix that choose an overload by the values of each call: the wrapper, TypedFunction, PyPy's direct
+calls, SQLite, tvm-ffi and its closures."""
 import numbers
 import sys
 
@@ -21,8 +21,8 @@ class Wrapper(Sink):
 
 
 class TypedFunction(Sink):
-    """The function that resolve() returns for the whole signature; it fills in defaults. Among overloads the caller
-    names the one whose C types match the values."""
+    """The function that resolve() returns for the complete signature, which fills in defaults. The caller chooses the
+    overload whose C types match the values."""
 
     name, has_names = "typed function", True
 
@@ -39,7 +39,7 @@ class TypedFunction(Sink):
 
 
 class PyPyWrapper(Wrapper):
-    """The wrapper, which PyPy calls if it does not call the C function."""
+    """The function's wrapper, which PyPy calls if it does not call the C function."""
 
     name, is_on_pypy = "pypy wrapper", True
 
@@ -55,8 +55,8 @@ class PyPyTypedFunction(TypedFunction):
 
 
 class PyPy(Sink):
-    """A function with which typedcall.accelerate() replaces a module's. The module gets its functions back, which
-    provide the right answers."""
+    """The replacement that typedcall.accelerate() puts into a module. The sink restores the module's own functions,
+    which provide the right answers."""
 
     name, has_names, is_on_pypy = "pypy", True, True
 
@@ -81,7 +81,7 @@ class PyPy(Sink):
 
 
 class Sql(Sink):
-    """Databases with their own values, which register a function by name."""
+    """A base class for SQL databases, which have their own types of values and register a function by name."""
 
     threads_share = False
 
@@ -90,7 +90,7 @@ class Sql(Sink):
 
     @staticmethod
     def name_of(function):
-        # SQL defines some of the names, and ignores case.
+        # SQL already defines functions with some of the names, and ignores case.
         return "typed_" + "".join(each + "_" if each.isupper() else each for each in function.__name__)
 
     def made(self, function):
@@ -194,7 +194,7 @@ class TvmFfi(Sink):
             raise Refused("tvm-ffi has no such value")
 
     def kind_of(self, error):
-        # It has no BufferError, OverflowError or SystemError: they become RuntimeErrors with Python's texts.
+        # tvm-ffi has no BufferError, OverflowError or SystemError. They become RuntimeErrors with the same texts.
         text = str(error)
         if "is not writable" in text or "is not C-contiguous" in text:
             return "BufferError"
@@ -209,12 +209,12 @@ class TvmFfi(Sink):
             TvmFfi.crossing(self, value)
 
     def result(self, value, wanted):
-        # Texts of more than 7 bytes have another class.
+        # tvm-ffi returns a text of more than 7 bytes as an object of its own class.
         return str(value) if isinstance(value, str) else value
 
 
 def closure_of(function, signature, flags):
-    """Makes a typed function from a tvm-ffi function. Raises Refused for types of which it gets no values."""
+    """Makes a typed function from a tvm-ffi function. Raises Refused for types that tvm-ffi cannot pass."""
     try:
         return typedcall.tvm_ffi.source(function, signature, flags=flags)
     except ValueError as error:
@@ -222,8 +222,8 @@ def closure_of(function, signature, flags):
 
 
 class Closure(TvmFfi):
-    """A typed function made from a tvm-ffi function that is made from a typed one: TypedFunction converts Python values
-    to the closure's C types."""
+    """A closure, which is a typed function made from a tvm-ffi function that was made from a typed one. TypedFunction
+    converts Python values to the closure's C types."""
 
     name, flags, has_typed_results = "closure", 0, True
 
@@ -253,10 +253,10 @@ class Closure(TvmFfi):
         return typedcall.resolve(outer, typedcall.signatures(outer)[0])
 
     def crossing(self, value):
-        """Does nothing: TypedFunction checks the values."""
+        """Does nothing because TypedFunction checks the values."""
 
 
 class FreeClosure(Closure):
-    """The closure for callers without the GIL, which falls back on an error."""
+    """A closure for callers without the GIL, which falls back if an error occurs."""
 
     name, falls_back_there, flags = "free closure", True, int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

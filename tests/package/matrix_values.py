@@ -1,4 +1,4 @@
-"""Values for the matrix, and the comparison of a sink's calls with Python's: one cell per call."""
+"""Values for the matrix, and the comparison of a sink's calls with Python's, which yields one cell per call."""
 import cmath
 import enum
 import math
@@ -9,7 +9,7 @@ from matrix_sinks import Refused
 
 
 class Number:
-    """An int for callers that use `__index__`."""
+    """An object that is an int for callers that use `__index__`."""
 
     def __init__(self, value):
         self.value = value
@@ -22,7 +22,7 @@ class Number:
 
 
 class Real:
-    """A float for callers that use `__float__`."""
+    """An object that is a float for callers that use `__float__`."""
 
     def __init__(self, value):
         self.value = value
@@ -48,7 +48,7 @@ INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 
 FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
 OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (),
           ...)
-#: For float and double: values that are rounded once or twice, are too small or too large, or are no number.
+#: Values for float and double that are rounded once or twice, are too small or too large, or are not numbers.
 ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-24 + 2**-53, 5e-324, -1e300, -math.inf, math.nan,
            10**30, 10**400)
 
@@ -73,8 +73,8 @@ def numpy_narrow():
 
 
 def numpy_limits():
-    """Returns the limits of NumPy's integer types, and a value that a float rounds once where a double is rounded,
-    too."""
+    """Returns the limits of NumPy's integer types, and a value that becomes a different float if it is rounded to a
+    double first."""
     try:
         import numpy
     except ImportError:
@@ -84,14 +84,14 @@ def numpy_limits():
 
 
 class Names(dict):
-    """The last part of a call's arguments: those passed by name."""
+    """The arguments of a call that are passed by name, as the last item of its arguments."""
 
     def __repr__(self):
         return ", ".join(f"{name}={value!r}" for name, value in self.items())
 
 
 class Failure:
-    """An exception, represented by its name."""
+    """Represents an exception by its name."""
 
     def __init__(self, name):
         self.name = name
@@ -104,14 +104,14 @@ class Failure:
 
 
 def is_same(a, b):
-    """True if both are the same result: of one type, nan equal to itself."""
+    """True if both results have the same type and value, where nan equals nan."""
     if isinstance(a, float) and isinstance(b, float):
         return a == b and math.copysign(1, a) == math.copysign(1, b) or a != a and b != b
     return type(a) is type(b) and a == b
 
 
 def expected(alone, overloads, arguments, names):
-    """Returns the result, or the failure, of the overload that the rule chooses."""
+    """Returns the result, or the Failure, of the overload that matrix_choice.py chooses."""
     try:
         at = matrix_choice.choose(overloads, arguments)
     except matrix_choice.NoOverload as error:
@@ -132,7 +132,7 @@ def found(sink, made, arguments, wanted, names={}):
 
 
 def shown(value):
-    """Returns a value's part of a cell's name."""
+    """Returns the part of a cell's name for this value."""
     text = repr(value)
     return text if len(text) < 80 else f"a large {type(value).__name__}"
 

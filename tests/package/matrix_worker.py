@@ -1,4 +1,5 @@
-"""The process for cells of the matrix: matrix_worker.py SINK PROPERTY CELL... prints a line of JSON for each."""
+"""The program that runs cells of the matrix in a process of their own: matrix_worker.py SINK PROPERTY CELL... prints
+a line of JSON for each cell."""
 import importlib
 import json
 import pathlib
@@ -9,7 +10,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from matrix_sinks import SINKS, Refused  # noqa: E402
 
-#: Modules, and tables in them, by property.
+#: For each property, the module with its cells and the name of their table.
 TABLES = {"lifetimes": ("matrix_cells_lifetimes", "CELLS"), "no_memory": ("matrix_cells_memory", "CELLS"),
           "endings": ("matrix_cells_ends", "ENDS"), "interpreters": ("matrix_cells_ends", "INTERPRETERS")}
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of narrow parameters: the functions, and what a call returns or raises."""
+"""Shared by the tests of narrow parameters: the functions, and a function that describes the outcome of a call."""
 
 import support
 

@@ -1,5 +1,5 @@
-"""Sweeps for tests without memory: each allocation of a call fails once, alone and with all later ones. Run them in
-separate processes, because CPython itself may not survive."""
+"""Sweeps that make memory allocation fail: each allocation of a call fails once on its own, and once with all later
+ones. Run sweeps in separate processes, because CPython itself may crash."""
 import ctypes
 import re
 import sys
@@ -7,16 +7,17 @@ import sys
 import _testcapi
 
 refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
-# CPython 3.12 and 3.13 release a code object twice if there is no memory for its function (generators, lambdas).
+# CPython 3.12 and 3.13 release a code object twice if there is no memory to make its function (also a generator
+# expression or a lambda).
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
-# Before 3.11, each frame that an exception leaves without memory takes one of CPython's sixteen spare MemoryErrors, and
-# the seventeenth ends the process.
+# Before 3.11, each frame through which an exception passes while there is no memory uses up one of CPython's sixteen
+# spare MemoryErrors, and a seventeenth ends the process.
 ENDS_DEEP_CALLS = sys.version_info < (3, 11)
 
 
 def is_forgotten(error):
-    """True if CPython's own loop has failed to report that there was no memory. The caller of a Python function sees
-    that, too."""
+    """True for the SystemError that CPython raises if its evaluation loop fails for lack of memory without setting an
+    exception. The caller of a Python function may also get this error."""
     return isinstance(error, SystemError) and re.fullmatch(
         "error return without exception set|(<function .*>|_PyEval_EvalFrameDefault) returned NULL without "
         "setting an (error|exception)", str(error))
@@ -24,11 +25,11 @@ def is_forgotten(error):
 
 def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True, until=(),
           is_for_want=lambda error: False):
-    """Makes a call again and again, with less and less memory. A call ends with its result, which `undo` gets, with
-    MemoryError, or with one of the `errors` that it raises anyway; `after` runs after each. Without `onwards` only one
-    allocation fails; an error of `until` ends the sweep. `is_for_want` is true for errors that a library raises in
-    place of MemoryError. Import modules before: the interpreter's own import does not survive this everywhere. Returns
-    the number of calls without memory."""
+    """Makes a call again and again, each time with a later allocation that fails. A call may return a result, which
+    is passed to `undo`, or raise MemoryError or one of the `errors` that it raises anyway. `after` runs after each
+    call. If `onwards` is false, only one allocation fails. An error in `until` ends the sweep. `is_for_want` is true
+    for errors that a library raises in place of MemoryError. Import all modules beforehand, because an import may
+    crash some versions of CPython when allocation fails. Returns the number of calls that failed."""
     failures = 0
     try:
         undo(call())
@@ -47,7 +48,7 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
             except MemoryError:
                 failed, failures = first, failures + 1
             except ctypes.ArgumentError as says:
-                # ctypes' own way.
+                # ctypes turns a MemoryError into an ArgumentError.
                 if "MemoryError" not in str(says):
                     raise
                 failed, failures = first, failures + 1
@@ -60,9 +61,9 @@ def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards
                     break
                 elif not isinstance(raised, errors):
                     error = type(raised), str(raised)
-            # The last one is CPython's own message for it.
+            # CPython itself raises this RuntimeError if it has no memory for a lock.
             assert error in (None, (RuntimeError, "can't allocate lock")), (call, first, error)
-            done = first > failed + 30  # calls that need no memory or cope without
+            done = first > failed + 30  # the last 30 calls did not fail
             if result is not None:
                 undo(result)
             after()

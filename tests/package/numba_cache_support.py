@@ -1,5 +1,5 @@
 """Programs for the tests of Numba's disk cache: tagged functions, compiled code that calls them, and processes that
-print its results and Numba's cache hits."""
+print the results and Numba's cache hits."""
 
 import json
 import textwrap
@@ -32,7 +32,7 @@ EXPORT int status(long x, long *result) {
 }
 """
 
-# Tagged Python functions: a module that can quickly be "built" differently.
+# A module of tagged Python functions, which can be "built" differently without a compiler.
 PROVIDER = """
 import ctypes, os
 import typedcall
@@ -233,7 +233,7 @@ class Cache(support.InAFolder):
         self.write("kernels.py", KERNELS)
 
     def run_program(self, lines, name="program.py", **environment):
-        """Returns what a new process prints, which must succeed."""
+        """Runs a new process, which must succeed, and returns its output."""
         self.write(name, MAIN + textwrap.indent(lines, "    "))
         return json.loads(support.python(
             self.folder / name,

@@ -1,5 +1,6 @@
-"""A long-running attack on the Python API: random programs in separate processes, a few of them or until the time is
-over. Nothing may crash, hang or leak, and every typed call must return what the boxed call returns.
+"""A long-running attack on the Python API, which runs random programs in separate processes: a few of them, or as
+many as a time limit allows. No program may crash, hang or leak, and every typed call must return the same result as
+the boxed call.
 
     python property_attack.py                                   # the same programs each time
     python property_attack.py --seconds 3600 --seed 5
@@ -17,14 +18,14 @@ import time
 
 from support import leaks, processes
 
-#: Kilobytes by which a process may grow per program, averaged over many: what untag() releases stays until the
-#: interpreter ends.
+#: The average number of kilobytes by which a process may grow per program. Memory that untag() releases stays until
+#: the interpreter ends.
 LEAK_BOUND = 400
 FAILED = 3
 
 
 def child(options):
-    """Runs programs; logs each to the file `options.log` before it runs."""
+    """Runs programs, and writes each program's number to the file `options.log` first."""
     import support
     import attack_meanings
     import attack_program
@@ -38,13 +39,13 @@ def child(options):
     try:
         modules = [support.build(name) for name in
                    ("plain_functions", "typed_functions", "fallback_functions")]
-        # For importing them again.
+        # Programs import the module again by name.
         sys.path.append(support.module_folder("plain_functions"))
     except Exception as error:
         print("without extension modules: %s" % error, flush=True)
         modules = None, None, None
     sys.setswitchinterval(1e-5)
-    # ctypes prints exceptions raised in callbacks; so does a `__del__`.
+    # Python would print exceptions raised in a ctypes callback or in `__del__`.
     sys.unraisablehook = lambda unraisable: None
     log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
@@ -52,7 +53,7 @@ def child(options):
         os.pwrite(log, ("%d %d %s" % (number, step, text)).ljust(80).encode() + b"\n", 0)
 
     gc.collect()
-    gc.freeze()  # the collector then skips what has been imported
+    gc.freeze()  # the collector skips the objects made by imports
     known = attack_meanings.meanings(*modules)
     calls = asked = 0
     before = None
@@ -74,7 +75,7 @@ def child(options):
         asked += program.asked
         done += 1
         del program
-        if done == 20:  # by now everything that is made once exists
+        if done == 20:  # all objects that are made only once exist by now
             before = resident()
         if options.until and time.time() > options.until:
             break
@@ -99,7 +100,7 @@ def resident():
 
 
 class Batch:
-    """Some programs in a separate process."""
+    """A separate process that runs some programs."""
 
     def __init__(self, options, first, count, environment, skip=(), until=0, verbose=False):
         self.first, self.environment = first, environment
@@ -133,21 +134,21 @@ class Batch:
 
 
 def environments(seed):
-    """Returns the environments: every other batch runs with memory that is overwritten when it is freed."""
+    """Returns the environments of alternate batches; the second one makes the allocators overwrite freed memory."""
     plain = {"PYTHONHASHSEED": str(random.Random(seed).randrange(1000))}
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return [plain, plain]  # it uses mimalloc, which has no such mode
+        return [plain, plain]  # mimalloc cannot overwrite freed memory
     return [plain, dict(plain, MALLOC_PERTURB_="165", PYTHONMALLOC="malloc")]
 
 
 def one(options, environment, skip, verbose=False):
-    """Runs the program options.only, after those from options.first on if that is given."""
+    """Runs the program options.only, preceded by those from options.first on if that is given."""
     first = options.first if options.first is not None else options.only
     return Batch(options, first, options.only - first + 1, environment, skip, verbose=verbose)
 
 
 def shrink(options, environment):
-    """Returns the smallest set of steps that still fails, as far as it is found in a few minutes."""
+    """Returns the smallest set of steps that still fails, or the smallest that was found when the time is up."""
     needed = list(range(options.steps))
     width = max(1, len(needed) // 2)
     limit = time.monotonic() + options.shrink_seconds
@@ -179,7 +180,7 @@ def report(options, batch):
 
 
 def only(options):
-    """Runs one program in each environment; with --shrink shortens it."""
+    """Runs one program in each environment, and shortens it if --shrink is given."""
     failed = False
     for environment in environments(options.seed):
         batch = one(options, environment, [int(step) for step in options.skip.split(",") if step],

@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.sql for all engines: a connection, native functions, and cases."""
+"""Shared by the tests of typedcall.sql for all engines: a connection, native functions, and test cases."""
 
 import concurrent.futures
 import contextlib
@@ -21,7 +21,7 @@ fallbacks = support.build("fallback_functions")
 class Connection:
     """A test with a connection to one engine, whose Python package is `module`."""
 
-    #: A query over that many numbers `i`.
+    #: The text of a query over a given count of numbers `i`.
     series = "select {1} from range({0}) t(i)"
 
     def setUp(self):
@@ -43,7 +43,7 @@ class Connection:
             self.value(text, *values)
 
     def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """Returns a Python function tagged with another one's native function: its own results show which was
+        """Tags a Python function with the native function of another one. Their results differ, which shows which was
         called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
@@ -74,7 +74,7 @@ class Values(Connection):
             raised.append(exception)
             self.refuses(message, "f(-1)")
         raised.append(MemoryError())
-        with self.assertRaises(Exception) as caught:  # each engine has its own exception
+        with self.assertRaises(Exception) as caught:  # each engine has its own exception class
             self.value("f(-1)")
         self.assertRegex(repr(caught.exception), "MemoryError|NoMemError")
 
@@ -82,7 +82,7 @@ class Values(Connection):
     def test_text_results_that_are_null_or_no_utf8(self):
         getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
         self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
-        # In each of the ways to call C functions.
+        # Each set of flags selects another way to call the C function.
         for name, flags in (("f", 0), ("g", typedcall.Flags.THREAD_SAFE), ("h", typedcall.Flags.ACQUIRES_GIL)):
             def variable(name):
                 return "boxed"
@@ -101,7 +101,7 @@ class Values(Connection):
 
 
 class Connections(Connection):
-    #: How a connection removes a function, if it can: unregister(connection, name, count).
+    #: A function unregister(connection, name, count) that removes an SQL function, if the engine can do so.
     unregister = None
 
     def test_what_cannot_be_registered(self):
@@ -136,7 +136,7 @@ class Connections(Connection):
                 self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
             elif end == "unregister":
                 self.unregister(connection, "f", 1)
-                # Python 3.11's sqlite3 has a function that fails there.
+                # In Python 3.11, sqlite3 leaves a function in place that raises an exception.
                 with self.assertRaisesRegex(Exception, "no such function|raised exception"):
                     connection.execute("select f(8.0)").fetchall()
             else:

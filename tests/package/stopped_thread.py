@@ -1,5 +1,5 @@
-"""Source text for the child processes of test_fork and test_once: a thread that stops in the middle of the package's
-code, at each line in turn."""
+"""Source text for the child processes of test_fork and test_once, in which a thread stops in the middle of the
+package's code, at each line in turn."""
 
 STOPPED = """
 import itertools, os, pathlib, pickle, signal, sys, threading, types

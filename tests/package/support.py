@@ -1,4 +1,4 @@
-"""Shared by the tests of the package: extension modules compiled against the installed package's headers, once per
+"""Shared by the tests of the package: compiles extension modules against the installed package's headers, once per
 interpreter and state of the sources."""
 import contextlib
 import fcntl
@@ -22,7 +22,7 @@ try:
 except ImportError:
     sqlite3 = None
 
-# Here as well as in conftest.py, because unittest runs the tests, too.
+# conftest.py adds this folder, too, but unittest, which also runs these tests, does not read conftest.py.
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import leaks  # noqa: E402
 import processes  # noqa: E402
@@ -33,19 +33,20 @@ from folders import InAFolder, temporary  # noqa: E402, F401
 
 MODULES = pathlib.Path(__file__).resolve().parent / "modules"
 IS_PYPY = sys.implementation.name == "pypy"
-# Python may be built without these.
+# Python may be built without support for SQLite's extensions.
 SQLITE3_LOADS = hasattr(getattr(sqlite3, "Connection", None), "load_extension")
 ON_CPYTHON, ON_PYPY = only_if(not IS_PYPY), only_if(IS_PYPY)
-# Without the GIL, CPython 3.13 keeps all functions alive once there is a second thread, and pytest's time limit
-# uses one.
+# The free-threaded CPython 3.13 keeps all functions alive once there is a second thread, which pytest's time limit
+# starts.
 WHERE_FUNCTIONS_GO = only_if(not sysconfig.get_config_var("Py_GIL_DISABLED") or sys.version_info >= (3, 14))
-# For tests of process memory: AddressSanitizer keeps freed memory in order to watch it.
+# Tests of process memory do not run under AddressSanitizer, which keeps freed memory in order to watch it.
 WHERE_FREED_MEMORY_GOES = only_if("asan" not in os.environ.get("LD_PRELOAD", ""))
 
 
 def timing(test):
     """Marks a test of time, of process memory, or of threads that have to meet."""
-    # Only if pytest runs it: processes that tests start import this file, too, and must not import pytest.
+    # The mark is set only if pytest is running: the processes that tests start also import this file, but must not
+    # import pytest.
     pytest = sys.modules.get("pytest")
     return test if pytest is None or test is None else pytest.mark.timing(test)
 
@@ -70,7 +71,7 @@ def python_include():
 
 
 def run(command, **options):
-    """Runs `command` and returns its output; a failure shows the output."""
+    """Runs `command` and returns its output. If the command fails, the exception shows the output."""
     return processes.run(command, together=True, **options).out
 
 
@@ -79,14 +80,14 @@ def compile_module(source, folder, name=None, flags=(), include=None):
     source = pathlib.Path(source)
     is_c = source.suffix == ".c"
     command = compiler("c" if is_c else "c++") + [
-        # As fast to compile as possible: Bazel's tests cover optimised code.
+        # Compilation should be fast; Bazel's tests cover optimised code.
         "-std=c99" if is_c else "-std=c++17", "-O0", "-shared", "-fPIC", "-fvisibility=hidden",
         "-I" + python_include(), "-I" + (include or typedcall.get_include())]
     made = pathlib.Path(folder) / (
         (name or source.stem) + sysconfig.get_config_var("EXT_SUFFIX"))
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
-    # Compile under another name: a concurrent test must not find half a module.
+    # The compiler writes to another name, because a concurrent test must not find half a module.
     half_made = made.with_name("%d.%s" % (os.getpid(), made.name))
     run(command + [source, *flags, "-o", half_made])
     os.replace(half_made, made)
@@ -124,7 +125,7 @@ def module_folder(name, flags=()):
     made = folder / (name + sysconfig.get_config_var("EXT_SUFFIX"))
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # concurrent tests compile it once
+        fcntl.flock(lock, fcntl.LOCK_EX)  # makes concurrent tests compile it once
         if not made.exists():
             compile_module(source, folder, flags=flags)
     return str(folder)
@@ -139,24 +140,24 @@ def build(name, flags=()):
 
 
 def python(*arguments, check=False, **options):
-    """Runs this interpreter in a separate process; returns (exit status, stdout, stderr) in any case."""
+    """Runs this interpreter in a separate process, and returns (exit status, stdout, stderr) even if it fails."""
     return processes.python(*arguments, check=check, **options)
 
 
 def printed(*arguments, **options):
-    """Runs this interpreter in a separate process, which must succeed, and returns what it printed."""
+    """Runs this interpreter in a separate process, which must succeed, and returns its output."""
     return processes.python(*arguments, **options).out.strip()
 
 
 def wait_for_interrupt():
-    """Raises here what Python raises as soon as it checks for signals. Waits a minute at most."""
+    """Waits at most a minute for Python to check for signals, which raises KeyboardInterrupt. """
     for _ in range(6000):
         time.sleep(0.01)
 
 
 @contextlib.contextmanager
 def modules(replaced):
-    """Puts modules into sys.modules under these names for the duration; what is imported meanwhile stays."""
+    """Puts modules into sys.modules under these names for a while. Modules that are imported meanwhile stay there."""
     known = {name: sys.modules.get(name) for name in replaced}
     sys.modules.update(replaced)
     try:

@@ -1,5 +1,5 @@
-"""typedcall.accelerate on PyPy: the same results and exceptions as the wrapper, through cffi if the types are the C
-function's. On CPython: nothing is replaced, and the result says so."""
+"""typedcall.accelerate on PyPy: replaced functions have the wrapper's results and exceptions, and call C through cffi
+if the arguments have the C function's types. On CPython it replaces nothing, and its result says so."""
 import types
 import unittest
 
@@ -76,7 +76,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 @ON_PYPY
 class Results(Accelerated):
-    """Results of C functions with hand-written wrappers; test_matrix.py covers those of provider.h."""
+    """Results of C functions with hand-written wrappers; test_matrix.py covers wrappers made by provider.h."""
 
     def check(self, name, args, keywords=None, boxed=None, module=None):
         boxed = boxed or self.boxed
@@ -105,8 +105,8 @@ class Results(Accelerated):
         self.check("ten", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5])
 
     def test_overloads_for_other_types_that_come_first(self):
-        # A bool is close to an int, and a float close to a C float, so both overloads of two_kinds are equally good,
-        # and the first is chosen.
+        # A bool is nearly an int, and a float nearly a C float, so both overloads of two_kinds fit equally well and
+        # the first is chosen.
         module = support.build("narrow_functions")
         wrapper = module.two_kinds
         self.addCleanup(restore, module)
@@ -117,7 +117,8 @@ class Results(Accelerated):
     def test_keywords(self):
         for keywords in ({}, {"c": 2.0}, {"c": 2.0, "d": 5}, {"d": "x"}, {"e": 1}):
             self.check("mix", (1.5, 2), keywords, self.boxed_counting, self.counting)
-        # Python's own message, because the function has these names; the C function had other words.
+        # Python itself raises this error, because the replacement is a Python function; the C function's message
+        # differs.
         with self.assertRaisesRegex(TypeError, r"mix\(\) got multiple values for argument 'a'"):
             self.counting.mix(1.5, 2, a=1)
 
@@ -154,7 +155,7 @@ class Results(Accelerated):
 
 @ON_PYPY
 class Routes(Accelerated):
-    """Which of the two functions is called."""
+    """Tests whether a call reaches the C function or the wrapper."""
 
     def test_exact_types_are_called_natively(self):
         module = self.counting
@@ -177,7 +178,7 @@ class Routes(Accelerated):
         ):
             with self.subTest(function=function, args=args):
                 self.assertEqual(self.calls(function, *args), (1, 0))
-        # Its text signature has names and defaults.
+        # The text signature of mix() has names and defaults.
         self.assertEqual(self.calls(module.mix, 1.0, 2), (1, 0))
         self.assertEqual(self.calls(module.mix, a=1.0, b=2, c=3.0, d=4), (1, 0))
 
@@ -229,9 +230,9 @@ class Routes(Accelerated):
             return [choice.entry.signature for choice in _choices(made) if choice.usable]
 
         self.assertEqual(natively("l->l", "d->d"), ["l->l", "d->d"])
-        self.assertEqual(natively("i->i", "l->l"), ["i->i"])  # the wrapper knows the other
-        self.assertEqual(natively("i->i!", "l->l"), [])  # the first is the one for an int
-        # A float is a double, whichever comes first: the wrapper never rounds it to a float.
+        self.assertEqual(natively("i->i", "l->l"), ["i->i"])  # only the wrapper can choose the other overload
+        self.assertEqual(natively("i->i!", "l->l"), [])  # an int needs the first overload
+        # A Python float always goes to the double overload, because the wrapper never rounds it to a C float.
         self.assertEqual(natively("f->l", "d->l"), ["d->l"])
         self.assertEqual(natively("d->l", "f->l"), ["d->l"])
         self.assertEqual(natively("f->l", "d->l!"), [])
@@ -248,7 +249,7 @@ class Routes(Accelerated):
         self.assertIsNone(why_not(Entry("l->l", Flags(0x00FF0000), 4096, "", None)))
 
     def test_exact_overload_wins(self):
-        # The table lists the entry for a double first.
+        # The entry for a double is the first in the table.
         self.assertEqual(repr(self.counting.size(3)), "103")
         self.assertEqual(repr(self.counting.size(3.0)), "203.0")
         self.assertEqual(repr(self.functions.absolute(-3)), "3")

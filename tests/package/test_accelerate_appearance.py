@@ -1,5 +1,5 @@
-"""What typedcall.accelerate reports, and how its functions look: names, signatures, pickles, tracebacks, and in
-packages that import them."""
+"""The report of typedcall.accelerate, and the appearance of its functions: names, signatures, pickles, tracebacks,
+and use in packages that import them."""
 import copy
 import inspect
 import pickle
@@ -35,7 +35,7 @@ class Reports(Accelerated):
         for name in ("inc", "add", "mix", "absolute", "power", "ten", "Scaler.twice"):
             self.assertIn(name, self.done.accelerated)
         self.assertIn("not div: ", str(self.done))
-        self.assertNotIn("counts", self.done_counting.refused)  # not typed at all
+        self.assertNotIn("counts", self.done_counting.refused)  # the function is not typed
 
     def test_twice_changes_nothing(self):
         before = dict(vars(self.functions))

@@ -64,7 +64,7 @@ class Imports(support.InAFolder):
                 if new.startswith(("hooked", name)):
                     del sys.modules[new]
             sys.modules.update(modules)
-            for other in ("typed_functions", "pypy_functions"):  # "*" also matches other tests' modules
+            for other in ("typed_functions", "pypy_functions"):  # "*" also matches modules of other tests
                 if other in modules:
                     restore(modules[other])
 
@@ -106,11 +106,11 @@ class Imports(support.InAFolder):
         plain = support.build("plain_functions")
         with accelerate_imports("*") as hook:
             module = importlib.import_module("hooked_plain")
-        self.assertTrue(self.is_accelerated(module.inc))  # imported from the extension before
+        self.assertTrue(self.is_accelerated(module.inc))  # imported from the accelerated extension
         self.assertIn("typed_functions", hook.results)
         self.assertNotIn("hooked_plain", hook.results)
         self.assertIs(sys.modules["plain_functions"], plain)
-        self.assertNotIn("plain_functions", hook.results)  # has no typed functions
+        self.assertNotIn("plain_functions", hook.results)  # plain_functions has no typed functions
 
     def test_a_package_and_its_submodules(self):
         with accelerate_imports("hooked_package") as hook:
@@ -166,7 +166,7 @@ class Imports(support.InAFolder):
             def find_spec(self, name, path=None, target=None):
                 self.asked.append((name, path))
                 if name.startswith("hooked_virtual"):
-                    # Many finders look the same name up again.
+                    # Many finders look up the same name again.
                     assert importlib.util.find_spec("hooked_nothing") is None
                     return importlib.machinery.ModuleSpec(name, self)
                 return None
@@ -183,7 +183,7 @@ class Imports(support.InAFolder):
         with accelerate_imports("hooked_virtual") as hook:
             module = importlib.import_module("hooked_virtual")
         self.assertIs(module.executed_by, finder)
-        self.assertIs(module.loader_seen, finder)  # as without the hook
+        self.assertIs(module.loader_seen, finder)  # as it would be without the hook
         self.assertIs(module.__spec__.loader, finder)
         self.assertIn("hooked_virtual", hook.results)
         self.assertIn(("hooked_virtual", None), finder.asked)

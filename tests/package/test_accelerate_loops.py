@@ -1,5 +1,5 @@
-"""Long loops of accelerated calls on PyPy: they leave no memory behind, an interrupt ends them, and later results
-are right; and texts."""
+"""Long loops of accelerated calls on PyPy: they leave no memory behind, and after an interrupt ends them, later
+results are right. Also calls with texts."""
 import gc
 import itertools
 import os
@@ -29,7 +29,7 @@ class Loops(Accelerated):
         self.done_buffers = typedcall.accelerate(self.buffers, trust="thread_safe")
         self.assertIn("hash", self.done_buffers.accelerated)
 
-    # Each makes `count` calls.
+    # Each method makes `count` calls.
 
     def native(self, count):
         inc, power = self.functions.inc, self.functions.power
@@ -55,7 +55,7 @@ class Loops(Accelerated):
             inc(True)
             power(2, 3)
             power(True)
-            check(12)  # may raise, and is not replaced
+            check(12)  # not replaced because it may raise
 
     def refused(self, count):
         inc, power = self.functions.inc, self.functions.power
@@ -82,7 +82,8 @@ class Loops(Accelerated):
                 self.fail("no error")
 
 
-# In a separate process: here, memory that other tests have freed would be reused, and nothing would grow.
+# Memory growth is measured in a separate process, because in this one calls could reuse memory that other tests have
+# freed.
 GROWTH = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -102,7 +103,8 @@ Growth().debug()
 @support.only_if(support.IS_PYPY and os.path.exists("/proc/self/statm"))
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
-        # Otherwise the nursery is half the processor's largest cache, which may be hundreds of megabytes.
+        # By default the nursery is half the size of the processor's largest cache, which may be hundreds of
+        # megabytes.
         status, _, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
                                            environment={"PYPY_GC_NURSERY": "4MB"})
         self.assertEqual(status, 0, errors)
@@ -130,9 +132,10 @@ class Interrupts(Loops):
         super().setUp()
         # PyPy only prints an interrupt that arrives while it cleans up after a process.
         gc.collect()
-        # It is ignored in a shell's background job.
+        # SIGINT is ignored in a shell's background job.
         self.handle(signal.SIGINT, signal.default_int_handler)
-        # Not a thread: PyPy only prints exceptions that arrive while it cleans up after a thread.
+        # A timer is used instead of a thread, because PyPy only prints exceptions that arrive while it cleans up
+        # after a thread.
         self.handle(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
         self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
 
@@ -153,7 +156,7 @@ class Interrupts(Loops):
         for i in range(20):
             self.interrupt(run, 0.01 + 0.002 * i)
         self.check_results()
-        run(20_000)  # checks their results
+        run(20_000)  # run() also checks results
 
     def check_results(self):
         counts = self.boxed_counting["counts"]
@@ -189,7 +192,8 @@ class Interrupts(Loops):
 @ON_PYPY
 class Texts(Loops):
     def test_which_stay_boxed(self):
-        # A `const char *` is passed by the original. A pointer and a length are passed by PyPy's UTF-8 and cffi.
+        # Only the original function can take a `const char *`. A pointer with a length is passed by cffi, from PyPy's
+        # own UTF-8.
         for done in (self.done, typedcall.accelerate(self.functions, trust="thread_safe")):
             self.assertIn("const char *", done.refused["same_text"])
             self.assertIs(self.functions.same_text, self.boxed["same_text"])

@@ -1,5 +1,5 @@
-"""Which functions typedcall.accelerate calls without the GIL: those that declare PURE or THREAD_SAFE, or whose module
-or caller (with `trust=`) declares it; and tags that add what a bare METH_TYPED row cannot say."""
+"""Which functions typedcall.accelerate calls without the GIL: those that are declared PURE or THREAD_SAFE by their
+entry, their module or the caller's `trust=`. Also tags that add facts that a bare METH_TYPED row cannot express."""
 import pathlib
 import pickle
 import sys
@@ -70,7 +70,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 
 class Restored(unittest.TestCase):
-    """Each test has two modules in their original state, and restores them."""
+    """A base class that gives each test two modules in their original state, and restores them afterwards."""
 
     def setUp(self):
         self.bare = support.build("seed_functions")
@@ -81,7 +81,7 @@ class Restored(unittest.TestCase):
         self.boxed, self.boxed_counting = dict(vars(self.bare)), dict(vars(self.counting))
 
     def natively(self, name, *args):
-        """True if a call reaches only the C function, judged by call counts."""
+        """True if the call counts show that a call reached only the C function."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(getattr(self.counting, name), args)
@@ -204,7 +204,7 @@ class Trust(Restored):
 
 @ON_PYPY
 class Modules(Restored):
-    """Declarations of a module for its functions."""
+    """Declarations that a module makes for all of its functions."""
 
     def test_by_an_attribute(self):
         self.addCleanup(vars(self.bare).pop, "__typedcall_effects__", None)
@@ -248,9 +248,9 @@ class Modules(Restored):
             self.assertEqual((module.count(2), module.count(True)), (2, 3))
 
 
-@ON_PYPY  # CPython uses only what is in the row
+@ON_PYPY  # CPython reads only the row itself
 class Tags(Restored):
-    """tag() adds to a row in PyPy's layout what the row cannot say."""
+    """tag() adds facts to a row in PyPy's layout that the row itself cannot express."""
 
     def setUp(self):
         super().setUp()
@@ -291,7 +291,7 @@ class Tags(Restored):
                 with self.assertRaisesRegex(ValueError, "inc is tagged already"):
                     typedcall.tag(self.inc, signature, address, flags=flags)
                 self.assertEqual(typedcall.entries(self.inc)[0].place, "PyPy metadata")
-        typedcall.tag(self.inc, "l->l", self.inc)  # what the function itself says
+        typedcall.tag(self.inc, "l->l", self.inc)  # the function's own declaration
         self.assertEqual(typedcall.entries(self.inc)[0].flags, Flags.NEEDS_THREAD)
         typedcall.tag(self.inc, "l->l", self.inc, flags=Flags.PURE)
         with self.assertRaisesRegex(ValueError, "inc is tagged already"):

@@ -1,5 +1,5 @@
 """The extension modules behind typedcall.callback, .sql, .jax and .tvm_ffi in interpreters other than the main one:
-which refuse to load there, with what message, and that the main interpreter's objects keep working."""
+some refuse to load, with a message, and the main interpreter's objects keep working."""
 
 import importlib
 import sys
@@ -44,7 +44,7 @@ else:
     raise AssertionError("nothing raised")
 """
 
-# In a separate process: another interpreter imports the module first, and ends.
+# A script for a separate process in which another interpreter imports the module first, and ends.
 FIRST = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -72,12 +72,13 @@ except Exception as error:
 
 
 def run_legacy(source):
-    """Runs it in a new interpreter that shares the main one's GIL, as embedding programs make them."""
+    """Runs source code in a new interpreter that shares the main one's GIL, of the kind that embedding programs
+    make."""
     api.run(source, **({"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}))
 
 
 def extension(name):
-    """Imports the extension module here; skips if the package was built without it."""
+    """Imports the extension module in this interpreter. Skips the test if the package was built without it."""
     try:
         return importlib.import_module("typedcall.sinks." + name)
     except ImportError as error:
@@ -86,14 +87,14 @@ def extension(name):
 
 class Interpreters(unittest.TestCase):
     def refuses(self, work, *texts):
-        """Refuses with one of these texts, in all kinds of interpreters, again and again."""
+        """Checks that other interpreters of both kinds refuse the work, each time, with one of these texts."""
         source = REFUSED.format(folders=FOLDERS, work=work, texts=texts)
         for run in (api.run, run_legacy):
             for _ in range(2):
                 with self.subTest(run.__name__):
                     run(source)
 
-    @support.only_if(IS_SHARED)  # from 3.12 on they work in other interpreters
+    @support.only_if(IS_SHARED)  # from 3.12 on, both work in other interpreters
     def test_callbacks_and_sql_are_the_main_interpreters(self):
         self.refuses("typedcall.callback(functions.half, 'double f(double, void *)')",
                      "typedcall.callback() needs its extension module, which CPython's package has: "
@@ -110,12 +111,12 @@ class Interpreters(unittest.TestCase):
 
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
         for name in ("jax._jax", "tvm_ffi._tvm_ffi"):
-            extension(name)  # first: another interpreter may see only what is loaded here
+            extension(name)  # loaded here first, because another interpreter may see only loaded modules
             self.refuses("import typedcall.sinks." + name, "does not support loading in subinterpreters",
                          "in the main interpreter only")
 
     def after_another_interpreter(self, module, work):
-        """Returns what `work` prints after another interpreter has imported the module first."""
+        """Returns the lines that `work` prints after another interpreter has imported the module."""
         extension(module)
         return support.printed("-W", "ignore", "-c", FIRST.format(module=module, work=work), support.MODULES.parent,
                                timeout=120).split("\n")

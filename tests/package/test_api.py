@@ -1,4 +1,5 @@
-"""Queries: signatures, entries and resolve, and what they refuse. PyPy has more in test_pypy_api.py."""
+"""Queries with signatures(), entries() and resolve(), and what these refuse. More tests for PyPy are in
+test_pypy_api.py."""
 import copy
 import gc
 import importlib.util
@@ -77,7 +78,7 @@ class Resolve(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.resolve(typed.half, "f->d")
         f = typedcall.resolve(typed.half, "f->d", casting="safe")
-        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to float, as "f" says
+        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to float because of "f"
         g = typedcall.resolve(typed.inc, "i->l", casting="safe")
         self.assertEqual(g(2**31 - 1), 2**31)
         with self.assertRaises(OverflowError):
@@ -168,7 +169,7 @@ class Resolve(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_what_was_resolved_of_a_method_offers_nothing(self):
-        # Its self would be the TypedFunction.
+        # The method's self would be the TypedFunction.
         for method in (typed.Scaler(2.0).scale, typed.Scaler.scale):
             f = typedcall.resolve(method, "d->d")
             self.assertTrue(f.flags & Flags.TAKES_SELF)
@@ -285,7 +286,7 @@ class TheExtensionModule(unittest.TestCase):
         rows = [("d->d", 0, 4096)]
         parts = (len, "d->d", 0, 4096, "place", None, "d->d", "exact")
         for at, wrong in enumerate(parts):
-            if at not in (0, 5):  # objects of any type
+            if at not in (0, 5):  # parameters 0 and 5 take any object
                 with self.assertRaises(TypeError):
                     _native.make_function(*parts[:at], object(), *parts[at + 1:])
         for call in (lambda: _native.select(rows, 5, 0, "exact"),

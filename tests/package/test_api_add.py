@@ -1,4 +1,4 @@
-"""add(): overloads that are added later to those of a tag or of a C module, and conflicts."""
+"""add() appends overloads to those of a tag or of a C module, and detects conflicts."""
 import ctypes
 import gc
 import sys
@@ -33,7 +33,7 @@ class Add(unittest.TestCase):
 
     def test_behind_what_is_there(self):
         f = self.f
-        # By address: on PyPy a ctypes callback can only be called from C.
+        # The callback is added by its address, because on PyPy only C code can call a ctypes callback.
         typedcall.add(f, "d->d", address(self.double), flags=Flags.PURE)
         resolved = typedcall.resolve(f, "d->d")
         first = rows(f)
@@ -100,7 +100,7 @@ class Add(unittest.TestCase):
         typedcall.tag(f, "d->d", self.double)
         typedcall.add(f, "f->f", self.float)
         typedcall.add(f, "l->l", self.long)
-        # Objects that earlier tags kept stay alive, as after untag().
+        # Objects kept by earlier tags stay alive, as they do after untag().
         gone = [weakref.ref(f), weakref.ref(self.long)]
         del f, self.double, self.float, self.long
         for _ in range(3):
@@ -120,7 +120,7 @@ class Add(unittest.TestCase):
         self.assertEqual(typedcall.resolve(f, "f->f")(-2.0), 2.0)
 
 
-@support.ON_CPYTHON  # PyPy tags objects only
+@support.ON_CPYTHON  # PyPy can tag only objects
 class ToAModule(unittest.TestCase):
     def test_what_a_module_brings(self):
         typed = support.build("typed_functions")

@@ -1,4 +1,5 @@
-"""Calls of a TypedFunction: every type, errors, methods; otherwise it matches the wrapper."""
+"""Calls of a TypedFunction: with every type, with errors, and as methods. In all other respects they match the
+wrapper's."""
 import array
 import collections
 import ctypes
@@ -13,20 +14,20 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall.native import _native  # PyPy has its own
+from typedcall.native import _native  # PyPy has another extension module
 
 typed = support.build("typed_functions")
 
 
 def resolve(name, capabilities=None):
-    """Resolves the first entry of typed_functions.<name>."""
+    """Returns the TypedFunction for the first entry of typed_functions.<name>."""
     function = getattr(typed, name)
     return typedcall.resolve(function, typedcall.signatures(function)[0], capabilities=capabilities)
 
 
 class Values(unittest.TestCase):
     def same(self, name, *args):
-        """Compares the results of both ways, or the types of their exceptions."""
+        """Checks that the wrapper and the TypedFunction have the same result or exception type."""
         outcomes = []
         for call in (getattr(typed, name), resolve(name)):
             try:
@@ -62,7 +63,7 @@ class Values(unittest.TestCase):
         with self.assertRaises(TypeError):
             total(values, "text")
         values.append(4.0)
-        self.assertEqual(total(memoryview(bytes(16)).cast("d"), 2), 0.0)  # it takes a const pointer
+        self.assertEqual(total(memoryview(bytes(16)).cast("d"), 2), 0.0)  # the function takes a const pointer
 
     def test_void_pointer_and_nothing(self):
         pointer = resolve("same_pointer")
@@ -98,7 +99,7 @@ class Errors(unittest.TestCase):
         self.assertGreater(_native.time_unboxed(resolve("invert"), (4.0,), 100), 0)
 
     def test_a_failure_without_an_exception(self):
-        failing = ctypes.CDLL(None).abs  # nonzero is a status
+        failing = ctypes.CDLL(None).abs  # a nonzero result of abs() is a failure status
         failing.restype, failing.argtypes = ctypes.c_int, [ctypes.c_int]
 
         def tagged(x):
@@ -172,7 +173,7 @@ class Methods(unittest.TestCase):
             scale()
 
     def test_who_brings_no_self_gets_nothing_of_an_unbound_method(self):
-        # Even if the C function takes none: Python would require one.
+        # A caller without self gets nothing even if the C function takes no self, because Python would require it.
         append, (entry, *_) = collections.deque.append, typedcall.entries(typed.Scaler.twice)
         typedcall.tag(append, "d->d", entry.address, flags=Flags.THREAD_SAFE)
         self.addCleanup(typedcall.untag, append)

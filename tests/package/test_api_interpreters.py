@@ -1,4 +1,4 @@
-"""The package in several interpreters of one process, one after the other and at once: each has its own tags and
+"""The package in several interpreters of one process, in turn and at once: each interpreter has its own tags and
 types, and leaves nothing behind."""
 import importlib
 import importlib.util
@@ -10,7 +10,7 @@ import typedcall
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has one interpreter, and test_pypy_api")
 
-# CPython's private module for interpreters; its name differs between versions.
+# The name of CPython's private module for interpreters depends on the version.
 names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
 support.module_only_if(names, "this Python cannot make interpreters")
 interpreters = importlib.import_module(names[0])
@@ -20,13 +20,14 @@ plain = support.build("plain_functions")
 
 
 def run(source, **how):
-    """Runs `source` in a new interpreter made with these options; AssertionError with what it raised."""
+    """Runs `source` in a new interpreter made with these options. Raises AssertionError with the text of its
+    exception."""
     preamble = "import sys\nsys.path[:0] = %r\n" % [
         *[path for path in sys.path if path], support.module_folder("typed_functions"),
         support.module_folder("plain_functions")]
     made = interpreters.create(**how)
     try:
-        # Since 3.13 the exception is returned; before, it was raised.
+        # run_string() returns an exception since 3.13, and raised it before.
         failed = interpreters.run_string(made, preamble + source)
         if failed is not None:
             raise AssertionError(getattr(failed, "formatted", failed))

@@ -1,5 +1,5 @@
-"""Tagging: tag, untag and adopt, from every kind of pointer, and what they refuse. PyPy has more in
-test_pypy_tag.py."""
+"""Tagging with tag(), untag() and adopt(), with every kind of pointer, and what these refuse. More tests for PyPy are
+in test_pypy_tag.py."""
 import ctypes
 import gc
 import math
@@ -74,7 +74,7 @@ class Tag(Tagged):
         self.assertTrue(typedcall.untag(plain.half))
         self.assertEqual(typedcall.entries(plain.half), [])
         self.assertFalse(typedcall.untag(plain.half))
-        self.assertEqual(f(3.0), 1.5)  # a resolved function stays callable
+        self.assertEqual(f(3.0), 1.5)  # a resolved function remains callable
 
     def test_the_same_tag_twice_is_one_another_is_a_conflict(self):
         typedcall.tag(plain.half, "d->d", address_of("half"))
@@ -132,7 +132,7 @@ class Tag(Tagged):
                                        ("d->l", Flags.RETURNS_STATUS, "its result is no int")):
             with self.assertRaisesRegex(ValueError, words):
                 typedcall.tag(plain.half, signature, address_of("half"), flags=flag | Flags.NEEDS_THREAD)
-        with self.assertRaises(ValueError):  # a complex result has no error value
+        with self.assertRaises(ValueError):  # no complex number is an error value
             typedcall.tag(plain.half, "d->Zd", address_of("half"),
                           flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
 
@@ -175,7 +175,7 @@ class Pointers(Tagged):
     def check(self, pointer):
         typedcall.tag(plain.half, "d->d", pointer)
         entry, = typedcall.entries(plain.half)
-        # Hints are what an adapter knows about its library's pointers.
+        # The higher bits are hints, which an adapter adds for pointers of its library.
         self.assertEqual((entry.address, entry.flags & 0xFFFF), (address_of("half"), 0))
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(3.0), 1.5)
 
@@ -307,7 +307,7 @@ class Pointers(Tagged):
         self.check(make(address_of("half"), None, None))
         typedcall.untag(plain.half)
         name = b"double (double)"
-        # Cython puts a declaration there that does not say "noexcept".
+        # A capsule made by Cython has a name like this, a declaration without "noexcept".
         typedcall.tag(plain.half, "d->d", make(address_of("half"), name, None))
         entry, = typedcall.entries(plain.half)
         self.assertEqual((entry.address, entry.flags & Flags.MAY_RAISE),

@@ -1,5 +1,5 @@
-"""bench/application: one program gives the same results in every way of running it, and reports the ways that it
-used."""
+"""bench/application is one program that can run in several ways. All ways give the same results, and it reports those
+that it used."""
 import importlib.util
 import pathlib
 import sys
@@ -16,7 +16,7 @@ class Application(unittest.TestCase):
         return support.python(RUN, "--pypy", "", "--rounds", "1", *arguments, together=True)[:2]
 
     def test_every_way_agrees(self):
-        # It exits with an error if two results differ.
+        # The program exits with an error if two results differ.
         code, output = self.run_it("--steps", "30", "--particles", "25")
         self.assertEqual(code, 0, output)
         self.assertIn(", boxed", output)

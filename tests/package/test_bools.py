@@ -1,5 +1,5 @@
-"""Bytes other than 0 and 1 where C expects a bool, in every library that passes its memory on: they become 1, or an
-error, and never reach the C function, which would add them up."""
+"""Bytes other than 0 and 1 where C expects a bool, in every library that passes memory on. They become 1 or an error,
+and never reach the C function, which would add them up."""
 import ctypes
 import importlib
 import os
@@ -14,7 +14,7 @@ BYTES = b"\x03\x00\xff\x01"
 
 
 class Python(unittest.TestCase):
-    """The wrappers; test_matrix.py compares the other sinks with them."""
+    """Calls of the wrappers; test_matrix.py compares the other sinks with these."""
 
     def test_buffers(self):
         given = memoryview(bytearray(BYTES)).cast("?")
@@ -86,7 +86,8 @@ class SQL(unittest.TestCase):
 
 class Callbacks(unittest.TestCase):
     def call(self, f, declaration, data):
-        """Returns what a library gets that passes these bytes, then their length and the data pointer."""
+        """Calls f as a library does that passes these bytes, their number and the data pointer, and returns the
+        result."""
         made = typedcall.callback(f, declaration)
         prototype = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         result = prototype(made.address)(ctypes.addressof(data), len(data), made.data)
@@ -110,7 +111,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(self.call(functions.number, "long (*)(const _Bool *x, size_t n, void *data)", given), 1)
 
 
-# Another thread may read it: writing to a read-only page crashes, so no write goes unnoticed.
+# Memory that another thread may read must not be written to. The test uses a read-only page, so any write crashes.
 PROTECTED = """
 import sys
 sys.path.insert(0, %r)

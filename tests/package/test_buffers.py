@@ -1,5 +1,5 @@
-"""Typed functions that take buffers, called from Python: TypedFunction, ctypes and cffi pointers, and how they are
-tagged and refused."""
+"""Typed functions that take buffers, called through TypedFunction and through pointers of ctypes and cffi; also how
+they are tagged and refused."""
 
 import array
 import ctypes
@@ -21,7 +21,7 @@ _RAISING = ("mean", "mean_or_status")
 
 
 def asked(name):
-    """Returns the signature that Python passes and gets."""
+    """Returns the function's signature with the types that Python passes and gets."""
     arguments, result = typedcall.entries(getattr(module, name))[0].python_types()
     return "".join(arguments) + "->" + result
 
@@ -32,13 +32,14 @@ def resolved(name, place=module):
 
 
 def names():
-    """Returns the names. PyPy calls functions boxed that may raise."""
+    """Returns the names of the functions to call. On PyPy, functions that may raise are left out, because PyPy calls
+    them boxed."""
     return [name for name in buffer_support.FUNCTIONS
             if not (support.IS_PYPY and name in _RAISING)]
 
 
 def outcome(function, arguments):
-    """Returns the result or the exception's type, and the arguments' contents afterwards."""
+    """Returns the result or the exception's type, and the contents of the arguments after the call."""
     try:
         result = function(*arguments)
         shown = type(result), repr(result)
@@ -48,7 +49,8 @@ def outcome(function, arguments):
 
 
 def same_error(one, other):
-    """Exporters raise BufferError or ValueError for the same fault."""
+    """True if two exceptions stand for the same fault, for which some exporters raise BufferError and others
+    ValueError."""
     pair = {one[0], other[0]}
     return one[1] == other[1] and pair <= {BufferError, ValueError}
 
@@ -57,7 +59,7 @@ class Calls(unittest.TestCase):
     maxDiff = None
 
     def check(self, makers):
-        """Compares the hand-written wrapper, the generated one, and the C functions behind both."""
+        """Compares the hand-written wrapper, the generated wrapper, and the C functions behind both."""
         differences, equal = [], 0
         for name in names():
             function = getattr(module, name)
@@ -81,7 +83,7 @@ class Calls(unittest.TestCase):
         return equal
 
     def test_equal_to_the_boxed_call(self):
-        # PyPy's C API passes memory with gaps to C code as if it had none.
+        # PyPy's C API passes memory with gaps to C code as if it were contiguous.
         left_out = ("every second double", "doubles from the end") if support.IS_PYPY else ()
         makers = [maker for name, maker in OBJECTS.items() if name not in left_out]
         for text in ("", "\xe4\u20ac", "\udc00", "a\0b"):
@@ -104,7 +106,7 @@ class Calls(unittest.TestCase):
                     with self.assertRaises(error):
                         function(memoryview(memory).cast("d"), number)
                 gc.collect()
-                memory.append(1)  # BufferError while it is exported
+                memory.append(1)  # raises BufferError if it is still exported
         with self.assertRaises(TypeError):
             dot = resolved("dot")
             memory = bytearray(16)
@@ -116,7 +118,7 @@ class Calls(unittest.TestCase):
         def total(values):
             return float(sum(values))
 
-        # The exporter's own errors are BufferError, ValueError and TypeError.
+        # An exporter may raise BufferError, ValueError or TypeError.
         entry = typedcall.entries(module.mean_or_fall_back)[0]
         typedcall.tag(total, entry.signature, entry.address, flags=entry.flags)
         typed = typedcall.resolve(total, "*kd&d->i")
@@ -130,7 +132,7 @@ class Calls(unittest.TestCase):
             total(rows)
         with self.assertRaises(NotImplementedError):
             typed(rows)
-        self.assertEqual(typed(plain), 2.5)  # the mean, so the C function was called
+        self.assertEqual(typed(plain), 2.5)  # the C function returns the mean
 
     def test_what_a_python_callable_gets_for_spans(self):
         def called(numbers, constant, parts, nothing, no_bytes, text):
@@ -170,9 +172,9 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"does not offer '\*kd->d'|'\*d->d'"):
             typedcall.resolve(module.normalise, "*kd->d")
 
-    @support.ON_CPYTHON  # PyPy converts nothing, so the entry's own types count
+    @support.ON_CPYTHON  # PyPy converts nothing and uses the entry's own types
     def test_const_is_as_asked_for(self):
-        # So a read-only buffer is refused.
+        # A signature without const refuses a read-only buffer.
         with self.assertRaises((BufferError, ValueError)):
             typedcall.resolve(module.norm, "*d->d")(memoryview(bytes(16)).cast("d"))
 

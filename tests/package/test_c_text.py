@@ -1,5 +1,5 @@
-"""C text as signatures: one rule for tag(), for tables and headers of tag_module(), for callbacks and for cffi's
-prototypes. What is const, what is an array, what is refused, and how long it takes."""
+"""Signatures in C syntax. The same rules hold for tag(), for tables and headers of tag_module(), for callbacks and
+for cffi's prototypes. The tests cover const, arrays, refusals and the time that parsing takes."""
 
 import ctypes
 import platform
@@ -40,7 +40,7 @@ def by_header(text):
 
 
 def each_way(result, parameters):
-    """Returns what each of the three ways makes of a function with this declaration."""
+    """Returns the signature of a function with this declaration, as read by tag(), from a table and from a header."""
     text = "%s ef_gcd(%s)" % (result, parameters)
     return [by_tag("%s (%s)" % (result, parameters)), by_tag(text), by_table(text),
             by_header("#define H\n%s;" % text)]
@@ -61,9 +61,9 @@ class OneRule(unittest.TestCase):
         self.same("->" + CHARS, "void", "char *")
         self.same("->s", "void", "const char *")
 
-    @support.ON_CPYTHON  # cffi converts on PyPy
+    @support.ON_CPYTHON  # on PyPy cffi converts a str
     def test_a_str_is_not_written_to(self):
-        """Writing, as strcpy() does, would change the str."""
+        """A C function that writes to a text, like strcpy(), must not get a str, which it would change."""
         copy = ctypes.CDLL(None).strcpy
 
         def function(to, text):
@@ -233,7 +233,7 @@ class Headers(unittest.TestCase):
 
 
 class LinearTime(unittest.TestCase):
-    """Twice the text takes roughly twice the time. The slowest took 16 s for 4,000 blanks."""
+    """Parsing twice the text takes roughly twice the time. The slowest parser once took 16 s for 4,000 blanks."""
 
     FUNCTIONS = (
         lambda n: " " * n + ")(", lambda n: "double" + " " * n + "(", lambda n: "double(x[" + " " * n,
@@ -268,7 +268,8 @@ class LinearTime(unittest.TestCase):
         for at, make in enumerate(makers):
             with self.subTest(at, text=make(3)):
                 short, long = (self.seconds(function, make(n)) for n in (4000, 8000))
-                # Quadratic growth is 4, cubic 8; if everything is instantaneous there is nothing to compare.
+                # Quadratic growth would be a factor of 4, cubic growth one of 8. Times below 20 ms are too short to
+                # compare.
                 self.assertLess(long, max(3 * short, 0.02))
 
     @support.timing
@@ -285,7 +286,7 @@ class LinearTime(unittest.TestCase):
         self.check(by_header, self.TEXTS)
 
     def test_long_texts_end(self):
-        """For the gate, which does not measure time: a cubic algorithm would take half an hour."""
+        """The gate does not measure time, but a cubic algorithm would take half an hour for these texts."""
         for function, makers in ((by_tag, self.FUNCTIONS), (by_header, self.TEXTS)):
             for make in makers:
                 with self.assertRaises((ValueError, TypeError)):

@@ -1,5 +1,5 @@
-"""Random C texts and headers: the package reads the same types in them as the C compiler. A few hundred with a fixed
-seed; --full has 10,000 functions with a new seed each time."""
+"""The package reads the same types in random C texts and headers as the C compiler. The gate tests a few hundred with
+a fixed seed; --full tests 10,000 functions with a new seed each time."""
 
 import os
 import random
@@ -11,14 +11,15 @@ import c_text_generator
 import support
 import typedcall
 
-# In --full, this variable tells random tests how long to run; here it selects the number of functions.
+# --full sets this variable to the time that random tests may run; this test uses it only to choose the number of
+# functions.
 IS_FULL = "TYPEDCALL_ATTACK_SECONDS" in os.environ
 TEXTS, HEADERS = (6000, 400) if IS_FULL else (300, 20)
 AT_ONCE, IN_HEADER = 300, 10
 
 
 class Library:
-    """A library that has all C functions."""
+    """A library in which every function name can be found."""
 
     def __getattr__(self, name):
         return 4096
@@ -32,7 +33,7 @@ def module_of(names):
 
 
 def compiled(program):
-    """Returns the compiler's answers."""
+    """Compiles the program, and returns the types that the compiler reports."""
     command = [*support.compiler("c"), "-std=gnu11", "-O0", "-S", "-x", "c", "-", "-o", "-",
                "-Werror=missing-prototypes" if "H_H" in program else "-w"]
     return c_text_generator.said(support.processes.run(command, input=program).out)
@@ -52,7 +53,7 @@ class Random(unittest.TestCase):
         self.random = random.Random(self.seed)
 
     def expected(self, at, function, said):
-        """Returns the compiler's types as a signature, or None if there is none."""
+        """Returns the compiler's types as a signature, or None if the function has no signature."""
         letters = [said[at, i] for i in range(len(function.names))] + [said[at, -1]]
         if function.is_refused or None in letters:
             return None
@@ -62,7 +63,7 @@ class Random(unittest.TestCase):
         return "".join(letters[:-1]) + "->" + letters[-1]
 
     def found(self, text):
-        """Returns what the package reads, once by tag() and once from a table."""
+        """Returns the signatures that the package reads by tag() and from a table."""
         def function(*arguments):
             raise NotImplementedError
 
@@ -101,7 +102,7 @@ class Random(unittest.TestCase):
         ffi = cffi.FFI()
         ffi.cdef(c_text_generator.FOR_CFFI)
         generator = c_text_generator.Generator(self.random)
-        # It has no lengths that are parameters, and it reads "()" as "(void)".
+        # cffi does not support lengths that are parameters, and it reads "()" as "(void)".
         functions = [generator.function("f%d" % i, is_in_header=True) for i in range(TEXTS // 2)]
         said = compiled(c_text_generator.program(functions))
         differences, compared = [], 0
@@ -111,9 +112,9 @@ class Random(unittest.TestCase):
             except (cffi.CDefError, cffi.FFIError, NotImplementedError):
                 continue
             if ffi.typeof(pointer).ellipsis:
-                continue  # complex numbers, which libffi cannot pass
+                continue  # the function has complex numbers, which libffi cannot pass
             expected = self.expected(at, function, said)
-            # It knows neither const nor objects.
+            # cffi's types contain neither const nor objects.
             plain = (expected or "").replace("&k", "&").replace("s", "&" + self.char).replace("O", "P")
             found = [each.translate(self.pointer_sized) for each in typedcall.signatures(pointer)]
             compared += 1

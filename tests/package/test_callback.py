@@ -1,5 +1,5 @@
-"""typedcall.callback(): typed functions as C callbacks for libraries, called through ctypes, which converts nothing,
-as libraries do: values, arrays, lengths, places for results."""
+"""typedcall.callback() makes C callbacks for libraries from typed functions. The tests call these like a library,
+through ctypes without conversions, with values, arrays, lengths and places for results."""
 
 import ctypes
 import gc
@@ -131,7 +131,7 @@ class Shapes(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "passes NULL", made.check)
             values = vectors[1].values
             for at, count, why in ((None, 2, "no elements"), (values, -1, "negative")):
-                vectors[1].values, vectors[1].count = at, count  # a device's vector; nonsense
+                vectors[1].values, vectors[1].count = at, count  # a vector in a device's memory, or nonsense
                 self.assertEqual(call(made, "dPPP->i", 2.0, *addresses, ...), -1)
                 self.assertRaisesRegex(ValueError, why, made.check)
             vectors[1].values, vectors[1].count = values, 2
@@ -142,7 +142,7 @@ class Shapes(unittest.TestCase):
         for wrong, error in [((0, 1), ValueError), (("a", 1), TypeError)]:
             with self.assertRaises(error):
                 typedcall.callback(functions.decay, declaration, arrays={"N_Vector": wrong})
-        # A parameter's name is not a type; an array of vectors is not a vector.
+        # The name of a parameter is not taken for a type, and an array of vectors is not a vector.
         self.make(functions.half, "double(double N_Vector, void *p)", True, arrays=pair)
         with self.assertRaisesRegex(ValueError, "an array of arrays"):
             typedcall.callback(functions.total, "double(N_Vector y[2], void *p)", arrays=pair)
@@ -171,7 +171,7 @@ class Shapes(unittest.TestCase):
         for refused in ("double(long x, void *p)", "float(double x, void *p)"):
             with self.assertRaises(TypeError):
                 typedcall.callback(functions.half, refused)
-        with self.assertRaises(TypeError):  # const data must not be written to
+        with self.assertRaises(TypeError):  # the function would write to const data
             typedcall.callback(functions.squares, "double(unsigned n, const double *x, const double *g)")
 
     def test_narrow_results_fill_a_register(self):
@@ -202,7 +202,7 @@ class Shapes(unittest.TestCase):
     def test_the_data_pointer_among_several(self):
         made = self.make(functions.half, "double(void *params, double x)", False)
         self.assertEqual(call(made, "Pd->d", ..., 1.0), 0.5)
-        with self.assertRaisesRegex(TypeError, "asks for 'dP->d'"):  # `void **` is none
+        with self.assertRaisesRegex(TypeError, "asks for 'dP->d'"):  # a `void **` is not a data pointer
             typedcall.callback(functions.half, "double(void *own, double x, void **p)")
         made = typedcall.callback(functions.calls, "long(void)")
         self.assertIsNone(made.data)
@@ -225,7 +225,7 @@ class Shapes(unittest.TestCase):
         self.assertEqual(list(values), [1, 2, 3])
         with self.assertRaisesRegex(TypeError, "asks for 'PP->i'; .*; none of its pointers is a data pointer"):
             typedcall.callback(functions.half, "int (*)(const void *, const void *)")
-        # glibc's qsort_r has a data pointer, and a name can mark one, too.
+        # The callback of glibc's qsort_r has a data pointer, and a parameter's name can also mark one.
         self.assertIsNotNone(self.make(larger, "int (const void *a, const void *b, void *arg)", False).data)
         self.assertIsNotNone(self.make(functions.half, "double (double x, const void *data)", True).data)
 

@@ -1,5 +1,5 @@
-"""typedcall.callback(): exceptions, which wait until the library has returned; threads; and what a callback keeps
-alive."""
+"""typedcall.callback(): exceptions, which are raised after the library has returned; threads; and the objects that a
+callback keeps alive."""
 
 import ctypes
 import gc
@@ -20,7 +20,7 @@ class Exceptions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "no root") as caught:
                 with typedcall.callback(f, OF_NUMBER) as made:
                     self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
-                    # From now on nothing is called.
+                    # The callback does not call the function again while the exception is pending.
                     calls = functions.calls()
                     self.assertTrue(math.isnan(call(made, "dP->d", 4.0, ...)))
                     self.assertEqual(functions.calls(), calls)

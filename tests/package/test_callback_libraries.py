@@ -1,5 +1,5 @@
-"""typedcall.callback() with the libraries that it is meant for, each through its example: NLopt, GSL, CVODE,
-cubature, SciPy's C interface, numbalsoda."""
+"""Examples of typedcall.callback() with the libraries that it is meant for: NLopt, GSL, CVODE, cubature, SciPy's C
+interface, numbalsoda."""
 
 import ctypes.util
 import unittest
@@ -30,7 +30,7 @@ class Examples(support.InAFolder):
     def check(self, name, expected, library=None, debian=None):
         path = FOLDER / (name + ".py")
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        self.assertLessEqual(len(lines), 21, path)  # 20 lines and the docstring
+        self.assertLessEqual(len(lines), 21, path)  # 20 lines of code and the docstring
         if library is not None and ctypes.util.find_library(library) is None:
             self.skipTest("lib%s is missing (Debian: %s)" % (library, debian))
         support.compile_module(FOLDER / "functions.cc", self.folder)
@@ -95,7 +95,7 @@ class SciPy(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """How libraries treat the error value of an exception."""
+    """How libraries treat the error value that a callback returns after an exception."""
 
     def library(self, name):
         found = ctypes.util.find_library(name)
@@ -165,7 +165,8 @@ class Numbalsoda(unittest.TestCase):
         cls.numbalsoda = adapter_support.library("numbalsoda")
 
     def test_lsoda_takes_the_address(self):
-        """Its data argument is an array whose elements it passes: here, what the data pointer points to."""
+        """lsoda() takes an array as data and passes a pointer to its elements. Here the array covers the memory
+        behind the callback's data pointer."""
         numpy, numbalsoda = adapter_support.library("numpy"), self.numbalsoda
         with typedcall.callback(functions.decay, "void(double t, double u[2], double du[2], void *data)") as f:
             self.assertTrue(f.is_compiled)
@@ -180,5 +181,5 @@ class Numbalsoda(unittest.TestCase):
         way, y = numpy.array([-1.0, 1]), numpy.array([1.0])
         with self.assertRaisesRegex(ValueError, "t < 0"):
             with typedcall.callback(functions.checked_decay, "void(double t, double y[1], double d[1], void *data)") as f:
-                # Its callback returns nothing that could stop it.
+                # The callback of solve_ivp() has no result, so it cannot stop the solver.
                 self.assertTrue(self.numbalsoda.solve_ivp(f.address, way, y, data=f.data).success)

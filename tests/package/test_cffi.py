@@ -55,7 +55,7 @@ class Source(support.InAFolder):
         self.addCleanup(typedcall.untag, function)
         typedcall.tag(function, "size_t (const char *)", function)
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
-        # This hint is given for nothing else.
+        # The hint about char * appears for no other difference.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
             with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))
@@ -144,7 +144,7 @@ class Source(support.InAFolder):
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
         self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
-        # cffi raises the same error for types that libffi cannot call as for variable arguments.
+        # cffi raises the same error for types that libffi cannot pass as for variable arguments.
         self.assertEqual(typedcall.resolve(lib.turned, "Zd->Zd")(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.turned_float, "ZfP->Zf")(2 + 1j, None), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, 5), 1)

@@ -1,4 +1,4 @@
-"""python -m typedcall cinderx: its output, its refusals, and what CinderX makes of the output if CinderX is
+"""The output and the refusals of `python -m typedcall cinderx`, and how CinderX compiles the output if it is
 installed."""
 
 import importlib.util
@@ -67,7 +67,7 @@ def most() -> int:
 """
 
 
-@support.ON_CPYTHON  # CinderX is for CPython
+@support.ON_CPYTHON  # CinderX supports only CPython
 class Declarations(support.InAFolder):
     @classmethod
     def setUpClass(cls):
@@ -130,7 +130,7 @@ class Declarations(support.InAFolder):
             "True 1000 -65540 18446744073709551615")
 
 
-@support.ON_CPYTHON  # CinderX is for CPython
+@support.ON_CPYTHON  # CinderX supports only CPython
 class TheExample(support.InAFolder):
     """Runs the example as its README describes, in a separate folder."""
 

@@ -1,4 +1,4 @@
-"""The command line: each command's output, as a table and as JSON, and errors in one line."""
+"""The command line: each command's output as a table and as JSON, and its one-line errors."""
 import json
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Paths(CommandLine):
 
 
 class Show(CommandLine):
-    @support.ON_CPYTHON  # like the adapter
+    @support.ON_CPYTHON  # the adapter exists on CPython only
     def test_it_says_what_scipy_s_c_functions_do_not_follow(self):
         adapter_support.library("scipy.special")
         self.assertIn("float32", self.json("show", "scipy.special:j0")["note"])
@@ -78,7 +78,7 @@ class Show(CommandLine):
 
     @staticmethod
     def words(table):
-        """Returns the table without lines and addresses, which vary."""
+        """Returns the words of the table without its lines and without addresses, which vary."""
         return [re.sub("0x[0-9a-f]+", "0x", word) for word in table.split()
                 if word.isascii() and set(word) != {"-"}]
 
@@ -232,7 +232,7 @@ class Bench(CommandLine):
                            "--arguments", "-2.5", "--rounds", "1", "--milliseconds", "1")
         self.assertEqual((report["signature"], report["arguments"]), ("d->d", ["-2.5"]))
 
-    @support.ON_CPYTHON  # PyPy does not call status functions
+    @support.ON_CPYTHON  # PyPy does not call functions that return a status
     def test_a_method_a_status_and_nothing(self):
         self.module("objects", "import typed_functions\nscaler = typed_functions.Scaler(2.0)")
         for target in ("objects:scaler.scale", "typed_functions:invert", "typed_functions:count"):

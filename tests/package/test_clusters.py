@@ -1,5 +1,5 @@
-"""Typed functions, ufuncs and Numba code in other processes: a pickle names the provider's module and callable, which
-the other process imports and queries; and the errors if they are missing there."""
+"""Typed functions, ufuncs and Numba code in other processes. A pickle names the provider's module and callable, which
+the other process imports and queries. If they are missing there, it raises an error."""
 
 import copy
 import importlib
@@ -14,7 +14,8 @@ import typedcall
 from cluster_support import FOLDER, functions
 from typedcall import Flags
 
-# A Python module tagged with another module's C function: its versions differ in their text.
+# The text of a Python module with a function tagged with another module's C function; each version fills in other
+# values.
 PROVIDER = """
 import typed_functions, typedcall
 from typedcall import Flags
@@ -41,7 +42,7 @@ class Functions(cluster_support.Processes):
         importlib.invalidate_caches()
 
     def here(self):
-        """Imports the first version in this process."""
+        """Imports the first version of the module in this process, and returns its function."""
         self.provider()
         sys.path.insert(0, self.path())
         self.addCleanup(sys.path.remove, self.path())
@@ -58,7 +59,7 @@ class Functions(cluster_support.Processes):
             self.assertEqual((again.address, again.signature, again(4)), (f.address, "l->l", 5))
 
     def test_names_in_pickles_stay(self):
-        # Other versions of the package read these.
+        # Other versions of the package must be able to read such pickles.
         names = [name for operation, name, _ in pickletools.genops(
             pickle.dumps(typedcall.resolve(functions.half, "d->d"), 2)) if operation.name == "GLOBAL"]
         self.assertEqual(names, ["typedcall._pickles read", "typedcall._pickles _resolve_again",
@@ -82,7 +83,7 @@ class Functions(cluster_support.Processes):
         self.assertIn("<typedcall: typed_functions.half", self.read(f, "found", [self.folder]))
         self.assertIn("AttributeError: 'address' of a function that is not available: typed_functions.half",
                       self.read(f, "found.address", [self.folder]))
-        # It is looked up again each time, and may travel through a process that lacks it.
+        # The function is looked up again at each call, and may pass through a process in which it is missing.
         self.assertEqual(
             self.read(f, "sys.path.append(%r) or found(5.0)" % FOLDER, [self.folder]), "2.5")
         passed_on = bytes.fromhex(self.read(f, "pickle.dumps(found).hex()", [self.folder]))
@@ -135,7 +136,8 @@ class Functions(cluster_support.Processes):
         typed = typedcall.resolve(self.here(), "d->d")
         self.assertEqual(typed(5.0), 2.5)
         self.assertEqual(self.read(typed, "found(5.0), found.place"), "(2.5, 'object row')")
-        # Another C function with the same signature, and flags that calls from Python can handle.
+        # The new version has another C function with the same signature, and with flags that calls from Python can
+        # handle.
         flags, names = "Flags.MAY_RAISE | Flags.NEEDS_THREAD", "['NEEDS_THREAD', 'MAY_RAISE']"
         if support.IS_PYPY:  # PyPy cannot call such a function
             flags, names = "Flags.PURE", "['PURE']"
@@ -154,7 +156,7 @@ class Functions(cluster_support.Processes):
         differs = typedcall.resolve(functions.half_long, "g->g", capabilities=Flags.DIFFERS)
         self.assertEqual(self.read(differs, "found.signature"), "g->g")
 
-    @support.ON_CPYTHON  # nothing is converted on PyPy
+    @support.ON_CPYTHON  # PyPy converts nothing
     def test_casting_travels(self):
         wide = typedcall.resolve(functions.half, "f->d", casting="safe")
         self.assertEqual(self.read(wide, "found(5.0)"), "2.5")
@@ -251,7 +253,7 @@ class Ufuncs(cluster_support.Processes):
 
 
 class Spawned(cluster_support.Processes):
-    """multiprocessing starts processes that share no memory with this one."""
+    """Processes that multiprocessing starts with "spawn", which share no memory with their parent."""
 
     def spawn(self, work, imports="import typed_functions, typedcall", paths=(FOLDER,)):
         return self.run_script(SPAWN.format(imports=imports, work=work), paths)
@@ -286,7 +288,8 @@ class Spawned(cluster_support.Processes):
                        "import compiled", (FOLDER, self.folder)), ["[22.5, 3.0] 1.5"])
 
     def test_without_the_provider(self):
-        # At first only on the first process's path; on the others' once they run.
+        # The provider is at first missing from the path of every process; the first process adds it after the workers
+        # have started.
         printed = self.spawn(
             "pool.apply(len, ((),)); sys.path.append(%r); import typed_functions, typedcall\n"
             "        try: pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0])\n"
@@ -294,7 +297,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
     def test_a_provider_that_ends_the_worker(self):
-        # Another module in the workers: it shadows this one on their path.
+        # The workers find another module of the same name first on their path.
         self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
         self.write("ends/versions.py", "import sys; sys.exit(3)")
         printed = self.spawn(

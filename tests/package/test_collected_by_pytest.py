@@ -1,5 +1,5 @@
-"""conftest.py: a file whose cases are all for other runtimes is empty for pytest, and no error; any other file
-without cases is an error."""
+"""With conftest.py, pytest treats a file whose cases are all for other runtimes as empty, not as an error. Any other
+file without cases is an error."""
 import importlib.util
 import pathlib
 import shutil
@@ -15,7 +15,7 @@ COLLECTED = CONFTEST.parents[1] / "support" / "collected.py"
 @unittest.skipIf(importlib.util.find_spec("pytest") is None, "pytest is not installed")
 class Collected(unittest.TestCase):
     def run_pytest(self, text, *options):
-        """Returns (status, output) for a file with this text."""
+        """Returns (status, output) of pytest for a file with this text."""
         with tempfile.TemporaryDirectory() as folder:
             tests, shared = pathlib.Path(folder, "package"), pathlib.Path(folder, "support")
             tests.mkdir()

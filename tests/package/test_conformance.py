@@ -1,4 +1,5 @@
-"""Our readers against the records of tests/conformance, which cover every rule of docs/ABI.md for readers."""
+"""Runs the package's readers on the records of tests/conformance, which cover every rule of docs/ABI.md for
+readers."""
 import atexit
 import collections
 import functools
@@ -23,7 +24,7 @@ CORPUS = records.corpus()
 
 @functools.lru_cache()
 def folder_of_records():
-    """Returns the folder of the module with all records, for all cases of this process."""
+    """Builds the module with all records once for this process, and returns its folder."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
     records.build(CORPUS, folder.name, compiler=" ".join(support.compiler("c")))
@@ -36,7 +37,7 @@ def prepare(reader):
 
 
 class Corpus(unittest.TestCase):
-    """The records themselves."""
+    """Checks of the records themselves."""
 
     def test_each_has_what_it_needs(self):
         known = set(records.rules())
@@ -116,7 +117,8 @@ class Readers(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_numba(self):
-        # It compiles a function for each record; test_conformance_numba.py covers all of them.
+        # Numba compiles a function for each record, so this is a sample; test_conformance_numba.py covers all
+        # records.
         adapter_support.library("numba")
         self.check("reader_numba", 20, every=8)
 
@@ -126,10 +128,11 @@ class Readers(unittest.TestCase):
         self.check("reader_sqlite", 10)
 
 
-# The Python member relies on the GIL.
+# The reader and provider written in Python rely on the GIL.
 @support.only_if(not support.IS_PYPY and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
 class Members(unittest.TestCase):
-    """Members written from the text alone: each provider with each reader, and the readers on all records."""
+    """Implementations written only from the specification's text: each provider with each reader, and the readers on
+    all records."""
 
     @classmethod
     def setUpClass(cls):

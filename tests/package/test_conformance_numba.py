@@ -15,5 +15,5 @@ class Numba(unittest.TestCase):
         self.check("reader_numba", 200)
 
 
-# Its cases belong to another file.
+# pytest would otherwise collect the cases of the imported test_conformance here, too.
 del test_conformance

@@ -11,7 +11,7 @@ import support
 import typedcall
 from typedcall import Flags
 
-# PyPy has test_pypy_api, and Callbacks here, because its ctypes presents functions differently.
+# On PyPy, whose ctypes presents functions differently, only Callbacks runs here; test_pypy_api has the other tests.
 functions = None if support.IS_PYPY else support.build("typed_functions")
 DOUBLE = ctypes.c_double
 
@@ -89,10 +89,10 @@ class Source(unittest.TestCase):
                 ctypes.CFUNCTYPE(swapped, DOUBLE),
             ):
                 self.assertEqual(typedcall.signatures(prototype(4096)), [], simple)
-            # For native code it is memory of unknown type.
+            # Native code sees such a pointer as one to memory of unknown type.
             pointer = ctypes.CFUNCTYPE(None, ctypes.POINTER(swapped))(4096)
             self.assertEqual(entry_of(pointer).signature, "P->v")
-        # Types of the machine's own byte order are the usual ones, and single bytes have no order.
+        # Types in the machine's own byte order are the usual types, and single bytes have no byte order.
         for same in (ctypes.c_int, ctypes.c_byte, ctypes.c_bool, ctypes.c_void_p):
             self.assertEqual(len(typedcall.signatures(ctypes.CFUNCTYPE(None, same)(4096))), 1)
 
@@ -139,7 +139,7 @@ class Source(unittest.TestCase):
 
 
 class Callbacks(unittest.TestCase):
-    """Which pointers may call Python, and therefore take the GIL?"""
+    """Tests which pointers may call Python, and therefore acquire the GIL."""
 
     def setUp(self):
         self.prototype = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)
@@ -171,7 +171,7 @@ class Callbacks(unittest.TestCase):
             self.assertEqual(entry_of(pointer).flags, Flags.THREAD_SAFE)
 
     def kept_in_memory(self, function):
-        """Returns the same address in every way in which ctypes can read one, and the objects that must stay alive."""
+        """Yields the function pointer once for each way in which ctypes can read it from memory."""
 
         class Table(ctypes.Structure):
             _fields_ = [("count", ctypes.c_int), ("function", self.prototype)]
@@ -190,7 +190,7 @@ class Callbacks(unittest.TestCase):
         yield self.prototype(ctypes.cast(function, ctypes.c_void_p).value)
         yield ctypes.cast(ctypes.cast(function, ctypes.c_void_p).value, self.prototype)
         yield ctypes.cast(table.function, self.prototype)
-        if not support.IS_PYPY:  # it considers function types abstract
+        if not support.IS_PYPY:  # PyPy considers function types abstract
             yield self.prototype.from_buffer(array)
             yield self.prototype.from_buffer_copy(array)
 
@@ -256,7 +256,7 @@ class Sink(unittest.TestCase):
         self.assertNotEqual(keeps, lets_go)
         self.assertEqual(typedcall.ctypes_function(functions.add)._flags_, lets_go)
         self.assertEqual(typedcall.ctypes_function(functions.div)._flags_, keeps)
-        # It does not declare that it may run in two threads at once.
+        # counted() does not declare that it may run in two threads at once.
         self.assertEqual(typedcall.ctypes_function(functions.counted)._flags_, keeps)
 
     def test_exceptions_are_raised(self):

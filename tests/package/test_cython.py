@@ -19,7 +19,7 @@ UNKNOWN = USUAL | Flags.DIFFERS
 
 
 def resolve(function, signature):
-    """Resolves like a caller that does not know how functions raise."""
+    """Resolves with the capabilities of a caller that can handle functions of unknown behaviour."""
     return typedcall.resolve(function, signature, capabilities=UNKNOWN)
 
 
@@ -34,7 +34,7 @@ class Source(unittest.TestCase):
     def test_a_cpdef_function(self):
         (entry,) = typedcall.entries(exports.scale)
         self.assertEqual((entry.signature, entry.place), ("di->d", "Cython"))
-        # The capsule's name does not contain noexcept and nogil.
+        # The capsule's name never contains noexcept or nogil.
         self.assertEqual(entry.flags, UNKNOWN)
         self.assertEqual(resolve(exports.scale, "di->d")(1.5, 4), 6.0)
         for capabilities in (None, 0, USUAL):
@@ -59,14 +59,14 @@ class Source(unittest.TestCase):
             for made in sinks:
                 with self.assertRaisesRegex(TypeError, "differs"):
                     made(function)
-        # C consumers do not see it either.
+        # C consumers cannot find the function either.
         self.assertEqual(typedcall.adopt(exports.by_five), ["l->l"])
         self.addCleanup(typedcall.untag, exports.by_five)
         with self.assertRaises(TypeError):
             typedcall.resolve(exports.by_five, "l->l")
 
     def test_objects_of_a_type_that_the_capsule_does_not_show(self):
-        # A list, whose type only Python's own call checks; in the signature it looks like an object.
+        # In a signature a list is any object; only the Python call checks that it is a list.
         for function, signature in ((exports.first, "O->O"), (exports.same, "O->O"), (exports.x_of, "P->d"),
                                     (exports.moved, "d->P")):
             (entry,) = typedcall.entries(function)
@@ -79,7 +79,7 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.entries(capsule)[0].flags, UNKNOWN)
 
     def test_a_result_is_an_object_whatever_its_type(self):
-        # NULL is the only error value that Cython allows for them.
+        # NULL is the only error value that Cython allows for objects.
         self.assertEqual(typedcall.entries(exports.made)[0].flags, USUAL)
         self.assertEqual(typedcall.resolve(exports.made, "l->O")(3), [3])
 
@@ -142,7 +142,7 @@ class Tagging(unittest.TestCase):
         # Cython 0.29 makes builtin functions; Cython 3 has its own function type.
         self.assertIn(entry.place, ("def row", "object row"))
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
-        # Doing it twice changes nothing.
+        # A second call changes nothing.
         self.assertEqual(typedcall.tag_pyx_capi(exports.__name__), tagged)
         with self.assertRaisesRegex(TypeError, "differs from the Python callable"):
             typedcall.resolve(exports.checked, "l->l")
@@ -160,7 +160,7 @@ class Tagging(unittest.TestCase):
         self.assertIn("turn", tagged)
         self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.entries(exports.made)[0].flags, Flags.NEEDS_THREAD)
-        # A promise about exceptions is not one about types.
+        # A promise about exceptions does not include the types of objects.
         for function in (exports.same, exports.first, exports.x_of, exports.moved):
             self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
 
@@ -235,8 +235,8 @@ def first(x):
         made = adapter_support.compile_pyx(folder / "cython_consumer.pyx", folder)
         exported = typedcall.export_to_cython("typed_functions")
         self.assertIn("add", exported)
-        self.assertNotIn("negate", exported)  # bint is not a bool
-        self.assertNotIn("invert", exported)  # a status is not a result
+        self.assertNotIn("negate", exported)  # a bint is an int, not a bool
+        self.assertNotIn("invert", exported)  # functions that return a status are left out
         consumer = support.load("cython_consumer", made)
         self.addCleanup(sys.modules.pop, "cython_consumer")
         self.assertEqual(consumer.call(1.5, 2.0), (3.5, -2 + 1.5j, 4.5, 1.5, 6))
@@ -264,7 +264,7 @@ def first(x):
 
 
 class CythonSpecial(unittest.TestCase):
-    """Hundreds of functions that no package has tagged."""
+    """SciPy's cython_special has hundreds of functions, which no package has tagged."""
 
     @classmethod
     def setUpClass(cls):

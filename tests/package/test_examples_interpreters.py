@@ -1,5 +1,5 @@
-"""examples/free_threading and examples/subinterpreters: the output of their demos, with and without a GIL, and what
-happens to the modules if they do not declare what they support."""
+"""examples/free_threading and examples/subinterpreters: the output of their demos, with and without a GIL, and the
+consequences if a module does not declare what it supports."""
 
 import os
 import re
@@ -27,14 +27,14 @@ except ImportError:
 class Example(adapter_support.Example):
     def setUp(self):
         super().setUp()
-        # Here the modules decide about the GIL, not the environment of the tests.
+        # The modules decide whether the GIL is enabled, not the environment of the tests.
         patched = unittest.mock.patch.dict(os.environ)
         patched.start()
         self.addCleanup(patched.stop)
         os.environ.pop("PYTHON_GIL", None)
 
     def run_changed(self, name, source, old, new):
-        """Runs the demo with `old` in the module's source replaced; returns (status, output, errors)."""
+        """Runs the demo with `old` in the module's source replaced, and returns (status, output, errors)."""
         example = adapter_support.EXAMPLES / name
         text = (example / source).read_text(encoding="utf-8")
         self.assertEqual(text.count(old), 1)
@@ -55,7 +55,7 @@ class FreeThreading(Example):
             self.assertIn(" 148933 primes, ", row)
         self.assertNotIn("inside", rows[0])
         at_once = [int(re.search(r"(\d+) of them inside at once$", row)[1]) for row in rows[1:]]
-        # A long call that holds the GIL blocks all others; the native loop releases it.
+        # A long call that holds the GIL blocks all other threads, but the native loop releases the GIL.
         if with_gil:
             self.assertEqual(at_once[0], 1, printed)
         else:
@@ -67,7 +67,7 @@ class FreeThreading(Example):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             self.check(self.run_example("free_threading"), with_gil=not FREE_THREADED)
 
-    @support.only_if(FREE_THREADED)  # others have the GIL in any case
+    @support.only_if(FREE_THREADED)  # other builds always have the GIL
     def test_a_module_that_does_not_say_so_brings_the_gil_back(self):
         status, printed, errors = self.run_changed(
             "free_threading", "primes.cc", "TYPEDCALL_MODULE_WITHOUT_GIL(", "TYPEDCALL_MODULE("
@@ -106,7 +106,7 @@ class Subinterpreters(Example):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             lines = self.run_example("subinterpreters").splitlines()
         self.assertEqual(lines[0], "here:  erf offers ['d->d']")
-        # The consumer's own message: it looked for a tag and found none.
+        # The consumer raises this error because it looked for a tag and found none.
         self.assertRegex(lines[1], "^there: .*erf offers no native signature; 'd->d' was asked for")
         self.assertEqual(lines[2], "there: erfc offers ['d->d']")
         self.assertEqual(lines[3], "here:  erf offers ['d->d'], erfc offers []")
@@ -118,7 +118,7 @@ class Subinterpreters(Example):
             gil = "which share the GIL"
         self.assertEqual(lines[7:], ["three at once, " + gil])
 
-    @support.only_if(sys.version_info >= (3, 12))  # before, interpreters share the GIL
+    @support.only_if(sys.version_info >= (3, 12))  # interpreters share the GIL before 3.12
     def test_an_interpreter_with_its_own_gil_refuses_a_module_that_does_not_say_so(self):
         status, _, errors = self.run_changed(
             "subinterpreters",

@@ -1,5 +1,5 @@
-"""examples/package as a user gets it: built by setuptools, pip and CMake; its demo, the commands in its README, and
-its type hints compared with the compiled module."""
+"""examples/package as users build it, with setuptools, pip and CMake: its demo, the commands in its README, and its
+type hints compared with the compiled module."""
 
 import importlib.util
 import json
@@ -20,13 +20,13 @@ try:
 except ImportError:
     setuptools_version = "0.0"
 SETUPTOOLS = tuple(int(part) for part in setuptools_version.split(".")[:2])
-# Since 70.1, setuptools makes wheels without the package wheel.
+# Since version 70.1, setuptools makes wheels without the package `wheel`.
 MAKES_WHEELS = SETUPTOOLS >= (70, 1) or importlib.util.find_spec("wheel") is not None
 
 
 class Copied(unittest.TestCase):
-    """Tests with a copy of the example, because a build leaves files beside the sources. Each subclass builds the
-    module in its own way, once, into `installed`."""
+    """A base class for tests of a copy of the example, because a build leaves files beside the sources. Each subclass
+    builds the module in its own way, once, into `installed`."""
 
     @classmethod
     def setUpClass(cls):
@@ -116,7 +116,7 @@ class TheModule(Copied):
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
     def test_the_type_hints_are_those_of_the_module(self):
-        # mypy accepts NAME-stubs in site-packages only; elsewhere the folder must be called NAME.
+        # mypy accepts a folder NAME-stubs only in site-packages; elsewhere the stubs must be called NAME.
         stubs = self.folder / "stubs"
         stubs.mkdir()
         shutil.copy(self.source / "geodesy-stubs" / "__init__.pyi", stubs / "geodesy.pyi")
@@ -136,7 +136,7 @@ class TheModule(Copied):
 class Setuptools(Copied):
     @classmethod
     def build(cls):
-        # The bare build, which needs neither pip nor wheel.
+        # A plain build needs neither pip nor `wheel`.
         command = [sys.executable, "setup.py", "-q", "build", "--build-lib", cls.installed]
         support.run(command, cwd=cls.source)
 
@@ -163,7 +163,7 @@ class Pip(Copied):
     def test_what_is_installed(self):
         self.assertTrue((self.installed / "geodesy-stubs" / "__init__.pyi").is_file())
         (metadata,) = self.installed.glob("geodesy_example-1.0.dist-info/METADATA")
-        # Its users need nothing of what is needed to build it.
+        # The installed package must not require the packages that only its build needs.
         self.assertNotIn("Requires-Dist", metadata.read_text())
 
 

@@ -28,5 +28,5 @@ class Rust(test_conformance.Members):
         self.check_pairs(self.members, [f"member_{name}_consumer" for name in self.others])
 
 
-# Its cases belong to another file.
+# pytest would otherwise collect the cases of the imported test_conformance here, too.
 del test_conformance

@@ -1,5 +1,5 @@
-"""examples/tags_for_others: a package that contributes tags for noise, both installed into a folder as pip installs
-them from PyPI."""
+"""examples/tags_for_others: a package that contributes tags for the package noise. Both are installed into a folder,
+as pip installs them from PyPI."""
 
 import shutil
 
@@ -20,7 +20,7 @@ class TheExample(support.InAFolder):
         if ended.status:
             self.skipTest("noise cannot be installed: " + ended.out.strip()[-200:])
         source = self.folder / "source"
-        shutil.copytree(EXAMPLE, source)  # the build writes into the source folder
+        shutil.copytree(EXAMPLE, source)  # a build writes into its source folder
         ended = self.install(source)
         self.assertEqual(ended.status, 0, ended.out)
         status, printed, errors = support.python(EXAMPLE / "demo.py", paths=[self.folder])

@@ -1,5 +1,5 @@
-"""Functions that fall back: what resolve() offers, arrays, and which libraries refuse them, with what message.
-test_matrix.py has the calls, and test_numba_raise.py has more about Numba."""
+"""Functions that fall back: the results of resolve(), arrays, and the messages of libraries that refuse such
+functions. test_matrix.py tests calls, and test_numba_raise.py has more tests of Numba."""
 
 import concurrent.futures
 import importlib.util
@@ -29,7 +29,7 @@ class TypedFunctions(unittest.TestCase):
         self.assertEqual(entry_of("gcd").python_types(), (["i", "i"], "i"))
         self.assertEqual(entry_of("check").python_types(), (["d", "P"], "v"))
 
-    @support.ON_CPYTHON  # cffi cannot pass its self
+    @support.ON_CPYTHON  # cffi cannot pass self
     def test_self(self):
         typed = typedcall.resolve(functions.at, "d->d")
         self.assertEqual(typed(4.0), 2.0)
@@ -39,24 +39,24 @@ class TypedFunctions(unittest.TestCase):
         for asked in ("d->d", "d&d->i"):
             with self.assertRaisesRegex(TypeError, r"'d&d->i' \(may fall back\)"):
                 typedcall.resolve(functions.root, asked, capabilities=0)
-        # A status is something different.
+        # Being able to handle a status is not enough for a function that may fall back.
         with self.assertRaisesRegex(TypeError, "may fall back"):
             typedcall.resolve(functions.root, "d&d->i",
                               capabilities=Flags.NEEDS_THREAD | Flags.RETURNS_STATUS)
 
-    @support.ON_CPYTHON  # nothing is converted
+    @support.ON_CPYTHON  # PyPy converts nothing
     def test_safe_casting(self):
         for asked in ("f&d->i", "f->d"):
             typed = typedcall.resolve(functions.root, asked, casting="safe")
             self.assertEqual(typed(4.0), 2.0)
             self.assertEqual(outcome(typed, -1.0), outcome(functions.root, -1.0))
 
-    @support.ON_CPYTHON  # nothing is converted
+    @support.ON_CPYTHON  # PyPy converts nothing
     def test_the_very_types_come_before_a_cast(self):
         typed = typedcall.resolve(functions.exact_or_cast, "i->d", casting="safe")
         self.assertEqual((typed(3), functions.exact_or_cast(3)), (3.5, 3.5))
 
-    @support.ON_CPYTHON  # cffi passes no pointers
+    @support.ON_CPYTHON  # PyPy calls through cffi, which passes no pointers
     def test_without_a_value(self):
         typed = typedcall.resolve(functions.check, "dP->i")
         self.assertIsNone(typed(1.0, None))

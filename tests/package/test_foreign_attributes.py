@@ -1,5 +1,5 @@
-"""Attributes of libraries' objects (foreign_attributes.py) that raise or return nonsense: the object offers nothing, or
-what its other attributes say; KeyboardInterrupt and MemoryError propagate."""
+"""Attributes of libraries' objects (foreign_attributes.py) that raise exceptions or return nonsense. The object then
+offers nothing, or what its other attributes describe; KeyboardInterrupt and MemoryError propagate."""
 import collections
 import contextlib
 import ctypes
@@ -15,7 +15,7 @@ from typedcall.record.records import parse_signature
 
 
 class Number(int):
-    """An int whose use raises."""
+    """An int that raises ValueError when it is used."""
 
     def __and__(self, other):
         raise ValueError("no number")
@@ -24,7 +24,7 @@ class Number(int):
 
 
 class Boom:
-    """Every attribute raises."""
+    """An object whose attributes all raise ValueError."""
 
     def __getattribute__(self, name):
         raise ValueError(name)
@@ -35,11 +35,11 @@ class Boom:
 
 
 LONG = itertools.repeat(ctypes.c_double, 1 << 16)
-#: Values that attributes give.
+#: Values that the replaced attributes return.
 NONSENSE = (None, True, 0, -5, 5, 1 << 80, Number(5), 1.5, float("nan"), "x", "123", "\udc80",
             Text("text"), b"name", (), [], {}, {5: 5}, (5,), [None], [ctypes.c_double] * 70,
             object(), int, LONG, Boom(), lambda *unused: None, lambda *unused: -5)
-#: Exceptions that count as no value.
+#: Exceptions that are treated as if the attribute were missing.
 FAULTS = (ValueError, TypeError, AttributeError, KeyError, StopIteration, RecursionError, OSError,
           ImportError)
 #: Exceptions that must propagate.
@@ -84,7 +84,7 @@ ASKED = (ask_for_entries, typedcall.signatures, ask_to_resolve, ask_to_adopt, as
 
 class Attributes(unittest.TestCase):
     def check(self, make, name, ask, answer):
-        """Checks that no exception propagates except those that must, which do if the attribute was read at all."""
+        """Checks that exceptions in ENDS propagate if the attribute was read, and that no others do."""
         with contextlib.ExitStack() as stack:
             try:
                 obj = stack.enter_context(make(name, answer))
@@ -104,7 +104,8 @@ class Attributes(unittest.TestCase):
             self.assertNotIsInstance(answer.error, ENDS)
 
     def check_table(self, answers):
-        """Checks the table; `answers` makes the values that each attribute returns."""
+        """Checks all attributes in the table. `answers` returns new Answer objects, one for each value or
+        exception."""
         counts = collections.Counter()
         for make, names in TABLE.items():
             for name in names.split():
@@ -131,7 +132,7 @@ class Attributes(unittest.TestCase):
                 except unittest.SkipTest:
                     continue
 
-    @support.ON_CPYTHON  # Numba is for CPython only
+    @support.ON_CPYTHON  # Numba supports only CPython
     def test_addresses(self):
         need("numba", "numpy")
         import numpy

@@ -1,5 +1,5 @@
-"""Objects and modules that are hard to inspect: attributes that raise, names that are not strings, keys of any kind.
-None of them hides a function; KeyboardInterrupt and SystemExit propagate."""
+"""Objects and modules that are hard to inspect, because attributes raise exceptions, names are not strings, or keys
+have any type. Functions beside such objects are still found; KeyboardInterrupt and SystemExit propagate."""
 import json
 import sys
 import types
@@ -43,7 +43,7 @@ VALUES = (None, 5, [1], {}, Text("text"), "\udc80", "\x1b[31mred", "a\0b", "x" *
 
 class Objects(unittest.TestCase):
     def check_one(self, function):
-        """Makes every query about it, with a tag and without."""
+        """Makes every query about the object, with and without a tag."""
         self.assertEqual(typedcall.signatures(function), [])
         self.assertEqual(typedcall.adopt(function), [])
         with self.assertRaises(TypeError):
@@ -113,7 +113,7 @@ class Objects(unittest.TestCase):
                 with self.subTest(kind=kind), self.assertRaises(kind):
                     ask()
 
-    @support.ON_CPYTHON  # read-only on CPython
+    @support.ON_CPYTHON  # read-only on PyPy
     def test_the_module_of_a_builtin_function(self):
         known = plain.half.__module__
         self.addCleanup(setattr, plain.half, "__module__", known)
@@ -147,7 +147,7 @@ class Objects(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
-    """Messages run no code of the objects that they describe."""
+    """The package's messages describe objects without running their code."""
 
     def test_keyword_arguments(self):
         for error in (ValueError("no"), RecursionError()):
@@ -159,7 +159,7 @@ class Messages(unittest.TestCase):
             self.assertEqual(resolved(1.0), 0.5)
 
     def test_the_name_that_the_user_knows(self):
-        class Record:  # like the one behind each pybind11 function
+        class Record:  # pybind11 has a record like this behind each function
             pass
 
         class Function:
@@ -179,7 +179,7 @@ class Messages(unittest.TestCase):
             with self.assertRaises(TypeError) as caught:
                 typedcall.resolve(function, "l->l")
             said = str(caught.exception).partition(" ")[0]
-            # On PyPy the message has the full name, too.
+            # On PyPy the message contains the full name.
             return said.removeprefix(__name__ + "."), foreign.name_of(function)
 
         self.assertEqual(names(), ("add", __name__ + ".add"))
@@ -200,7 +200,7 @@ class Messages(unittest.TestCase):
                 with self.subTest(text=text[:9]), self.assertRaises(ValueError):
                     ask(Hostile(text))
 
-    @support.ON_CPYTHON  # PyPy has no choice of allocators
+    @support.ON_CPYTHON  # PyPy has no PYTHONMALLOC
     def test_a_type_that_gets_another_name_meanwhile(self):
         source = """
 import gc, typedcall, plain_functions as plain

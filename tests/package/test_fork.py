@@ -1,5 +1,5 @@
-"""A process forks while a thread is in the middle of the package's code: the child, which lacks that thread, does the
-same from the beginning. Tried at each line; each case runs in a separate process."""
+"""A process forks while a thread is in the middle of the package's code. The child, which lacks that thread, must be
+able to run the same code. The thread stops at each line in turn, and each case runs in a separate process."""
 import unittest
 
 import support
@@ -34,7 +34,7 @@ def forks(work):
 
 class Forks(unittest.TestCase):
     def runs(self, code, **options):
-        # From 3.12 on, CPython warns about a fork with threads.
+        # CPython warns about a fork while threads are running from 3.12 on.
         status, said, _ = support.python("-W", "ignore::DeprecationWarning", "-X", "faulthandler",
                                          "-c", COMMON + code, together=True, **options)
         self.assertEqual((status, said.strip()), (0, "True"))

@@ -1,5 +1,5 @@
-"""On a free-threaded CPython nothing in the package enables the GIL, and threads can resolve, call, tag and drop at
-the same time. The same threads run where there is a GIL."""
+"""On a free-threaded CPython the package never enables the GIL, and threads can resolve, call, tag and drop functions
+at the same time. The tests with threads also run on builds with a GIL."""
 import os
 import sysconfig
 import unittest
@@ -54,7 +54,7 @@ class Threads(unittest.TestCase):
         in_threads(work)
 
     def test_one_tag_by_all(self):
-        """The same tag twice is one tag, whichever thread comes first."""
+        """If all threads set the same tag, the function has it once."""
         def function(x):
             return x / 2
 

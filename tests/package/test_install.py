@@ -1,5 +1,5 @@
-"""The installed files: headers, build files, metadata; and that the source distribution is complete. The latter needs
-the repository and scikit-build-core."""
+"""The installed headers, build files and metadata, and the completeness of the source distribution. Tests of the
+source distribution need the repository and scikit-build-core."""
 import importlib.metadata
 import importlib.util
 import pathlib
@@ -19,19 +19,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
-#: The extras of `pip install typedcall[...]`.
+#: The requirements of the extras in `pip install typedcall[...]`.
 EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
           ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask"), ("cinderx>=2026.11", "cinderx")}
 
 
 def headers(folder, suffix=".h"):
-    """Returns paths relative to `folder`, which holds both rooms, without the package's own sources."""
+    """Returns the headers' paths relative to `folder`, which contains core/ and typedcall/, without the package's own
+    sources."""
     found = {path.relative_to(folder) for room in ROOMS for path in (folder / room).rglob("*" + suffix)}
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
 
 def has_sqlite():
-    """True if SQLite's headers are there, which the package's SQLite extension needs."""
+    """True if SQLite's headers, which the package's SQLite extension needs, are installed."""
     return support.has_header("c", "sqlite3ext.h")
 
 
@@ -68,7 +69,7 @@ class Installed(unittest.TestCase):
     def test_metadata(self):
         found = importlib.metadata.metadata("typedcall")
         self.assertEqual(found["Requires-Python"], ">=3.9")
-        # Only what `pip install typedcall[cli]` and the like depend on.
+        # All requirements belong to extras, like those of `pip install typedcall[cli]`.
         asked = {re.fullmatch(r"(.+?); ?extra == ['\"](.+)['\"]", each).groups()
                  for each in importlib.metadata.requires("typedcall")}
         self.assertEqual(asked, EXTRAS)
@@ -76,7 +77,7 @@ class Installed(unittest.TestCase):
                   in importlib.metadata.distribution("typedcall").entry_points}
         self.assertEqual(points["console_scripts", "typedcall"], "typedcall.cli:main")
         module, _, name = points["numba_extensions", "init"].partition(":")
-        # The function exists, even if Numba itself is missing.
+        # The entry point's function exists even if Numba itself is missing.
         self.assertTrue(callable(getattr(importlib.import_module(module), name)))
 
     def test_types_and_pxd_are_there_and_no_sources(self):
@@ -112,8 +113,8 @@ class Distributions(support.InAFolder):
             shutil.copy(ROOT / name, self.source / name)
 
     def build(self, function, source, **options):
-        """Returns what scikit-build-core prints, and whether it succeeds. Not optimised, because compiling takes most
-        of the time."""
+        """Runs a build by scikit-build-core, and returns whether it succeeds and its output. The build is not
+        optimised, because compiling takes most of the time."""
         code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
         status, printed, _ = support.python("-c", code % (function, str(self.folder)), cwd=source,
                                             together=True, **options)
@@ -127,7 +128,7 @@ class Distributions(support.InAFolder):
         return path
 
     def test_a_wheel_from_the_source_distribution_is_complete(self):
-        # Left over from other builds.
+        # These files are left over from other builds.
         for name in ("native/_native.old.so", "__pycache__/cli.pyc"):
             stale = self.source / SOURCES / name
             stale.parent.mkdir(exist_ok=True)
@@ -138,7 +139,7 @@ class Distributions(support.InAFolder):
             opened.extractall(self.folder, **({"filter": "data"} if hasattr(tarfile, "data_filter")
                                               else {}))
         unpacked = self.folder / archive.name[:-len(".tar.gz")]
-        # Nothing that a build does not need.
+        # The source distribution contains only files that a build needs.
         self.assertEqual({path.name for path in unpacked.iterdir()},
                          {"core", "typedcall", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"})
         wheel = self.made("build_wheel", unpacked, "typedcall-*.whl")
@@ -156,13 +157,13 @@ class Distributions(support.InAFolder):
 
     @support.ON_CPYTHON
     def test_a_wheel_without_tags_is_of_its_platform(self):
-        # Clang that does not claim to be GCC stands in for a platform without tags (core/compiler.h).
+        # Clang without GCC's version macros stands in for a platform without tags (core/compiler.h).
         if shutil.which("clang") is None:
             self.skipTest("no clang here")
         succeeded, output = self.build("build_wheel", self.source, environment={"CC": "clang -fgnuc-version=0"})
         self.assertTrue(succeeded, output)
         wheel, = self.folder.glob("typedcall-*.whl")
-        # Not `any`: pip would prefer that to the sources, even on Linux.
+        # The wheel must not be for `any` platform, because pip would prefer it to the sources, even on Linux.
         self.assertEqual(wheel.stem.rpartition("-")[2], re.sub(r"\W", "_", sysconfig.get_platform()))
         with zipfile.ZipFile(wheel) as opened:
             built = {name for name in opened.namelist() if ".dist-info/" not in name}
@@ -175,7 +176,7 @@ class Distributions(support.InAFolder):
             succeeded, output = self.build("build_editable", self.source)
             self.assertTrue(succeeded, output)
             self.assertIn(done, output)
-        # One that few sources include.
+        # Only a few sources include this header.
         name = "native/signatures.h" if support.IS_PYPY else "numpy/gufunc.h"
         with open(self.source / SOURCES / name, "a", encoding="utf-8") as header:
             header.write("// Changed.\n")
@@ -183,7 +184,7 @@ class Distributions(support.InAFolder):
         self.assertEqual([path.name for path in self.source.rglob("*.so")
                           if ".build" not in path.parts], [])
 
-    @support.ON_CPYTHON  # the modules need only a C compiler
+    @support.ON_CPYTHON  # PyPy's modules need only a C compiler
     def test_what_is_missing_is_named(self):
         expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
                     "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")

@@ -1,5 +1,5 @@
-"""typedcall.jax: programs in JAX's persistent compilation cache, in processes where the functions have other
-addresses, are replaced by others, or are missing."""
+"""typedcall.jax: programs in JAX's persistent compilation cache are used by processes in which the functions have
+other addresses, have been replaced, or are missing."""
 
 import os
 import unittest
@@ -16,7 +16,7 @@ support.build("typed_functions")
 
 class Cache(support.InAFolder):
     def run_program(self, role):
-        """Returns what the program prints, line by line."""
+        """Runs the program in the given role, and returns the lines that it prints."""
         status, output, errors = support.python(
             "-X", "faulthandler", "-c", PROGRAM, str(support.MODULES.parent), role, self.folder)
         self.assertEqual(status, 0, errors[-3000:])
@@ -33,15 +33,16 @@ class Cache(support.InAFolder):
         self.assertTrue(cached)
 
         second = self.run_program("second")
-        self.assertNotEqual(second[0], first[0])  # the provider's address
-        # Nothing is compiled, and a name calls the function that has it here: f squares now.
+        self.assertNotEqual(second[0], first[0])  # the address of the provider's function
+        # No program is compiled again, and each name stands for this process's function, so f squares its argument
+        # now.
         self.assertEqual(second[1:], [
             "hits 4", "[0.5, 1.0, 1.5]", "[1.0, 4.0, 9.0]", "[1.5, 2.0, 2.5]", "[0.5, 1.0, 1.5]"])
         self.assertEqual(self.cached() - cached, set())
 
         without, another, traced, again = self.run_program("third")
         self.assertRegex(without, "Error.*typedcall_elementwise")
-        self.assertNotIn("hits 0", another)  # the program is the first process's
+        self.assertNotIn("hits 0", another)  # the first process's program was used
         self.assertIn("another process, which had typed_functions.half d->d", another)
         self.assertEqual(traced, "[0.5, 1.0, 1.5]")
         self.assertIn("another process, which had typed_functions.half d->d", again)

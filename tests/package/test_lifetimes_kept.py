@@ -8,7 +8,7 @@ from test_lifetimes import Process
 
 support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
-# In other versions the table owns what is kept: docs/support.md.
+# On free-threaded builds the table owns the objects that tags keep; see docs/support.md.
 WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 KEEPS = """
@@ -94,7 +94,7 @@ assert typedcall.resolve(f, "d->d")(1.0) == 3.0
 print("ok")
 """)
 
-    @support.only_if(sys.version_info >= (3, 10))  # 3.9 does not collect garbage after the rows are gone
+    @support.only_if(sys.version_info >= (3, 10))  # CPython 3.9 collects no garbage after the tags are gone
     def test_the_end_of_the_interpreter(self):
         for function in ("math.cos", "f"):
             with self.subTest(function=function):

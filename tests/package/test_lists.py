@@ -1,4 +1,4 @@
-"""Python's flags and type codes match the lists in the C headers, on CPython and PyPy."""
+"""The flags and type codes in Python match the lists in the C headers, on CPython and PyPy."""
 import pathlib
 import re
 import unittest

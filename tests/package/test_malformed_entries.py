@@ -1,5 +1,5 @@
-"""Contradictory entries in front of a function's name, made by hand as another module might contain them: no caller
-is offered one, and the next entry is tried. tag() refuses the same ones."""
+"""Contradictory entries in front of a function's name, as another module might contain them. Readers skip such an
+entry and try the next one, and tag() refuses it."""
 import ctypes
 import math
 import unittest
@@ -51,7 +51,8 @@ class Table(ctypes.Structure):
 
 
 def function_with(*rows):
-    """Returns a builtin function with these (signature, flags) in front of its name, and all that it needs."""
+    """Returns a builtin function with these (signature, flags) in front of its name, and the objects that it
+    needs."""
     table = Table(len(rows))
     for entry, (signature, flags) in zip(table.entries, rows):
         entry.signature, entry.flags, entry.function = signature.encode(), int(flags), ADDRESS
@@ -63,7 +64,7 @@ def function_with(*rows):
     return make(ctypes.addressof(definition), None, None), (table, metadata, definition)
 
 
-@support.ON_CPYTHON  # the layout of CPython's functions
+@support.ON_CPYTHON  # the structs have CPython's layout
 class Readers(unittest.TestCase):
     def test_what_is_right_is_read(self):
         function, _kept = function_with(("d->d", Flags(0)))
@@ -97,9 +98,10 @@ class Tagging(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     typedcall.tag(function, signature, ADDRESS, flags=flags)
 
-    @support.ON_CPYTHON  # PyPy's readers take no such pointers
+    @support.ON_CPYTHON  # PyPy's readers accept no such pointers
     def test_a_const_pointer_is_no_place_for_the_value(self):
-        # The result of such a function is None. It used to be treated as if a number had been written.
+        # A function that takes a const pointer writes no value there, so the call returns None. Such a pointer was
+        # once treated as a place for the result.
         def function(x, at=None):
             return "Python's"
 

@@ -1,8 +1,8 @@
-"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py), except for the cells listed in
-matrix_expected.json: these must fail, and a line must be removed when its cell passes; and a function that a sink
-refuses is refused with all values. Here are the sinks that take a second, and for some of them the properties whose
-cells are processes; test_matrix_types.py calls the sinks that compile code for types, test_matrix_full.py covers the
-rest of these and the C++ sinks, test_matrix_processes.py the other processes."""
+"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py). Cells listed in
+matrix_expected.json must fail; when one passes, its line must be removed. A function that a sink refuses must be
+refused with all values. This file has the fast sinks and, for some of them, the properties whose cells run in
+processes. test_matrix_types.py calls the sinks that compile code for types, test_matrix_full.py covers their other
+properties and the C++ sinks, and test_matrix_processes.py the other processes."""
 import collections
 import json
 import pathlib
@@ -19,7 +19,7 @@ HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Cells:
-    """A base for classes with a `sink` name."""
+    """A base for test classes that set `sink` to a sink's name."""
 
     sink = ""
 
@@ -39,7 +39,7 @@ class Cells:
 
         wrong, asked, outcomes = {}, set(), collections.defaultdict(set)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy's warnings about overflow and complex numbers
+            warnings.simplefilter("ignore")  # NumPy warns about overflow and complex numbers
             for cell, outcome, what in matrix_properties.PROPERTIES[name](self.made):
                 asked.add(cell)
                 outcomes[cell.partition("(")[0]].add(outcome)
@@ -48,35 +48,36 @@ class Cells:
                     wrong[cell] = what
         listed = self.expected.get(name, [])
         self.assertEqual({cell: what for cell, what in wrong.items() if cell not in listed}, {})
-        # Without NumPy, its scalars are missing.
+        # Without NumPy, the cells for its scalars are missing.
         right = [cell for cell in listed if cell not in wrong and (cell in asked or "np." not in cell)]
         self.assertEqual(right, [], "listed, and right, or not asked")
         self.assertEqual(refusals(outcomes), self.refused.get(name, ""))
 
 
 def refusals(outcomes):
-    """Returns the functions that a sink refuses with all values, or "*" for all functions, given the outcomes of each.
-    A limit is no refusal: it differs between versions of libraries and interpreters."""
+    """Returns the names of the functions that a sink refuses with all values, or "*" for all functions, given the
+    outcomes for each. A limit is not a refusal, because limits depend on the versions of libraries and
+    interpreters."""
     refused = [function for function, found in outcomes.items() if "refused" in found and found <= {"refused", "limit"}]
     asked = [function for function, found in outcomes.items() if found != {"limit"}]
     return "*" if refused and refused == asked else " ".join(refused)
 
 
 def cases(base, *names):
-    """Returns a class that has a case for each of these properties, in addition to the base's cases."""
+    """Returns a subclass of `base` with a test case for each of these properties."""
     return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-#: Results and exceptions of single calls.
+#: The properties of results and exceptions of single calls.
 Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
 #: All properties of single calls.
 Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
-#: Properties whose cells run in separate processes.
+#: The properties whose cells run in separate processes.
 Processes = cases(Cells, "lifetimes", "no_memory", "endings", "interpreters")
 
 
 class Others(cases(Cells, "buffers", "interrupts")):
-    """The other properties without processes."""
+    """The other properties whose cells run in this process."""
 
     @support.only_if(HAS_GIL)
     @support.timing
@@ -88,12 +89,12 @@ class Matrix(Calls, Others):
     pass
 
 
-#: Sinks whose process cells are a sample for the gate.
+#: The sinks that the gate also tests in separate processes.
 SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 
 def of(sinks, properties=Matrix, suffix=""):
-    """Returns the cases of these sinks, each as a class, by their names."""
+    """Returns a test class for each of these sinks, by the class's name."""
     made = {}
     for sink in sinks:
         kind = matrix_sinks.SINKS[sink]

@@ -1,4 +1,5 @@
-"""The matrix for properties whose cells run in separate processes, and sinks outside test_matrix.py's sample."""
+"""The matrix for the properties whose cells run in separate processes, and the sinks outside the sample of
+test_matrix.py."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the processes look at CPython's memory, end and interpreters")

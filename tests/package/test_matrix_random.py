@@ -1,4 +1,5 @@
-"""The matrix's choice among random sets of overloads, for sinks that choose by values or types: see test_matrix.py."""
+"""The matrix (see test_matrix.py): the choice among random sets of overloads, for the sinks that choose by values or
+types."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")

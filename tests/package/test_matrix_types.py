@@ -1,4 +1,4 @@
-"""The matrix's single calls for sinks that compile code for each type of value: see test_matrix.py."""
+"""The matrix (see test_matrix.py): single calls for the sinks that compile code for each type of value."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")

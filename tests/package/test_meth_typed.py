@@ -1,5 +1,5 @@
-"""examples/meth_typed: the module as printed in the post that introduced METH_TYPED, and the header with the post's
-names. On PyPy, accelerate() does what the post's patch did."""
+"""examples/meth_typed: the module from the post that introduced METH_TYPED, and the header that defines the post's
+names. On PyPy, accelerate() has the effect of the post's patch."""
 
 import adapter_support
 import support
@@ -20,14 +20,14 @@ class TheExample(adapter_support.Example):
     def test_what_inc_does(self):
         module = support.load("mytypedmod", support.compile_module(EXAMPLE / "mytypedmod.c", self.folder))
         entry, = typedcall.entries(module.inc)
-        # PyPy holds the GIL around such a call, so the function may rely on it.
+        # The patched PyPy holds the GIL during such a call, so the function may rely on the GIL.
         self.assertEqual((entry.signature, entry.flags), ("l->l", typedcall.Flags.NEEDS_THREAD))
         self.assertEqual(module.inc(41), 42)
         if not support.IS_PYPY:
             self.assertEqual(typedcall.resolve(module.inc, "l->l")(41), 42)
         with self.assertRaises(TypeError):
             module.inc("41")
-        # Nothing in the post's struct says that inc works without the GIL.
+        # The post's struct cannot declare that inc works without the GIL.
         self.assertEqual(list(typedcall.accelerate(module).accelerated), [])
         done = typedcall.accelerate(module, trust=["inc"])
         self.addCleanup(typedcall.restore, module)
@@ -37,7 +37,7 @@ class TheExample(adapter_support.Example):
 
 class TheHeader(support.InAFolder):
     def test_it_does_not_go_with_the_other_one(self):
-        # Both define a PyPyTypedMethodMetadata: the one included second reports that, and no other error follows.
+        # Both headers define PyPyTypedMethodMetadata. The second one reports this, and no other error follows.
         for number, order in enumerate((HEADERS, HEADERS[::-1])):
             with self.subTest(order=order):
                 with self.assertRaisesRegex(AssertionError, '#error "typedcall/meth_typed.h: its PyPyTyped'):

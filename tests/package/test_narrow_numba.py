@@ -36,7 +36,7 @@ class Numba(adapter_support.NumbaCalls):
         mine = adapter_support.offering({"bf->b": see, "ld->l": see})
         self.assertEqual(self.numba.njit(lambda: mine(5, 16777217))(), 1)
         self.assertEqual(seen, [16777216.0])
-        # Through a double it would become another float: the wrapper does not take the nearest one.
+        # Numba would round this int to a double first, and then to a different float from the wrapper's.
         with self.assertRaisesRegex(self.numba.errors.TypingError, "round the int in argument 2"):
             self.numba.njit(lambda: mine(5, 2**62 + 2**38 + 1))()
 

@@ -1,8 +1,8 @@
-# The package's functions without memory: each allocation fails once, and then all from there on. In a separate
-# process, because CPython itself may not survive it, and only with _testcapi. For ufunc() everything except
-# NumPy's own part, which crashes if there is no memory to make a ufunc. Python functions must not be made on the
-# way (generators, lambdas): CPython 3.12 and 3.13 release their code twice if that fails, so functions that make
-# some are swept on other versions only.
+# The package's functions while memory allocation fails: each allocation fails once on its own, and once with all
+# later ones. Each sweep runs in a separate process, because CPython itself may crash, and needs _testcapi. For
+# ufunc(), allocations in NumPy itself are left out, because NumPy crashes if there is no memory to make a ufunc.
+# CPython 3.12 and 3.13 release a code object twice if they have no memory to make its function (or generator or
+# lambda), so API functions that make functions are swept on other versions only.
 import ast
 import importlib.util
 import inspect
@@ -13,7 +13,7 @@ import unittest
 import support
 
 FOLDERS = "it uses pathlib, which raises its own TypeError without memory"
-# Where each public function is swept, or the reason why not.
+# The test that sweeps each public function, or the reason why none does.
 SWEPT = {
     "Entry": "test_records",
     "Flags": "test_records",
@@ -66,7 +66,7 @@ class Callable:
 
 
 def source_of(test, name):
-    """Returns the source of the method of that name, which may be skipped here."""
+    """Returns the source of the method of that name, even if the test is skipped."""
     source = inspect.getsource(sys.modules[type(test).__module__])
     method, = (each for each in ast.walk(ast.parse(source))
                if isinstance(each, ast.FunctionDef) and each.name == name)
@@ -175,7 +175,7 @@ class WithoutMemory(unittest.TestCase):
         sweep(lambda: typedcall.ctypes_function(one, "l->l"), errors=TypeError)
         """)
 
-    @NO_FUNCTIONS_MADE  # finding the way uses generators
+    @NO_FUNCTIONS_MADE  # preparing the call uses generators
     def test_for_callbacks(self):
         self.run_sweep("""
         one = Callable()

@@ -1,5 +1,5 @@
-"""The adapters with their own C++ parts, typedcall.sql, tvm_ffi and jax, without memory: as in test_no_memory.py, each
-allocation fails once, and then all from there on."""
+"""The adapters with their own C++ parts (typedcall.sql, tvm_ffi and jax) while memory allocation fails, as in
+test_no_memory.py."""
 
 import importlib
 import importlib.util
@@ -12,9 +12,9 @@ import test_no_memory
 import typedcall
 from test_no_memory import MAKES_FUNCTIONS, NO_FUNCTIONS_MADE, source_of
 
-# Folders that have public names but are no adapters.
+# Folders that have public names but are not adapters.
 OTHERS = {"cli", "pypy", "sources"}
-# Where each public function of an adapter is swept.
+# The tests that sweep each public function of an adapter.
 SWEPT = {
     "typedcall.jax.elementwise": ("test_jax",),
     "typedcall.sql.register": ("test_apsw", "test_duckdb", "test_sqlite3"),
@@ -22,8 +22,8 @@ SWEPT = {
     "typedcall.tvm_ffi.source": ("test_tvm_ffi_source",),
 }
 
-# For engines that do not survive this: the Python function takes the memory away, and a destructor, which is C and
-# needs no memory, gives it back.
+# For engines that crash without memory, allocation fails only while the typed function runs: the Python function
+# starts the failures, and a destructor, which is C code and needs no memory, ends them.
 WITHIN = """
 import math, sys
 sys.path.insert(0, %r)
@@ -103,7 +103,7 @@ class WithoutMemory(unittest.TestCase):
     def run_sweep(self, code, library):
         if importlib.util.find_spec(library) is None:
             self.skipTest(library + " is not installed")
-        # Imported first, with memory, like the others.
+        # Import the library before allocation fails, like all other modules.
         code = "import %s\n" % library + WITHIN + textwrap.dedent(code)
         test_no_memory.WithoutMemory.run_sweep(self, code)
 
@@ -118,7 +118,7 @@ class WithoutMemory(unittest.TestCase):
             for test in tests:
                 self.assertIn(name.rpartition(".")[2] + "(", source_of(self, test))
 
-    # Registers an SQL function; after a failure it must be either the old one or the new one.
+    # Registers an SQL function. After a failure, either the old or the new function must be registered.
     SQLITE = """
     from typedcall import sql
     from typedcall.sinks.sql import _sqlite, to_sqlite
@@ -170,8 +170,8 @@ class WithoutMemory(unittest.TestCase):
     """
 
     def test_apsw(self):
-        """register() and its calls. Only statements without errors, because APSW crashes if it has no memory to raise
-        an exception, even with `select abs(-9223372036854775807 - 1)`."""
+        """Sweeps register() and calls of the function. The statements cause no errors, because APSW crashes if it has
+        no memory to raise an exception, even with `select abs(-9223372036854775807 - 1)`."""
         code = self.SQLITE.format(module="apsw", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         def right(cursor):
@@ -183,7 +183,7 @@ class WithoutMemory(unittest.TestCase):
 
     @support.only_if(support.SQLITE3_LOADS)
     def test_sqlite3(self):
-        """register() and its calls, including errors."""
+        """Sweeps register() and calls of the function, including errors."""
         code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         class Failing:
@@ -207,8 +207,8 @@ class WithoutMemory(unittest.TestCase):
         """), "sqlite3")
 
     def test_duckdb(self):
-        """register() after DuckDB's cursor(), and calls. DuckDB's module ends the process if it has no memory for
-        cursor() or execute(), even with `select 1`."""
+        """Sweeps register() after DuckDB's cursor(), and calls. DuckDB's module ends the process if it has no memory
+        for cursor() or execute(), even with `select 1`."""
         self.run_sweep("""
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it does not let a function replace another
@@ -263,8 +263,8 @@ class WithoutMemory(unittest.TestCase):
 
     @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_tvm_ffi_function(self):
-        """In addition to the matrix: function() and calls; but no text for a Python function, where tvm-ffi corrupts
-        malloc's memory, even in a function of tvm_ffi.convert()."""
+        """Sweeps function() and calls, in addition to the matrix. No text is passed to a Python function, because
+        tvm-ffi would then corrupt the heap, even in a function of tvm_ffi.convert()."""
         self.run_sweep("""
         from typedcall.tvm_ffi import function
         functions = __import__("support").build("typed_functions")
@@ -323,7 +323,8 @@ class WithoutMemory(unittest.TestCase):
 
     @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_jax(self):
-        """elementwise(), and an exception in a call; the rest of a call is JAX's own, and makes functions."""
+        """Sweeps elementwise(), and an exception in a call. The rest of a call is JAX's own code, which makes
+        functions."""
         self.run_sweep("""
         import os
         os.environ["JAX_PLATFORMS"] = "cpu"

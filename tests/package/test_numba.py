@@ -1,4 +1,4 @@
-"""Typed functions in Numba's nopython code, which needs no import for that, and Numba's C callbacks as typed
+"""Typed functions in Numba's nopython code, which need no import of typedcall, and Numba's C callbacks as typed
 functions."""
 
 import ctypes
@@ -65,7 +65,7 @@ class Calls(unittest.TestCase):
     # --- The overload that the boxed call would choose -----------------------------------------
 
     def overloaded(self, signatures):
-        """Returns a function whose overloads are the identity functions of their types."""
+        """Returns a function with these overloads, each of which returns its own index."""
         return adapter_support.offering({text: lambda x, n=n: n for n, text in enumerate(signatures)})
 
     def test_an_int_that_does_not_fit_becomes_no_float(self):
@@ -83,10 +83,10 @@ class Calls(unittest.TestCase):
         self.assertEqual(numba.njit(lambda x: functions.half(x))(numpy.uint64(2**63)), 2.0**62)
 
     def test_the_overload_of_the_boxed_call(self):
-        """Cases in addition to the matrix's."""
+        """Tests cases that the matrix does not have."""
         cases = [
-            # overloads, argument, index of the chosen one
-            # A C float is a type of its own; the value 1.5 is a Python float.
+            # Each row has the overloads, an argument, and the index of the chosen overload.
+            # Numba's float32 is a C float; the value 1.5 is a Python float.
             (("d->i", "f->i"), numpy.float32(1), 1),
             (("f->i", "l->i"), 1.5, 0),
             # The value decides among overloads with the same result type.
@@ -112,7 +112,7 @@ class Calls(unittest.TestCase):
         chosen = self.overloaded(("b->i", "l->i", "d->i"))
         self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
         self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
-        # The code for a list of argument types is compiled once, even if some values need more steps.
+        # Numba compiles the code for a list of argument types once, even if some values need more conversion steps.
         steps = self.overloaded(("b->i", "i->i", "d->i"))
         both = numba.njit(lambda x: 10 * steps(x) + steps(300))
         self.assertEqual([both(numpy.int32(x)) for x in (3, 300)], [1, 11])
@@ -291,7 +291,7 @@ class Source(unittest.TestCase):
         def narrow(a):
             return a
 
-        self.assertEqual(typedcall.signatures(narrow), [])  # Numba does not pass it as C does
+        self.assertEqual(typedcall.signatures(narrow), [])  # Numba passes this type differently from C
 
         @numba.cfunc("void(int64)")
         def nothing(a):

@@ -1,5 +1,5 @@
-"""Typed functions of buffers in Numba's nopython code: rows, arrays that are created and written there, error messages.
-The matrix compares calls with Python's."""
+"""Typed functions of buffers in Numba's nopython code: rows, arrays that the code creates and writes to, and error
+messages. The matrix compares calls with Python's."""
 
 import ctypes
 import unittest
@@ -98,7 +98,8 @@ class Calls(unittest.TestCase):
                     call(others.view(bool))
             else:
                 self.assertEqual((call(others.view(bool)), others.tolist()), (1, [1, 1]))
-            # An address alone does not tell how many there are; before, that of a float array was accepted, too.
+            # An address alone does not include the number of elements. The address of a float array was once
+            # accepted, too.
             for values in (numpy.array([0.5]), numpy.array([True])):
                 with self.assertRaisesRegex(numba.TypingError, "pass the array itself"):
                     numba.njit(lambda x: first(x.ctypes))(values)
@@ -111,7 +112,7 @@ class Calls(unittest.TestCase):
             raise NotImplementedError
 
         typedcall.tag(function, "*kZd->d", module.addresses["norm"])
-        # As many doubles as there are complex numbers: for 3+4j the real part.
+        # The C function reads as many doubles as there are complex numbers, which is only the real part of 3+4j.
         self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
 
         given = []

@@ -1,5 +1,5 @@
-"""Numba's disk cache: code that calls typed functions is cached, and calls the right ones in the next process; and
-code whose functions cannot be found there again is not cached."""
+"""Numba's disk cache: code that calls typed functions is cached and calls the right functions in the next process,
+unless that process could not find the functions again."""
 
 import pathlib
 import shutil
@@ -26,7 +26,7 @@ class NextProcess(Cache):
             then = self.run_program(ALL)
             self.assertEqual(then["results"], EXPECTED)
             self.assertEqual((then["hits"], then["misses"]), (first["misses"], 0))
-            # Numba compiles the wrapper around a function that `vectorize` takes each time.
+            # A cache hit compiles nothing, except that Numba compiles the wrapper of `vectorize` each time.
             self.assertEqual(then["compiled"], 0)
             addresses.update(then["address"])
         random = pathlib.Path("/proc/sys/kernel/randomize_va_space")
@@ -149,7 +149,7 @@ print_all([first, other.bare(6.0), other.outer(6.0), bare(6.0)])
 
 class Names(unittest.TestCase):
     def test_in_what_is_kept_they_stay(self):
-        # Other versions of the package read them.
+        # Other versions of the package must be able to find these names.
         self.assertEqual([each.__module__ + " " + each.__name__ for each in (cache.Symbol, cache.type_again)],
                          ["typedcall._numba_cache Symbol", "typedcall._numba_cache type_again"])
 
@@ -162,7 +162,7 @@ class Digest(unittest.TestCase):
                             ignore=shutil.ignore_patterns("include", "*.so", "__pycache__"))
             with unittest.mock.patch.object(cache, "__file__", str(folder / "numba" / "cache.py")):
                 seen = {cache._package.__wrapped__()}
-                # The values that an int may have, which default is which number, which entries there are.
+                # These files determine the range of an int, the values of defaults, and the entries of a function.
                 for name in ("record/codes.py", "tools/parameters.py", "record/records.py", "numba/call.py"):
                     with open(folder / name, "a", encoding="utf-8") as file:
                         file.write("# another version\n")

@@ -31,7 +31,7 @@ PyMODINIT_FUNC PyInit_built(void) {{ return PyModuleDef_Init(&definition); }}
 
 class OtherProvider(Cache):
     def changed(self, before, after, expected, lines=ALL):
-        """Runs with one part of the provider's text replaced: two more processes must print `expected`."""
+        """Replaces one part of the provider's text, after which two more processes must print `expected`."""
         self.assertEqual(SHAPES.count(before), 1)
         self.write("shapes.py", SHAPES.replace(before, after))
         second = self.run_program(lines)
@@ -48,7 +48,7 @@ class OtherProvider(Cache):
         expected[14], expected[15], expected[17] = 3.0, 5 / 3, 5 / 3
         expected[18], expected[19] = [0.0, 1.0, 2.0, 3.0], 6.0
         second = self.changed(half, '@tagged("d->d", "third", flags=simple)', expected)
-        self.assertEqual(second["misses"], 0)  # the same promise
+        self.assertEqual(second["misses"], 0)  # the function's declaration is the same
 
     def test_another_signature(self):
         lines = """
@@ -59,7 +59,7 @@ print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(apply, shapes.half, 
 """
         self.run_program(lines)
         half = '@tagged("d->d", flags=simple)'
-        # The function falls back for 0 now.
+        # The function now falls back for 0.
         expected = [1 + 1 / 3, 2 * (1 + 1 / 3), 0.2, 2, 0.2]
         program = lines.replace("values = numpy.arange(4.0)", "values = 1 + numpy.arange(2.0)")
         second = self.changed(half, '@tagged("d&d->i", "inverse", flags=simple | Flags.FALLS_BACK)',
@@ -71,7 +71,8 @@ print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(apply, shapes.half, 
     def test_other_flags(self):
         lines = "from kernels import *\nprint_all([outcome(raises, 13), outcome(ints, 1)])"
         self.run_program(lines)
-        # It did not declare that it raises: then no caller checks, and the error value is a number.
+        # The new version does not declare that it raises, so no caller checks for errors, and the error value is a
+        # number.
         second = self.changed('"l->l", flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD',
                               '"l->l", "half_long", flags=Flags.PURE', [6, 2], lines)
         self.assertEqual((second["hits"], second["misses"]), (1, 1))

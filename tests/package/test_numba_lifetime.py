@@ -1,5 +1,5 @@
-"""How long Numba's type of a typed function keeps the function alive: as long as the type exists, or code that was
-compiled with the function's address."""
+"""Numba's type of a typed function keeps the function alive as long as the type exists, or any code that was compiled
+with the function's address."""
 
 import ctypes
 import gc
@@ -14,7 +14,8 @@ registry = adapter_support.library("numba.core.registry")
 
 
 def half():
-    """Returns a function that offers a C function, and a weak reference to what keeps that valid."""
+    """Returns a function that offers a C function, and a weak reference to the object that keeps the C function
+    valid."""
     def half(x):
         raise NotImplementedError
 
@@ -30,7 +31,7 @@ def calling(function):
 class Lifetime(unittest.TestCase):
     def setUp(self):
         half_, _ = half()
-        numba.njit(lambda x: half_(x))(1.0)  # Numba loads some things only once
+        numba.njit(lambda x: half_(x))(1.0)  # makes Numba load its own definitions
 
     def test_a_type_alone_keeps_nothing(self):
         gc.collect()

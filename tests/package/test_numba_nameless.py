@@ -1,5 +1,5 @@
-"""Functions without a module name in Numba's disk cache, its warning about those that no other process can find, and
-what numba.pycc makes of them."""
+"""Functions without a module name: Numba's disk cache, its warning about functions that no other process can find,
+and how numba.pycc compiles them."""
 
 import importlib
 import pickle

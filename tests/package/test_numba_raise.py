@@ -1,5 +1,5 @@
-"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code: exceptions propagate as
-they were set, also without the GIL, and none is left behind."""
+"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code. Exceptions propagate as
+they were set, even without the GIL, and none is left behind."""
 
 import concurrent.futures
 import ctypes
@@ -18,13 +18,13 @@ numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 others = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
-#: Functions that raise themselves, by falling back to the Python function, or by a range check: an argument and its
-#: result, an argument that raises, and the exception.
+#: Functions whose calls raise an exception in the C function, in the Python function or in a range check. Each row
+#: has an argument and its result, an argument that raises, the exception's type and its text.
 RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"),
            (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
            (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
            (functions.same_h, 1, 1, 2**15, OverflowError, "signed integer of 2 bytes"))
-LIBC = ctypes.CDLL(None)  # not every C library has C11's threads
+LIBC = ctypes.CDLL(None)  # some C libraries lack C11's threads
 
 
 class Raising(adapter_support.NumbaCalls):
@@ -75,7 +75,7 @@ class Raising(adapter_support.NumbaCalls):
         def mine(x):
             raise NotImplementedError
 
-        # PyPy's error value.
+        # This function uses -0.0 as its error value, as PyPy does.
         negated = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: -x)
         typedcall.tag(mine, "d->d", ctypes.cast(negated, ctypes.c_void_p).value,
                       flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO)
@@ -91,7 +91,7 @@ class Raising(adapter_support.NumbaCalls):
         def inner():
             return is_attached()
 
-        # For a function without `nogil`.
+        # inner() was compiled without `nogil`, so it is called with the GIL.
         @numba.njit(nogil=True)
         def outer():
             count = 0
@@ -185,7 +185,7 @@ class Raising(adapter_support.NumbaCalls):
         (entry,) = typedcall.entries(fallbacks.c_root)
         typedcall.tag(mine, entry.signature, entry.address, flags=entry.flags)
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        # A shell's background job ignores interrupts.
+        # A shell's background job starts with SIGINT ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         for function in (functions.raises, mine):
@@ -205,7 +205,7 @@ class Raising(adapter_support.NumbaCalls):
             raising(KeyboardInterrupt())
             with self.assertRaises(KeyboardInterrupt):
                 guarded(-1.0)
-                for _ in range(1000):  # the interrupt arrives between two of these
+                for _ in range(1000):  # the interrupt arrives between two iterations
                     pass
             raising(SystemExit())
             seen = []

@@ -1,5 +1,4 @@
-"""The messages when nopython code cannot call a typed function: what does not fit, and what to write
-instead."""
+"""If nopython code cannot call a typed function, the message says what does not fit and what to write instead."""
 
 import unittest
 
@@ -12,7 +11,7 @@ special = adapter_support.library("scipy.special")
 
 
 def typed(*signatures, flags=0):
-    """Returns a function that is only asked for its types."""
+    """Returns a function whose signatures are read but which is never called."""
     def function(*values):
         raise NotImplementedError
 
@@ -21,7 +20,8 @@ def typed(*signatures, flags=0):
 
 
 def refusal(function, *values):
-    """Returns our line in Numba's error. `function` either calls a typed function or is called."""
+    """Returns typedcall's line in Numba's error. `function` is a lambda that calls a typed function, or the typed
+    function itself."""
     call = function if getattr(function, "__name__", "") == "<lambda>" else adapter_support.nopython_call(
         function, len(values)).py_func
     try:

@@ -93,7 +93,7 @@ class Sink(unittest.TestCase):
             typedcall.tag(tagged, signatures, [address_of(name) for name in names])
             return typedcall.ufunc(tagged)
 
-        # If two fit equally well, the first is chosen, as in Python.
+        # If two overloads fit equally well, the first is chosen, as in Python.
         one, other, bessel = ("dl->d", "scalbln"), ("ld->d", "jn"), 0.5767248077568734
         for made, of_ints in ((table(one, other), 4.0), (table(other, one), bessel)):
             for arguments, expected in (((1.0, 2), 4.0), ((1, 2.0), bessel), ((1, 2), of_ints),
@@ -103,7 +103,7 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.types, ["l->l", "L->L", "d->d"])
         self.assertEqual(made(True).dtype, numpy.int64)
         self.assertEqual(made(numpy.uint64(3)).dtype, numpy.uint64)
-        # Otherwise a wide type would hide a narrow one.
+        # Loops with narrow types come first, because a wide type would hide them.
         made = table(("d->d", "fabs"), ("q->q", "llabs"), ("l->l", "labs"), ("f->f", "fabsf"))
         self.assertEqual(made.types, ["l->l", "L->l", "f->f", "d->d"])
         self.assertEqual(made(numpy.float32(-3)).dtype, numpy.float32)
@@ -153,7 +153,7 @@ class Sink(unittest.TestCase):
             paths=[support.module_folder("typed_functions")]), "[ 8. 12.]")
 
     def run_script(self, text):
-        """Returns what a script prints in which `__main__.mine` is tagged."""
+        """Runs a script in which `__main__.mine` is tagged, and returns its output."""
         with tempfile.TemporaryDirectory(prefix="typedcall-") as folder:
             script = pathlib.Path(folder, "script.py")
             script.write_text(SCRIPT + text)
@@ -207,7 +207,7 @@ class Sink(unittest.TestCase):
         self.assertIn("'d&d&d->v' writes to &d, &d, and a ufunc has one result: offer a C function for each, "
                       "'d->d', or one of rows, '*kd*d*d->v', for signature='(n)->(n),(n)'", str(raised.exception))
 
-        # The message's suggestion works.
+        # The suggestion in the message works.
         @ctypes.CFUNCTYPE(None, *[pointer, ctypes.c_ssize_t] * 3)
         def of_rows(x, count, y, _, z, __):
             for i in range(count):
@@ -267,7 +267,7 @@ class Sink(unittest.TestCase):
         for call in (
             lambda: div(1.0, 0.0),
             lambda: div(1.0, zeros),
-            lambda: div(numpy.float32(1), zeros.astype("f4")),  # through NumPy's buffer
+            lambda: div(numpy.float32(1), zeros.astype("f4")),  # NumPy converts through a buffer
             lambda: div(1.0, zeros[::-1, ::5]),
             lambda: div(1.0, zeros, where=zeros < 1, out=zeros.copy()),
             lambda: div.reduce(zeros, axis=1),
@@ -308,7 +308,7 @@ class Sink(unittest.TestCase):
 
         held_inside = ctypes.pythonapi.PyGILState_Check
         plain = support.build("plain_functions")
-        # int PyGILState_Check(void), called with an argument in a register that it does not read.
+        # PyGILState_Check() takes no argument, and ignores the one in a register.
         for flags, expected in ((0, 1), (Flags.NEEDS_THREAD, 1), (Flags.THREAD_SAFE, 0)):
             typedcall.tag(plain.inc, "i->i", address_of(held_inside), flags=int(flags))
             try:

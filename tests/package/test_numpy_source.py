@@ -1,4 +1,4 @@
-"""Ufuncs as typed functions: generic loops, SciPy's, and NumPy versions that are not known."""
+"""Ufuncs as typed functions: NumPy's generic loops, SciPy's loops, and unknown versions of NumPy."""
 
 import ctypes
 import sys
@@ -25,13 +25,14 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
 
     def test_what_a_loop_for_complex_numbers_calls_is_not_what_the_ufunc_does(self):
-        # It writes through a pointer, whereas numpy.sin takes and returns a number.
+        # The C function writes through a pointer, whereas numpy.sin takes and returns a number.
         for ufunc in (numpy.sin, numpy.sqrt, numpy.power, numpy.negative, numpy.float_power):
             listed = typedcall.signatures(ufunc)
             self.assertEqual([text for text in listed if "&" in text], [], ufunc)
 
     def test_sep_200s_example_is_numpys_sine(self):
-        # Its loop for doubles is SIMD code over arrays; docs/how-to/libraries.md says so, and suggests what to do.
+        # The loop of numpy.sin for doubles is SIMD code for arrays; docs/how-to/libraries.md explains what to do
+        # instead.
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'd->d'; it offers 'g->g'$"):
             typedcall.resolve(numpy.sin, "d->d")
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'dd->d'; it offers 'g->g'$"):
@@ -88,7 +89,7 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, reason):
                     _native.scalar_functions(numpy.add)
         self.assertEqual(_numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)(3.0), 1.5)
-        # The versions are read from the table of arrays, which must be the right capsule, too.
+        # NumPy's version is read from the capsule of its array API, which must also be the right one.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
                 _native.scalar_functions(numpy.add)
@@ -104,7 +105,7 @@ class Source(unittest.TestCase):
         with self.assertRaisesRegex(ImportError, "NumPy has not been imported"):
             _native.scalar_functions(numpy.add)
 
-        # A table like NumPy's, of a future version.
+        # This table looks like that of a future version of NumPy.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
         table = (ctypes.c_void_p * 3)(ctypes.cast(version, ctypes.c_void_p), None, id(numpy.ndarray))
         make = ctypes.pythonapi.PyCapsule_New

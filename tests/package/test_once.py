@@ -1,6 +1,6 @@
-"""If two threads ask for something that is made once per function, it is made only once; and a decision asks only once
-what a function offers. One thread stops in the middle, at each line of the package's code in turn, while the other
-acts."""
+"""Objects that are made once per function are made only once even if two threads request one at the same time; and a
+decision reads a function's entries only once. One thread stops at each line of the package's code in turn, while the
+other runs."""
 import unittest
 
 import support
@@ -91,7 +91,7 @@ print(at > 10)
 
     @unittest.skipIf(numpy is None, "NumPy is not installed")
     def test_how_ufuncs_are_pickled(self):
-        # It is made with the first ufunc of a process.
+        # The way to pickle ufuncs is set up together with the first ufunc of a process.
         self.runs("""
 import numpy, typedcall.numpy.ufunc
 

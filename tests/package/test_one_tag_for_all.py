@@ -1,5 +1,5 @@
-"""One tag in one binary: the same function of the same module in Numba, SciPy, NumPy, Cython, cffi and ctypes, none of
-which the module knows."""
+"""One tag in one binary serves Numba, SciPy, NumPy, Cython, cffi and ctypes, all of which call the same function of a
+module that knows none of them."""
 
 import pathlib
 import sys
@@ -21,7 +21,7 @@ def call(double x):
 
 
 class OneTagForAll(unittest.TestCase):
-    """Each library calls `typed_functions.square`, at the tag's address if that is visible."""
+    """Each library calls `typed_functions.square`, and at the tag's address if the library shows the address."""
 
     def setUp(self):
         self.expected = [0.0, 1.0, 4.0, 6.25]
@@ -32,7 +32,7 @@ class OneTagForAll(unittest.TestCase):
         ways = {name[4:]: getattr(self, name) for name in dir(self) if name.startswith("way_")}
         self.assertEqual(sorted(ways), ["cffi", "ctypes", "cython", "numba", "numpy", "scipy"])
         if support.IS_PYPY:
-            ways = {"ctypes": self.way_ctypes}  # the others need CPython's package
+            ways = {"ctypes": self.way_ctypes}  # the other libraries need CPython's package
         for name, way in ways.items():
             with self.subTest(library=name):
                 way()
@@ -50,7 +50,7 @@ class OneTagForAll(unittest.TestCase):
         self.assertEqual(int(cffi.FFI().cast("uintptr_t", function)), self.address)
         self.assertEqual([function(x) for x in self.arguments], self.expected)
 
-        # A function that does not declare that it may run without the GIL is refused, with that reason.
+        # A function that does not declare that it may run without the GIL is refused for that reason.
         self.assertTrue(typedcall.entries(functions.square)[0].flags & typedcall.Flags.THREAD_SAFE)
         with self.assertRaisesRegex(TypeError, "thread_safe_only"):
             typedcall.cffi_function(functions.counted)

@@ -1,4 +1,4 @@
-"""The code blocks of README and docs do what they promise, with the installed package."""
+"""The code blocks of the README and docs/ work with the installed package, and print the output that they show."""
 import importlib.util
 import pathlib
 import unittest
@@ -19,7 +19,7 @@ def load_blocks():
 
 code_blocks = load_blocks()
 
-# Each page in a separate process: its tags and imports must not affect the next page.
+# Each page runs in a separate process, because its tags and imports must not affect the next page.
 ONE_PAGE = """
 import pathlib, runpy, sys, tempfile
 blocks = runpy.run_path(sys.argv[1])
@@ -45,14 +45,14 @@ class Pages(unittest.TestCase):
         found = [block for page in code_blocks.pages() for block in code_blocks.blocks(page)]
         self.assertGreater(len(found), 40)
         not_run = ["%s: %s" % (block, block.reason) for block in found if not block.is_tested]
-        # No more than these: each has a reason in the page's source.
+        # Every other block must run. The page's source gives a reason for each block that is not run.
         self.assertEqual(len(not_run), NOT_RUN, "\n".join(not_run))
         for block in found:
             self.assertTrue(block.file or block.is_output or block.reason
                             or block.language in code_blocks.LANGUAGES, str(block))
 
 
-#: Number of blocks that cannot be run here.
+#: The number of blocks that cannot be run in this test.
 NOT_RUN = 19
 
 

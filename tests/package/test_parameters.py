@@ -1,5 +1,5 @@
-"""Names and defaults of parameters that Python code gives: what tag() accepts and refuses, and what callers of the C
-function do with them."""
+"""Names and defaults of parameters that Python code passes to tag(): what tag() accepts and refuses, and how callers
+of the C function use them."""
 
 import ctypes
 import gc
@@ -48,7 +48,7 @@ class Tag(unittest.TestCase):
         self.assertEqual((f(2.0), f(x=2.0), f(2.0, y=1.0)), (1.5, 1.5, 1.0))
         _, f = self.tagged(defaults=[1, 2])
         self.assertEqual(f(), -1.0)
-        # The function states them itself.
+        # The Python function itself has the defaults.
         _, f = self.tagged("(x, y=4.0)")
         self.assertEqual((f(2.0), f(y=1.0, x=0.0)), (-2.0, -1.0))
         _, f = self.tagged("(*args)", defaults=(3.0,))
@@ -56,9 +56,10 @@ class Tag(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
             f(x=1.0)
 
-    @support.ON_CPYTHON  # a callback takes the GIL
+    @support.ON_CPYTHON  # a callback acquires the GIL
     def test_defaults_that_python_converts(self):
-        """Converted as in a call: a bool is a number, and for a bool parameter the truth counts."""
+        """Defaults are converted like arguments of a call: a bool is a number, and a bool parameter takes any
+        object's truth value."""
         for signature, default, made in (("dd->d", True, 1.0), ("dd->d", False, 0.0), ("ff->f", True, 1.0),
                                          ("ll->l", True, 1), ("ii->i", False, 0), ("BB->B", True, 1)):
             own = ctypes.CFUNCTYPE(*map(CTYPES.get, signature[-1] + signature[:2]))(lambda x, y: x - y)
@@ -164,7 +165,7 @@ class Tag(unittest.TestCase):
             gc.collect()
         self.assertIsNone(gone())
 
-    @support.ON_CPYTHON  # they are Python functions there
+    @support.ON_CPYTHON  # on PyPy, typed functions are Python functions
     @support.WHERE_FUNCTIONS_GO
     def test_a_default_that_leads_back(self):
         def alive():
@@ -195,8 +196,8 @@ class Tag(unittest.TestCase):
 
 
 class KeywordOnly(unittest.TestCase):
-    """Python passes the last parameters by name only, and callers without names pass all in order: test_matrix.py has
-    the sinks of numbers."""
+    """Functions whose last parameters Python passes by name only; callers without names pass all arguments in order.
+    test_matrix.py tests the sinks of numbers."""
 
     def test_tag(self):
         """tag() reads the text signature, and checks its own arguments against it."""
@@ -241,7 +242,7 @@ class Names(unittest.TestCase):
             with self.assertRaises(TypeError):
                 f(1, 2, **{name: 0.0})
 
-    @support.ON_PYPY  # nothing is accelerated elsewhere
+    @support.ON_PYPY  # nothing is accelerated on CPython
     def test_names_that_are_others_in_code(self):
         class Text(str):
             def __format__(self, spec):

@@ -1,5 +1,6 @@
-"""ctypes pointer objects passed for `P`: C gets the pointer, as from ctypes, and not the address of the object's own
-memory. Through the wrapper, a typed function, and a typed function of a tagged Python function."""
+"""ctypes pointer objects passed for `P`. As in a call by ctypes, C receives the pointer and not the address of the
+object's own memory. The calls go through the wrapper, a typed function, and a typed function of a tagged Python
+function."""
 import ctypes
 import unittest
 
@@ -10,7 +11,7 @@ functions = support.build("pointer_functions")
 
 
 def ways(name):
-    """Returns everything that calls the C function with a pointer from Python."""
+    """Returns all callables that pass a pointer from Python to the C function."""
     f = getattr(functions, name)
     made = [f]
     (entry,) = typedcall.entries(f)
@@ -53,7 +54,7 @@ class PointerObjects(unittest.TestCase):
     def test_texts(self):
         for text in (ctypes.c_char_p(b"text"), ctypes.c_wchar_p("text")):
             at = ctypes.cast(text, ctypes.c_void_p).value
-            # A signature does not say whether a `P` is const; the wrapper knows.
+            # A signature does not show whether a `P` is const, but the wrapper knows.
             wrapper, *others = ways("address_const")
             self.assertEqual(wrapper(text), at)
             for call in [*others, *ways("address")]:

@@ -1,5 +1,5 @@
-"""The long-running attack with a few programs; property_attack.py itself runs as long as you want. Within
-TYPEDCALL_ATTACK_SECONDS it runs as many programs as possible."""
+"""Runs property_attack.py, which can run for any length of time, with a few programs. If TYPEDCALL_ATTACK_SECONDS is
+set, it runs as many programs as possible within that time."""
 import os
 import pathlib
 import sys
@@ -9,12 +9,12 @@ import support
 
 ATTACK = pathlib.Path(__file__).with_name("property_attack.py")
 SECONDS = os.environ.get("TYPEDCALL_ATTACK_SECONDS")
-# So few per process that it does not check the memory of the process.
+# Each process runs so few programs that its memory is not checked.
 HOW_LONG = ["--batches", "3", "--count", "35"] if SECONDS is None else ["--seconds", SECONDS]
 
 
 class Attack(unittest.TestCase):
-    @support.ON_CPYTHON  # its objects are CPython's
+    @support.ON_CPYTHON  # its objects exist on CPython only
     def test_random_programs(self):
         programs = self.attack(*HOW_LONG)
         if SECONDS is None:
@@ -26,7 +26,7 @@ class Attack(unittest.TestCase):
         self.assertEqual(self.attack("--batches", "1", "--count", "100"), 100)
 
     def attack(self, *arguments):
-        """Returns how many programs ran, without a failure."""
+        """Runs random programs, none of which may fail, and returns their number."""
         status, output, errors = support.python(ATTACK, *arguments, "--seed", support.seeds.seed(1))
         self.assertEqual((status, errors), (0, ""), output)
         self.assertRegex(output, r"seed \d+: [1-9]\d* programs, [1-9]\d* typed calls compared")
@@ -34,7 +34,7 @@ class Attack(unittest.TestCase):
         print(last, file=sys.stderr)
         return int(last.split()[2])
 
-    @support.ON_CPYTHON  # its objects are CPython's
+    @support.ON_CPYTHON  # its objects exist on CPython only
     def test_a_seed_gives_the_same_program(self):
         shown = [support.python(ATTACK, "--child", "--log", os.devnull, "--seed", "5", "--first", "7",
                                 "--count", "1", "--no-threads", "--verbose",

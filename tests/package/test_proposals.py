@@ -1,5 +1,5 @@
-"""docs/proposals.md: each row of its table of where to find things leads to a page with that heading and an existing
-command; and the names that it calls ours are in the headers."""
+"""docs/proposals.md: each row of the table that says where to find things names an existing heading and command, and
+the headers define the names that the page calls typedcall's own."""
 import pathlib
 import re
 import unittest
@@ -29,7 +29,7 @@ def table_below(heading, text):
 
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
-    # Its name, or the prefix that a list of names continues.
+    # The BUILD file contains the target's name, or the part before an ending that a list adds.
     ends = re.findall(r'\bname \+ "(\w+)"', text)
     return '"%s"' % name in text or any(
         name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
@@ -68,7 +68,7 @@ class TheTable(unittest.TestCase):
                 self.follow(*command.split())
 
     def follow(self, program, *arguments):
-        """Runs a command, or checks its start: tests and benchmarks are run elsewhere."""
+        """Runs a command, but only checks the names of tests and benchmarks, which are run elsewhere."""
         if (program, arguments[0]) == ("bazel", "test"):
             package, _, name = arguments[1].removeprefix("//").partition(":")
             if package.endswith("/..."):
@@ -119,7 +119,7 @@ class Diagrams(unittest.TestCase):
                 self.assertEqual(root[0].tag, SVG + "title")
                 light, dark, end = re.match(r"(?s)(.*)@media \(prefers-color-scheme: dark\) \{(.*?)\n    \}(.*)",
                                             path.read_text(encoding="utf-8")).groups()
-                # Dark colours on light pages need another colour on dark pages: in each rule, or in each attribute.
+                # Each rule and each attribute with a colour for light pages needs another colour for dark pages.
                 for selector in re.findall(r"(\.?\w+) \{[^}]*(?:fill|stroke): #", light):
                     self.assertIn(selector + " {", dark)
                 for attribute in set(re.findall(r'(?:fill|stroke)="#\w+"', end)):

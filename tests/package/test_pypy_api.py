@@ -1,4 +1,4 @@
-"""signatures, entries and resolve on PyPy, where calls go through cffi without the GIL."""
+"""The functions signatures(), entries() and resolve() on PyPy, where calls go through cffi without the GIL."""
 import copy
 import pickle
 
@@ -111,7 +111,7 @@ class CPythonOnly(Accelerated):
         class PyCapsule:
             pass
 
-        PyCapsule.__module__ = "builtins"  # like an extension module's class
+        PyCapsule.__module__ = "builtins"  # PyCapsule looks like an extension module's class
         self.assertEqual(typedcall.entries(PyCapsule()), [])
         with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
             typedcall.tag(lambda x: x, "d->d", PyCapsule())

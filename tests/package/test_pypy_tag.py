@@ -1,4 +1,4 @@
-"""tag and untag on PyPy, where a row is stored with the object and dies with it."""
+"""The functions tag() and untag() on PyPy, where a row is stored with the object and dies with it."""
 import ctypes
 import gc
 import unittest
@@ -19,7 +19,7 @@ class Callable:
 
 
 class Equal(Callable):
-    """All of its instances are equal."""
+    """A callable class whose instances are all equal."""
 
     def __eq__(self, other):
         return isinstance(other, Equal)
@@ -80,7 +80,7 @@ class Tag(unittest.TestCase):
         typedcall.tag(boxed, "d->d", self.at["half_differs"], flags=Flags.THREAD_SAFE)
         self.addCleanup(setattr, self.plain, "half", boxed)
         self.assertEqual(accelerate(self.plain).accelerated, ["half"])
-        self.assertEqual(self.plain.half(2.0), 1001.0)  # from the tag's C function
+        self.assertEqual(self.plain.half(2.0), 1001.0)  # the result of the tag's C function
         self.assertEqual(self.plain.half(2), 1.0)
         self.assertEqual(typedcall.signatures(self.plain.half), ["d->d"])
         self.assertTrue(typedcall.untag(self.plain.half))
@@ -104,7 +104,7 @@ class Tag(unittest.TestCase):
 
     @support.timing
     def test_one_thread_at_a_time(self):
-        # As the matrix requires for a module's function; a tagged one is called without the GIL.
+        # The matrix tests a module's function in this way; a tagged function is called without the GIL.
         entry, = typedcall.entries(support.build("thread_functions").alone)
         for flags in (0, Flags.THREAD_SAFE):
             def alone(milliseconds):
@@ -228,7 +228,7 @@ class Tag(unittest.TestCase):
         self.assertTrue(all(typedcall.signatures(function) == [] for function in new))
 
     def test_a_row_whose_object_has_died(self):
-        # As if the ID were used again before the weak reference's callback has run.
+        # Simulates a new object with the ID of a dead one whose weak reference's callback has not run yet.
         table = IdentityTable()
         old, new = Callable(), Callable()
         table.put(old, "old")

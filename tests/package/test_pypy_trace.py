@@ -1,5 +1,5 @@
-"""PyPy's JIT compiles a loop over an accelerated function, according to its own log, to one call of the C function at
-a constant address, and to nothing of the shim around it except its frame."""
+"""According to its own log, PyPy's JIT compiles a loop over an accelerated function to one call of the C function at
+a constant address. Only the frame of the shim around the call remains."""
 import collections
 import pathlib
 import re
@@ -35,8 +35,8 @@ CALL = re.compile(r"call_release_gil_\w\(\d+, (\w+)")
 
 
 def operations(log):
-    """Returns the lines of the repeated part of a loop_to_look_at that are operations. Of several the shortest: if PyPy
-    had to switch threads or handle a signal while recording, that is in the trace, too."""
+    """Returns the operations in the repeated part of a loop_to_look_at. If there are several loops, the shortest is
+    used: a trace also records a thread switch or a signal that occurred meanwhile."""
     found = []
     for loop in re.findall(r"# Loop \d+ \(loop_to_look_at.*?--end of the loop--", log, re.DOTALL):
         lines = loop.splitlines()
@@ -62,7 +62,7 @@ class Trace(unittest.TestCase):
         return collections.Counter(names), "\n".join(found)
 
     def check(self, way, frames, **function):
-        """Expects one call of C, and this many objects made."""
+        """Checks that the loop makes one C call and creates `frames` objects."""
         names, text = self.trace(way, **function)
         (address,) = CALL.findall(text)
         self.assertRegex(address, r"^\d+$", text)  # no variable: "i42"
@@ -78,7 +78,8 @@ class Trace(unittest.TestCase):
         of_shim, text = self.check("shim", 1)
         of_pointer, _ = self.check("pointer", 0)
         self.assertIn("JitVirtualRef", text)
-        # Checks of types, counts and exceptions are free: there are no guards besides the pointer's own.
+        # Checks of types, counts and exceptions cost nothing: the loop has no more guards than a call through the
+        # bare pointer.
         self.assertEqual({name: count for name, count in of_shim.items() if "guard" in name},
                          {name: count for name, count in of_pointer.items() if "guard" in name})
 
@@ -88,4 +89,4 @@ class Trace(unittest.TestCase):
     def test_what_falls_back(self):
         _, text = self.check("shim", 1, module="fallback_functions", name="root", signature="d->d", start="2.0",
                              expected="1.0")
-        self.assertIn("raw", text)  # it reads the value
+        self.assertIn("raw", text)  # the loop reads the value

@@ -1,5 +1,5 @@
-"""How well a kind of value fits a parameter: the extension module's table against docs/ABI.md, 8.7, as implemented in
-matrix_choice.py without that table, for all kinds and all types."""
+"""Compares the extension module's table, which ranks how well each kind of value fits each type of parameter, with
+docs/ABI.md, 8.7, which matrix_choice.py implements without the table."""
 import contextlib
 import pathlib
 import random
@@ -10,7 +10,7 @@ import support
 from typedcall.native import _native
 from typedcall.record import codes
 
-#: By kind: values of it, as code. C_FLOAT and C_COMPLEX come from libraries; LEFT_OUT has no values.
+#: Values of each kind, as Python code. C_FLOAT and C_COMPLEX come from libraries; LEFT_OUT has no values.
 VALUES = {
     "BOOL": ("True", "False"),
     "INT": ("0", "-7", "2**70", "made(object, '__index__')()", "made(object, '__index__', '__float__', '__complex__')()"),
@@ -36,7 +36,7 @@ NUMPY = {
     "STR_SUBCLASS": ("numpy.str_('7')",),
     "OTHER": ("numpy.dtype('d')", "numpy.int64"),
 }
-#: The reference's answers, and the table's.
+#: Maps the ranks of matrix_choice.py to those of the table.
 RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, matrix_choice.NONE: None}
 LETTERS = [*codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
@@ -130,7 +130,7 @@ class Wrappers(unittest.TestCase):
 
     def test_methods_that_a_class_gets_and_loses(self):
         functions = support.build("narrow_functions")
-        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # bytes has a length, so it fits both equally well
+        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # an object with a length fits both equally well
             class Number(base):
                 pass
 

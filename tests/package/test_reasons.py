@@ -1,5 +1,5 @@
-"""Why a function offers nothing, or not what was asked for: resolve(), the adapters and the command line give the
-reason, and what to write instead."""
+"""If a function offers nothing, or not the requested signature, resolve(), the adapters and the command line give the
+reason and say what to write instead."""
 
 import contextlib
 import ctypes
@@ -88,7 +88,7 @@ class OfPython(Reasons):
     def test_how_to_ask_for_what_needs_more(self):
         functions = support.build("typed_functions")
         self.check_asking(functions.div, {"capabilities": 0}, "Flags.NEEDS_THREAD | Flags.MAY_RAISE", "dd->d")
-        # There is no hint if the types differ.
+        # The message has no hint if the types differ.
         with self.assertRaises(TypeError) as raised:
             typedcall.resolve(functions.div, "l->l", capabilities=0)
         self.assertNotIn("capabilities=", str(raised.exception))
@@ -115,7 +115,7 @@ class OfCython(Reasons):
         for name in ("parent", "paint"):
             self.check_nothing(getattr(self.exports, name), "its type has no signature: ",
                                f"cython_functions.__pyx_capi__['{name}']")
-        # As the message says.
+        # The tag that the message suggests works.
         typedcall.tag(self.exports.parent, "L->L", self.exports.__pyx_capi__["parent"])
         self.addCleanup(typedcall.untag, self.exports.parent)
         self.assertEqual(typedcall.resolve(self.exports.parent, "L->L")(9), 4)

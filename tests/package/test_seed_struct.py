@@ -1,5 +1,5 @@
-"""Functions typed with the struct of Bernstein's post, or with PyPy's, without any of our headers: what can be
-recognised is offered, everything else is called boxed, and nothing crashes."""
+"""Functions typed with the struct of Bernstein's post, or with PyPy's, without typedcall's headers. Those that can be
+recognised are offered, all others are called boxed, and nothing crashes."""
 import json
 import unittest
 
@@ -12,7 +12,7 @@ BOXED = ("fast", "unknown", "unknown_result", "ends", "nothing", "rubbish", "min
 
 class SeedStruct(unittest.TestCase):
     def ask(self, code):
-        """Returns what `code` prints in a separate process: the tested code used to crash."""
+        """Runs `code` in a separate process, because it once crashed, and returns its output."""
         status, output, errors = support.python(
             "-c", "import seed_functions as seed, typedcall; print((%s))" % code,
             paths=[support.module_folder("seed_functions")])
@@ -35,7 +35,7 @@ class SeedStruct(unittest.TestCase):
                     "typedcall.signatures(seed.%s), seed.%s(1)" % (name, name)),
                                  "([], 2)\n")
 
-    @support.ON_CPYTHON  # PyPy calls functions boxed that need the GIL
+    @support.ON_CPYTHON  # PyPy makes only boxed calls of functions that need the GIL
     def test_calls(self):
         self.assertEqual(self.ask("typedcall.resolve(seed.inc, 'l->l')(41), "
                                   "typedcall.resolve(seed.heap, 'q->q')(41), "

@@ -1,5 +1,5 @@
-"""examples/slots with NumPy: the demo prints the output in its README; numpy.ndarray has a vtable as a foreign slot, a
-subclass as its own slot."""
+"""examples/slots with NumPy: the demo prints the output in its README. numpy.ndarray has a vtable in a foreign slot,
+and a subclass has one in its own slot."""
 
 import adapter_support
 import support

@@ -12,17 +12,17 @@ from typedcall import Flags
 
 
 class Functions(sql_connection.Values):
-    """Tests that both engines must pass."""
+    """Tests that both SQLite modules must pass."""
 
     def test_null_and_nan(self):
         for f in (functions.inc, functions.mix, functions.same_text, fallbacks.root):
             self.register(f)
         self.register(functions.half)
-        # Also next to a value that the C function does not take.
+        # NULL also wins over a value that the C function does not accept.
         for text in ("inc(NULL)", "mix(1, NULL, 3, 4)", "same_text(NULL)", "root(NULL)",
                      "mix('x', 1, 1, NULL)"):
             self.assertIsNone(self.value(text), text)
-        # SQLite has no nan: it becomes NULL as an argument and as a result.
+        # SQLite has no nan, which becomes NULL both as an argument and as a result.
         self.assertIsNone(self.value("half(?)", math.nan))
         self.assertIsNone(self.value("half(9e999 - 9e999)"))
         self.register(functions.power)
@@ -48,7 +48,7 @@ class Functions(sql_connection.Values):
             self.addCleanup(typedcall.untag, f)
             self.register(f)
         self.assertEqual([self.value("pick(3)"), self.value("pick(3.0)")], [-1.0, 1.5])
-        # A number is not a bool for the one of two overloads that takes one argument.
+        # The only overload with one argument takes a bool, and a number is not a bool.
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 

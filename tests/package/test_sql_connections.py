@@ -18,7 +18,7 @@ from typedcall.sinks.sql import _sqlite
 
 
 class Functions(sql_connection.Connections):
-    """Tests that both engines must pass."""
+    """Tests that both SQLite modules must pass."""
 
     def test_names_and_connections_that_are_refused(self):
         with self.assertRaisesRegex(ValueError, "255 bytes"):
@@ -89,11 +89,12 @@ class Functions(sql_connection.Connections):
         meeting, is_ended = threading.Barrier(2, timeout=1), threading.Event()
 
         def meet():
-            with contextlib.suppress(threading.BrokenBarrierError):  # the threads did not meet
+            with contextlib.suppress(threading.BrokenBarrierError):  # the two threads did not meet
                 meeting.wait()
 
         class AtOnce:
-            """Loading is refused to both, both allow it, and one forbids it again before the other loads."""
+            """A connection shared by two threads: both are refused loading, both enable it, and one disables it
+            before the other loads."""
 
             def load_extension(self, path):
                 try:
@@ -127,7 +128,7 @@ class Functions(sql_connection.Connections):
         self.assertEqual(self.query("select inc(1), half(1.0)"), [(2, 0.5)])
 
     def in_a_process(self, code):
-        """Returns what `code` prints in a separate process, where `connection` is one of the engine."""
+        """Runs `code` in a separate process in which `connection` is open, and returns its output."""
         status, output, errors = support.python("-c", CONNECTED.format(
             folder=str(support.MODULES.parent), engine=self.module.__name__) + code)
         self.assertEqual(status, 0, errors)
@@ -179,7 +180,7 @@ class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
 
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
-    # This crashes in CPython's sqlite3, even with its own create_function().
+    # CPython's sqlite3 crashes in this case, even with its own create_function().
     def test_closed_by_the_function_itself_does_not_crash(self):
         # The engine decides whether there is a result or an exception.
         self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")

@@ -1,5 +1,5 @@
 """typedcall.sql on DuckDB: connections that are closed before a query, by the function that the query calls, or by
-another thread during it. In separate processes with a time limit: DuckDB may wait forever."""
+another thread during it. The tests run in separate processes with a time limit, because DuckDB may wait forever."""
 
 import gc
 import unittest
@@ -19,7 +19,7 @@ class Before(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Te
     def test_a_query_after_it(self):
         self.register(functions.inc)
         self.register(fallbacks.root)
-        # The database stays open as long as one connection does.
+        # The database stays open as long as one connection is open.
         with self.connection.cursor() as cursor:
             self.assertEqual(cursor.execute("select inc(1), root(4)").fetchall(), [(2, 2.0)])
         with self.assertRaisesRegex(duckdb.ConnectionException, "closed"):
@@ -57,7 +57,7 @@ class Meanwhile(unittest.TestCase):
     def check(self, closer):
         text = PROGRAM % (str(support.MODULES.parent), closer)
         ended = support.python("-X", "faulthandler", "-c", text, timeout=120)
-        # DuckDB 2 refuses to close it; earlier versions closed it after the query.
+        # DuckDB 2 refuses to close a connection during a query; earlier versions closed it after the query.
         closed = "ResourceInUseException" if VERSION >= (2, 0) else "closed"
         self.assertEqual((ended.status, ended.out.split("\n")[:3]),
                          (0, [closed, "[(1.0,), (1.0,), (1.0,)]", "gone"]), ended.err[-3000:])
@@ -71,8 +71,8 @@ class Meanwhile(unittest.TestCase):
         self.check("another thread")
 
 
-# With one thread: with several, DuckDB 2.0.1 is sometimes in a query that close() does not know about yet, and waits
-# forever, even with its own create_function().
+# The program sets DuckDB's number of threads to one. With several, close() in DuckDB 2.0.1 may miss a query that has
+# just begun and wait forever, even with DuckDB's own create_function().
 PROGRAM = """
 import faulthandler, sys
 sys.path.insert(0, %r)

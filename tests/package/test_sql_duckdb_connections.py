@@ -89,12 +89,12 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, suppo
 
     def test_another_function_of_that_name(self):
         self.register(functions.inc, name="f")
-        self.register(buffers.utf8_length, name="f")  # another type: an overload
+        self.register(buffers.utf8_length, name="f")  # an overload for another type
         self.assertEqual([self.value("f(1)"), self.value("f('three')")], [2, 5])
         self.register(functions.check, name="f")
         self.refuses("thirteen", "f(13)")
         self.refuses("TypeError", "f('three')")
-        # The same argument with another result type: it replaces the previous one.
+        # A function with the same argument and another result type replaces the previous one.
         self.register(self.tagged(lambda x: 1, "b->b", functions.next_char), name="g")
         self.register(functions.next_char, name="g")
         self.assertEqual(self.value("g(1::tinyint)"), 2)
@@ -150,7 +150,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, suppo
         text = ("select sum(utf8_length(same_text('a text that is not short ' || i)) + inc(i)"
                 " + invert(i + 1) + root(i) + python(if(i % 10 = 0, -1, 1))) from range({}) t(i)")
 
-        self.query("set threads = 1")  # each has its own buffers
+        self.query("set threads = 1")  # each thread has its own buffers
         leaks.check(lambda rows: self.query(text.format(rows)), 10**6, warm_up=2 * 10**5, takes_count=True,
                     blocks=1000, kilobytes=20000, kilobytes_of=leaks.peak)
 

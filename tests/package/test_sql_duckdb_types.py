@@ -1,5 +1,5 @@
-"""typedcall.sql: for which SQL types a typed function becomes a DuckDB function, what binds to it, and what type its
-result has."""
+"""typedcall.sql: the SQL types for which a typed function becomes a DuckDB function, the argument types that bind to
+it, and the type of its result."""
 import ctypes
 import itertools
 import os
@@ -15,8 +15,7 @@ from sql_duckdb_support import buffers, functions
 SIGNED = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]
 UNSIGNED = ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
 NUMBERS = [*SIGNED, *UNSIGNED, "HUGEINT", "UHUGEINT", "FLOAT", "DECIMAL(4,1)", "DECIMAL(38,2)"]
-#: The types that DuckDB itself casts to a parameter's type: a function of that type must take them, whatever else it
-#: takes.
+#: The types that DuckDB itself casts to a parameter's type, which a function with such a parameter must accept.
 BOUND = {"?": ["BOOLEAN"], "f": NUMBERS, "d": [*NUMBERS, "DOUBLE"]}
 for _size, _letter in enumerate("bhil"):
     BOUND[_letter] = SIGNED[:_size + 1] + UNSIGNED[:_size]
@@ -80,18 +79,18 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         of = {each: ends(1 << size, types is SIGNED) for types in (SIGNED, UNSIGNED) for size, each in enumerate(types)}
         for letter, bound in BOUND.items():
             f = getattr(narrow, "same_bool" if letter == "?" else "same_" + letter)
-            name = "of_%d" % ord(letter)  # SQL's names have no case
+            name = "of_%d" % ord(letter)  # SQL ignores the case of names
             self.register(f, name=name)
             for type_ in {"BIGINT", *bound} & {*of}:
                 low, high = of[type_]
                 if letter not in "?fd":
                     own = of[bound[-1] if letter.isupper() else SIGNED["bhil".index(letter)]]
                     low, high = max(low, own[0]), min(high, own[1])
-                # A few more than are converted at once.
+                # The query has a few more rows than are converted at once.
                 found = self.query("select x, %s(x) from range(130), unnest([%s]::%s[]) u(x)" %
                                    (name, ", ".join(map(str, [low, low + 1, 0, 1, high // 3, high])), type_))
                 self.assertEqual([(x, f(x)) for x, _ in found], found, (letter, type_))
-        # After others comes a value that is out of range, or NULL with such a value beneath it.
+        # After other rows comes a value that is out of range, or NULL stored over such a value.
         self.register(functions.next_char)
         self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
         self.assertEqual(self.value("sum(next_char(if(i < 127, i, null))) from range(300) t(i)"), sum(range(1, 128)))
@@ -124,7 +123,8 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
             self.assertEqual(self.query("select i, %s(%s, -i) from range(5000) t(i) order by i" % (name, given)), expected)
 
     def test_an_int_becomes_a_float_as_in_python(self):
-        # Between two floats, slightly above the middle: rounding once gives the upper one.
+        # The value is between two floats, slightly above the middle, and rounds to the upper one if it is rounded
+        # only once.
         value = 2**60 + 2**36 + 1
         self.register(narrow.same_f)
         self.register(narrow.larger_f)
@@ -132,7 +132,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.assertEqual(self.value("larger_f(?, 0::float)", value), narrow.larger_f(value, 0.0))
 
     def overloaded(self, *names):
-        """Returns a function of one argument with the entries of several; it returns its argument."""
+        """Returns the identity function, tagged with the entries of several functions."""
         entries = [typedcall.entries(getattr(narrow, name))[0] for name in names]
 
         def f(x):
@@ -161,7 +161,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.refuses("OverflowError: the result is too large for its column", "f(18446744073709551615)")
 
     def test_a_result_whose_type_depends_on_the_value_is_refused(self):
-        # An int that is too large for `i` must not become the float of "di", which would take it.
+        # An int that is too large for `i` must not become a float for the overload "di".
         for overloads in ["ii", "ld"], ["di", "il", "ld", "id"]:
             f = matrix_properties_random.tagged(overloads, 0)
             self.addCleanup(typedcall.untag, f)

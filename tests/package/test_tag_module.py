@@ -1,5 +1,5 @@
-"""Tags for a whole module at once, from a table or a C header, and tags that packages contribute for other modules:
-what is tagged, that it is all or nothing, and what is refused with what message."""
+"""Tags for a whole module at once, from a table or a C header, and tags that packages contribute for other modules.
+Either all functions are tagged or none; messages explain refusals."""
 import ctypes
 import pathlib
 import types
@@ -60,13 +60,13 @@ class TagModule(unittest.TestCase):
         self.assertEqual(typedcall.entries(exported.gcd)[0].flags, Flags.PURE)
         self.assertEqual(typedcall.resolve(exported.gcd, "ii->i")(12, 18), 6)
         self.assertEqual(typedcall.resolve(exported.sum, "ll->l")(1, 2), 3)
-        # Doing it again changes nothing.
+        # Tagging the module again changes nothing.
         self.assertEqual(typedcall.tag_module("exported_functions", {"gcd": "ii->i"},
                                               prefix="ef_", flags=Flags.PURE), ["gcd"])
 
     def test_libraries(self):
         opened = ctypes.CDLL(exported.__file__)
-        # The argtypes that a user has set on this attribute do not count elsewhere.
+        # A user's argtypes on this attribute must not affect the tags.
         opened.ef_norm.argtypes = [ctypes.c_int]
         for library in (exported.__file__, pathlib.Path(exported.__file__), opened):
             with self.subTest(library=library):
@@ -114,7 +114,7 @@ class TagModule(unittest.TestCase):
                 self.assertTrue(typedcall.untag(exported.gcd))
         self.refused(ValueError, "cannot read this C text", exported,
                      "int ef_gcd(int, int);\nint ef_gcd(long, long);", prefix="ef_")
-        # A variable's address is not a function's, whatever the variable contains.
+        # The address of a variable is not that of a function, even if the variable contains one.
         self.assertEqual(typedcall.tag_module(exported, "extern int (*ef_gcd)(int, int);",
                                               prefix="ef_"), [])
 
@@ -133,7 +133,7 @@ class TagModule(unittest.TestCase):
         self.refused(ValueError, "unusable flags", exported, table, prefix="ef_", flags=1 << 40)
         self.refused(ValueError, "no type code for the C type 'struct x y'", exported,
                      dict(table, norm="double(struct x y)"), prefix="ef_")
-        # There is another tag already: it stays, and nothing is added.
+        # One function already has another tag, which stays, and no tag is added.
         typedcall.tag(exported.norm, "dd->d", ctypes.CDLL(exported.__file__).sum_of_doubles)
         with self.assertRaises(ValueError):
             typedcall.tag_module(exported, table, prefix="ef_")
@@ -154,7 +154,7 @@ class TagModule(unittest.TestCase):
 
 
 class LoadTags(command_line.CommandLine):
-    """Each case in a separate process, with an installed package that contributes tags."""
+    """Each case runs in a separate process, with an installed package that contributes tags."""
 
     def install(self, tags, source):
         self.module("bringing", source)

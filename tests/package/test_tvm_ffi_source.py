@@ -130,19 +130,19 @@ class Errors(unittest.TestCase):
             source("typedcall.nothing", "d->d")
         with self.assertRaisesRegex(ValueError, "flags are PURE"):
             source(echo, "d->d", flags=Flags.MAY_RAISE)
-        # Wrong number of arguments: tvm-ffi's own error.
+        # For a wrong number of arguments, tvm-ffi itself raises an error.
         with self.assertRaisesRegex(TypeError, "(?i)argument"):
             typed("testing.add_one", "qq->q")(1, 2)
 
 
 class Interrupts(unittest.TestCase):
     def setUp(self):
-        # A shell's background job ignores it.
+        # A shell's background job starts with SIGINT ignored.
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(self, loop):
-        """Sends SIGINT when `loop` has counted its list up to 1000; returns how far it got beyond that."""
+        """Runs `loop`, sends SIGINT when its count reaches 1000, and returns how far it counted beyond that."""
         count = [0]
         found = threading.Event()
 
@@ -174,7 +174,7 @@ class Interrupts(unittest.TestCase):
                 while count[0] < 10**8:
                     try:
                         add(x)
-                    except RuntimeError:  # tvm-ffi's exception for one in a Python function
+                    except RuntimeError:  # tvm-ffi raises this for any exception in a Python function
                         raise KeyboardInterrupt from None
                     count[0] += 1000
 
@@ -182,7 +182,7 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(add(x).tolist(), expected)
 
     def test_in_a_function_that_looks_for_signals(self):
-        """The function leaves the exception set: nothing may be called with it."""
+        """The function leaves the exception set, so no other function may be called until it is raised."""
         names = ("TVMFFIErrorCreate", "TVMFFIErrorSetRaised", "TVMFFIObjectDecRef")
         create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
         for signature in ("d&d->i", "d->d"):
@@ -192,7 +192,7 @@ class Interrupts(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 called(2.5)
                 support.wait_for_interrupt()
-            self.assertEqual(called(2.5), 2.5)  # nothing is left behind
+            self.assertEqual(called(2.5), 2.5)  # no exception is left behind
 
     def test_in_a_python_function_it_is_what_tvm_ffi_makes_of_it(self):
         def f(x):
@@ -217,7 +217,7 @@ class Interrupts(unittest.TestCase):
         self.assertIs(kind_of(made), expected)
         self.assertIs(kind_of(typed(f, "d->d")), expected)
         self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
-        # The other way reports an error, after which a PURE function is called again.
+        # The way without the GIL reports an error, after which a PURE function is called again.
         free = typedcall.resolve(made, "d&d->i")
         self.assertTrue(free.flags & Flags.FALLS_BACK)
         self.assertIsNone(kind_of(free))

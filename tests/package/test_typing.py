@@ -9,7 +9,8 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).parent
 
 
-# Libraries without types, or with types in a separate package: it does not matter which of them are installed.
+# These libraries have no types, or have them in a separate package, so the result does not depend on which are
+# installed.
 CONFIGURATION = """\
 [mypy]
 strict = True

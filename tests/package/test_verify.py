@@ -1,4 +1,4 @@
-"""The command `verify`: what it compares, what it reports and its exit status."""
+"""The command `verify`: its comparisons, its reports and its exit status."""
 import json
 import os
 import signal
@@ -20,7 +20,7 @@ class Verify(CommandLine):
         skipped = {verdict["name"]: verdict["skipped"] for verdict in verdicts}
         self.assertIn("needs an instance", skipped["Scaler.scale"])
 
-    @support.ON_CPYTHON  # calls with pointers are CPython's
+    @support.ON_CPYTHON  # only CPython's package calls functions with pointers
     def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
         verdicts = {verdict["name"]: verdict for verdict in self.json(
             "verify", "typed_functions", "--count", "100")["verdicts"]}
@@ -103,7 +103,7 @@ class Verify(CommandLine):
                                 "return plain.half(x)"])(0)
         self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
         self.assertGreater(verdict["conversions"], 0)
-        # An argument that fits has the right type, whatever the function does with it.
+        # An argument that fits has the right type, even if the function raises an exception for it.
         verdict = self.wrapped(["if type(x) is int and x == -2**63: raise OverflowError",
                                 "return plain.inc(x)"], "l->l", "plain.addresses['inc']")(1)
         self.assertEqual({example[0] for example in verdict["examples"]}, {"(%d,)" % -2**63})
@@ -119,7 +119,7 @@ class Verify(CommandLine):
         self.assertIn("takes 1 arguments, and 2 are given", errors)
 
     def test_ranges(self):
-        # Beyond the limits it differs, for nan and for values that do not fit, too.
+        # The boxed function differs beyond the limits, and also for nan and for values that do not fit.
         self.wrapped(["if not (isinstance(x, (int, float)) and 0 <= x <= 1): return None",
                       "return plain.half(x)"])
         verdict = self.differences(0, "--ranges", "0:1")
@@ -136,7 +136,7 @@ class Verify(CommandLine):
                      "plain.addresses['inc']")
         self.assertGreater(self.differences(0, "--ranges", "5:7")["equal"], 300)
         self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
-        # 1e999 is infinity, which is not a limit.
+        # 1e999 is infinity, so this range has no upper limit.
         self.assertGreater(self.differences(1, "--ranges", "5:1e999")["unexplained"], 0)
         self.assertIn("is not a range", self.error("verify", "tagged", "--ranges", "1e999:"))
 
@@ -165,7 +165,7 @@ class Verify(CommandLine):
             "    threading.Thread(target=time.sleep, args=(100,)).start()",
             "    return x / 2",
             "def crashes(x): return x",
-            # The address of data: calling it crashes the unboxed call.
+            # This is the address of data, so the unboxed call crashes.
             "data = (ctypes.c_char * 64)()",
             "def crash_of_small(x):",
             "    return ctypes.string_at(0) if x < 0 else x / 2",
@@ -192,7 +192,7 @@ class Verify(CommandLine):
         self.assertEqual({name: verdict["crashes"] for name, verdict in verdicts.items()
                           if verdict["crashes"]}, {"crashes": 3, "crashes_at_times": 3})
         self.assertRegex(verdicts["hangs_unboxed"]["stopped"], "^did not end within 2 s in its unb")
-        # Results before and between the crashes, and before the call that hangs, are kept.
+        # The results before and between crashes, and before the call that hangs, are kept.
         self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
         self.assertEqual(verdicts["hangs_later"]["equal"], 7)
         self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
@@ -207,7 +207,7 @@ class Verify(CommandLine):
         self.assertEqual(kinds["half d->d"], [])
         self.assertRegex(verdicts["crashes"]["examples"][0][2], "^died of SIG")
 
-    @support.ON_CPYTHON  # PyPy cannot tag callbacks that take the GIL like this
+    @support.ON_CPYTHON  # PyPy cannot tag callbacks that acquire the GIL like this
     def test_objects_are_compared_in_depth(self):
         numpy = adapter_support.library("numpy")
         del numpy
@@ -264,7 +264,7 @@ class Verify(CommandLine):
         self.assertEqual(len(children), 3)
         for child in children:
             os.kill(int(child), signal.SIGKILL)
-        # Neither the command nor its reader waited for any of them.
+        # Neither the command nor the reader of its output waited for any of these processes.
         self.assertFalse((self.folder / "ended").exists())
 
     def test_what_ends_programs(self):
@@ -299,7 +299,7 @@ class Verify(CommandLine):
                 self.assertEqual(report["verdicts"][0]["equal"], 1)
 
     def test_the_largest_number(self):
-        # With an int of 64 bits it would not end.
+        # With a 64-bit int the loop would not end.
         body = ["for i in range(abs(x) if type(x) is int and abs(x) < 2**63 else 0): pass",
                 "return plain.inc(x)"]
         self.wrapped(body, "l->l", "plain.addresses['inc']")
@@ -307,7 +307,7 @@ class Verify(CommandLine):
         self.assertEqual(verdict["equal"], 400)
 
     def test_overloads(self):
-        # Python prefers the int overload; that does not make the other one wrong.
+        # Python prefers the int overload, but the other one is not wrong.
         self.tagged("def f(x):", "    return plain.half(x)",
                     "typedcall.tag(f, ('d->d', 'd->l'), "
                     "(plain.addresses['half'], plain.addresses['half']))")
@@ -329,7 +329,7 @@ class Verify(CommandLine):
         try:
             while True:
                 shown += os.read(terminal, 4096)
-        except OSError:  # Linux reports the end like this
+        except OSError:  # Linux reports the end by an error
             os.close(terminal)
         self.assertEqual(ended.status, 0, shown)
         self.assertIn(b"verifying", shown)

@@ -1,5 +1,5 @@
-"""The command `verify` and its processes: what a module may do to streams and to the process, the exit status after
-that, and that no process outlives the command."""
+"""The command `verify` with modules that change streams or the state of the process: its exit status, and that no
+process outlives the command."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ HALF = "half = plain.half\ntypedcall.tag(half, 'd->d', plain.addresses['half'])\
 
 class Streams(CommandLine):
     def shell(self, redirections, *arguments):
-        """Returns status, stdout and stderr of the command with these redirections."""
+        """Runs the command with these redirections, and returns its status, stdout and stderr."""
         script = 'exec "$@" ' + redirections
         return support.processes.run(["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments],
                                      check=False, cwd=self.folder, paths=[*MODULES, self.folder])
@@ -94,7 +94,7 @@ class Ends(CommandLine):
 
     @support.ON_CPYTHON  # PyPy cannot tag a callback that needs the GIL like this
     def test_nothing_outlives_it(self):
-        # The unboxed call spins; it announces that first.
+        # The unboxed call writes its process ID to a file and then loops forever.
         self.module("tagged", """
             import ctypes, os, pathlib, typedcall
             def f(x): return x
@@ -125,7 +125,7 @@ class Ends(CommandLine):
     @support.timing
     @support.ON_CPYTHON
     def test_at_its_limit_it_ends_by_itself(self):
-        # The parent is stopped: it cannot end any process.
+        # The parent process is stopped and cannot end any process.
         self.module("tagged", """
             import ctypes, os, pathlib, signal, typedcall
             def f(x): return x
@@ -154,7 +154,7 @@ class Ends(CommandLine):
 
 
 def is_running(pid):
-    """False for a zombie, which an init that does not wait may leave."""
+    """True if the process is running, but false for a zombie, which an init process that does not wait may leave."""
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):

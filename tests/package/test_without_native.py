@@ -1,6 +1,6 @@
-"""Where there are no tags, the package has no extension module: it imports and reads signatures, `show` lists what
-there is, nothing is offered, and each adapter gives the reason. Here the modules are hidden, in separate
-processes."""
+"""On platforms without tags, the package has no extension module. It can be imported and reads signatures, `show`
+works, no function offers an entry, and each adapter gives the reason. The tests hide the extension modules, in
+separate processes."""
 import importlib.util
 import random
 import sys
@@ -54,7 +54,7 @@ def outcome(call, *given):
 
 
 class InPython(unittest.TestCase):
-    """Definitions that both modules share are the same."""
+    """Definitions that exist in both the Python and the extension module are the same."""
 
     def setUp(self):
         from typedcall.native import _native
@@ -63,7 +63,7 @@ class InPython(unittest.TestCase):
     def test_lists(self):
         for name in ("TYPE_CODES", "FLAGS", "ABI_MASK", "MANDATORY_MASK", "HANDLED"):
             ours, compiled = getattr(no_native, name), getattr(self.native, name)
-            if name == "ABI_MASK":  # a C long; missing on platforms where it would be negative
+            if name == "ABI_MASK":  # the extension module has a C long
                 compiled &= 0xffffffff
             self.assertEqual(ours, compiled, name)
 
@@ -128,7 +128,7 @@ class Hidden(unittest.TestCase):
                 raise AssertionError("a faulty signature was taken")
         """)
 
-    @support.ON_CPYTHON  # PyPy has fewer of them
+    @support.ON_CPYTHON  # PyPy has fewer adapters
     def test_what_needs_no_library_says_why(self):
         run("""
             from typedcall import export_to_cython, sql

@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.tvm_ffi: the library, or a skip, and native functions."""
+"""Shared by the tests of typedcall.tvm_ffi: the library (a skip without it) and native functions."""
 
 import ctypes
 
@@ -31,13 +31,15 @@ RAW_TEXT, RAW_BYTES = 8, 9
 
 
 def call_raw(function, kind, pointer):
-    """Calls like a C caller, which may pass anything; returns the result's type, or None on failure."""
+    """Calls a function as a C caller does, with any type and pointer, and returns the result's type, or None on
+    failure."""
     result = raw_result(function, kind, pointer)
     return None if result is None else result.type
 
 
 def raw_result(function, kind, pointer):
-    """Does the same, and also returns the value in `pointer`."""
+    """Calls a function as a C caller does, and returns the whole result, whose value is in `pointer`, or None on
+    failure."""
     argument, result = Any(kind, 0, ctypes.cast(pointer, ctypes.c_void_p)), Any(0, 0, None)
     failed = tvm_ffi.LIB.TVMFFIFunctionCall(
         ctypes.c_void_p(function.__chandle__()), ctypes.byref(argument), 1, ctypes.byref(result))
@@ -55,7 +57,7 @@ def address(name):
 
 
 def call_in_threads(function, x, times=1, threads=1):
-    """Returns how many calls failed, in threads that were never attached to Python."""
+    """Calls a function in threads that were never attached to Python, and returns the number of calls that failed."""
     return caller.call_in_threads(
         address("TVMFFIFunctionCall"), function.__chandle__(), address("TVMFFIErrorMoveFromRaised"),
         address("TVMFFIObjectDecRef"), x, times, threads)

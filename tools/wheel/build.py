@@ -1,5 +1,5 @@
-# Builds and repairs a wheel for each flavour of Python, and runs check.py with each in an environment without
-# compiler and libffi. Started by tools/wheels.
+# Builds and repairs a wheel for each flavour of Python, and runs check.py with each in an environment without a
+# compiler and libffi. tools/wheels starts it.
 import argparse
 import glob
 import hashlib
@@ -17,9 +17,9 @@ sys.path.append(os.path.dirname(HERE))
 import interpreters  # noqa: E402
 
 AUDITWHEEL = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "auditwheel/bin")
-# check.py reports which of them work: not all have wheels for every Python.
+# check.py reports which of these libraries work, because not all have wheels for every Python.
 LIBRARIES = ("numpy", "numba", "apsw", "duckdb")
-# manylinux 2.27, which libffi needs. Our code must not need a later one.
+# The wheels are for manylinux 2.27, which libffi needs. The package's own code must not need a later glibc.
 NEWEST_GLIBC = 27
 SKIPPED = 77
 
@@ -38,16 +38,16 @@ def chosen(required):
 
 
 def compile_environment():
-    """Returns the compiler's environment, for the oldest glibc that the tree's symbols allow."""
+    """Returns the environment for the compiler, which selects the oldest glibc that the sources' symbols allow."""
     flags = "-include " + os.path.join(HERE, "old_glibc.h")
-    # The libraries that had these functions in older versions. auditwheel also needs to see which libc it is, even if
-    # the module uses none of its functions.
+    # These libraries had the functions in older versions of glibc. auditwheel must also see which libc a module
+    # needs, even if the module uses none of its functions.
     libraries = "-Wl,--push-state,--no-as-needed,-l:libdl.so.2,-l:libpthread.so.0,-lc,--pop-state"
     return dict(os.environ, CXXFLAGS=flags, LDFLAGS=libraries)
 
 
 def build(interpreter, scratch):
-    """Returns the path of the repaired wheel."""
+    """Builds and repairs a wheel, and returns its path."""
     python = os.path.join(scratch, "build/bin/python")
     run(interpreter.executable, "-m", "venv", os.path.join(scratch, "build"))
     built = os.path.join(scratch, "built")
@@ -70,7 +70,7 @@ def build(interpreter, scratch):
 
 
 def check(interpreter, wheel, scratch):
-    """Installs the wheel alone, then the available libraries; runs check.py with both."""
+    """Installs the wheel alone and runs check.py, then installs the available libraries and runs it again."""
     environment = os.path.join(scratch, "check")
     run(interpreter.executable, "-m", "venv", environment)
     python = os.path.join(environment, "bin/python")
@@ -79,7 +79,7 @@ def check(interpreter, wheel, scratch):
     bare = {"PATH": os.path.join(environment, "bin"), "CC": "false", "CXX": "false"}
     run(python, os.path.join(HERE, "check.py"), cwd=scratch, env=bare)
     if interpreter.info["implementation"] != "CPython":
-        return  # the adapters refuse here; the package's tests cover that
+        return  # PyPy has no adapters, which the package's tests cover
     for library in LIBRARIES:
         subprocess.run([*pip, "--only-binary", ":all:", library], check=False,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -87,7 +87,8 @@ def check(interpreter, wheel, scratch):
 
 
 def libffi():
-    """Returns this machine's libffi.so.8 in an archive. It works with an older glibc than unstable's."""
+    """Returns this machine's libffi.so.8 in an archive. This libffi works with an older glibc than that of Debian's
+    unstable release."""
     name = "libffi.so.8"
     # A bare name means that the compiler did not find it.
     path = subprocess.run(["cc", "-print-file-name=" + name], check=True, text=True,
@@ -99,7 +100,7 @@ def libffi():
 
 
 def build_newest(folder):
-    """Builds and tests the wheels for the Pythons of tools/newest_pythons there."""
+    """Builds and tests the wheels for the Pythons of tools/newest_pythons, in its root."""
     steps = ("mkdir -p ~/libffi && tar -x -C ~/libffi && "
              "LD_LIBRARY_PATH=~/libffi tools/wheels --only-here --python /usr/bin/python3.15 ~/dist "
              ">&2 && tar -c -C ~/dist .")

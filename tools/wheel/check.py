@@ -1,5 +1,5 @@
-# Checks an installed wheel: import, command line, a typed call of a C function through libffi, a callback, and with
-# the libraries named as arguments a ufunc, nopython code and SQL functions.
+# Checks an installed wheel: import, command line, a typed call of a C function through libffi, a callback, and, with
+# the libraries named as arguments, a ufunc, nopython code and SQL functions.
 import ctypes
 import importlib
 import math
@@ -15,7 +15,7 @@ def check(condition, what):
 
 
 def asked(library, cosine):
-    """Returns the typed function's result in an SQL database of that library."""
+    """Returns the typed function's result in a database of the given library."""
     from typedcall import sql
 
     if library == "apsw":

@@ -1,5 +1,4 @@
-/* The addresses of a module's C functions, for tests that tag them: an attribute of the module,
-   a dict of numbers. */
+/* Adds to a module a dict of the addresses of its C functions, for tests that tag them. */
 #ifndef TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 #define TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 

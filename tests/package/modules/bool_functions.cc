@@ -1,5 +1,5 @@
-// Functions of C bools, which add their bytes as compilers do: a byte that is neither 0 nor 1 is
-// visible in the result.
+// Functions that add the bytes of C bools, as compiled code does, so a byte that is neither 0 nor 1
+// shows in the result.
 #include <stdexcept>
 
 #include "typedcall/provider.h"

@@ -1,5 +1,5 @@
-/* Functions of buffers as people write them without this library, each with a wrapper of its
-   own. The addresses of the C functions are in `addresses`, for tests that tag from outside. */
+/* Functions of buffers as people write them without this library, each with a hand-written wrapper.
+ * The module's `addresses` has the addresses of the C functions, for tests that tag them. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -50,7 +50,7 @@ static float largest(const float *x, Py_ssize_t n) {
 static void negate(int *x, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) x[i] = (int)-(unsigned)x[i];
 }
-/* With exceptions, in three ways: an empty buffer has no mean. */
+/* Three versions that report in different ways that an empty buffer has no mean. */
 static double mean(const double *x, Py_ssize_t n) {
   double sum = 0;
   if (n == 0) {
@@ -71,7 +71,7 @@ static int mean_or_fall_back(const double *x, Py_ssize_t n, double *result) {
 }
 static Py_ssize_t utf8_length(const char *text, Py_ssize_t n) { return text[n] == '\0' ? n : -1; }
 
-/* A contiguous buffer of one dimension whose items have one of the `formats`. */
+/* Gets a contiguous buffer of one dimension whose items have one of the `formats`. */
 static int take(PyObject *object, const char *formats, Py_ssize_t size, int flags,
                 Py_buffer *view) {
   const char *format;

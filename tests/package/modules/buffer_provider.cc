@@ -1,5 +1,5 @@
-// The functions of buffer_functions.c with compiler-generated wrappers, for tests that compare
-// every consumer with them, and them with the hand-written ones.
+// The functions of buffer_functions.c with compiler-generated wrappers. Tests compare all consumers
+// with these wrappers, and these with the hand-written ones.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -76,8 +76,8 @@ Py_ssize_t utf8_length(std::string_view text) noexcept {
   return static_cast<Py_ssize_t>(text.size());
 }
 
-// The arguments of a Python callable that is called with spans; its result, and the data it has
-// written.
+// Calls a Python callable with spans, and returns its arguments, its result and the data that it
+// wrote.
 PyObject *call_boxed(PyObject *callable) {
   double numbers[] = {1.5, -2.5, 4.0};
   const long constant[] = {7, 1L << 40};

@@ -1,5 +1,6 @@
-// Typed functions for libraries to call back: of numbers, of arrays, with a gradient, of a state;
-// functions that fall back, raise, return a status, take self, or must not run in two threads.
+// Typed functions that tests pass to libraries as callbacks: functions of numbers, arrays or a
+// state, with a gradient, and functions that fall back, raise, return a status, take self, or must
+// not run in two threads.
 #include <atomic>
 #include <cmath>
 #include <cstdint>

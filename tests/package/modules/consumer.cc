@@ -1,4 +1,4 @@
-// A project that uses the headers: a provider and, on CPython, a consumer.
+// A module of a project that uses the headers: a provider and, on CPython, a consumer.
 #include "typedcall/provider.h"
 #ifndef PYPY_VERSION
 #include "typedcall/resolve.h"
@@ -11,7 +11,7 @@ double triple(double x) noexcept { return 3 * x; }
 #ifdef PYPY_VERSION
 typedcall::method_table methods{typedcall::def<triple>("triple")};
 #else
-// sum(f): f(0) + f(1) + ... + f(9)
+// sum(f) returns f(0) + f(1) + ... + f(9).
 PyObject *sum(PyObject *callable) noexcept {
   const auto f = typedcall::resolve<double(double)>(PyTypedcall_Import(), callable);
   if (!f) return nullptr;

@@ -1,9 +1,9 @@
-# What cython_functions.pyx exports: Cython exports cpdef functions only when a .pxd declares them.
+# The exports of cython_functions.pyx. Cython exports a cpdef function only if a .pxd file declares it.
 ctypedef fused number:
     long
     double
 
-# Types of its own, which a capsule shows by their names alone.
+# The module's own types, of which a capsule contains only the names.
 ctypedef unsigned long cell
 
 cpdef enum color:

@@ -1,6 +1,7 @@
-// Functions whose parameters have names and defaults, of every kind: by position only, of narrow
-// types, overloads, functions that fall back, that raise, that return a status, a default that has
-// no literal. Digits of the results show which argument went where. `calls` counts native calls.
+// Functions whose parameters have names and defaults: positional-only parameters, narrow types,
+// overloads, functions that fall back, raise or return a status, and a default that no literal can
+// express. The digits of a result show which parameter each argument reached. The module's `calls`
+// counts native calls.
 #include "typedcall/provider.h"
 
 // After Python.h.

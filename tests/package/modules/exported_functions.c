@@ -1,4 +1,5 @@
-/* An ordinary module: each Python function calls a C function that the shared library exports. */
+/* An ordinary module, each of whose Python functions calls a C function that the shared library
+ * exports. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

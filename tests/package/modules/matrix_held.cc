@@ -1,5 +1,5 @@
-// C++ consumers of double(double) that hold the function, as Python objects: a function that falls
-// back, a callback, and a loop. The garbage collector can traverse what they keep.
+// C++ consumers of double(double) as Python objects that hold the function: a fallback_function, a
+// callback, and a loop. The garbage collector can traverse the references that they hold.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cstring>
@@ -14,7 +14,8 @@ namespace {
 
 struct consumer {
   virtual ~consumer() = default;
-  /// Calls for each argument, and stores the results. Returns false with an exception.
+  /// Calls the function with each value and replaces the value with the result. Returns false with
+  /// an exception set on failure.
   virtual bool call(std::vector<double> &values) const = 0;
   virtual int traverse(visitproc visit, void *arg) const = 0;
 };
@@ -38,7 +39,7 @@ struct by_fallback : consumer {
 struct by_callback : consumer {
   explicit by_callback(PyObject *callable)
       : library(PyTypedcall_Import(), callable, 0, typedcall::checks_errors) {}
-  // A library's call does not change the callback.
+  // Mutable because data() is not const, although a call by a library does not change the callback.
   mutable typedcall::callback<double(double, void *), double(double)> library;
 
   bool call(std::vector<double> &values) const override {
@@ -84,7 +85,7 @@ std::unique_ptr<consumer> make_loop(PyObject *callable) {
   constexpr auto can = typedcall::loop_capabilities;
   auto found = typedcall::resolve(interface, callable, "d->d", can);
   if (!found) {
-    // The C result is a status, or the function falls back.
+    // Look for a C function that returns a status or falls back.
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
     PyErr_Clear();
     found = typedcall::resolve(interface, callable, "d&d->i", can);
@@ -116,7 +117,7 @@ void release(PyObject *object) {
   type->tp_free(object);
   Py_DECREF(type);
 }
-/// Calls for all arguments, and returns the last result.
+/// Calls the function with all arguments, and returns the last result.
 PyObject *call(PyObject *object, PyObject *args, PyObject *) {
   const consumer *const own = reinterpret_cast<held *>(object)->own;
   if (own == nullptr) {
@@ -143,7 +144,7 @@ std::unique_ptr<consumer> make_consumer(const char *kind, PyObject *callable) {
   return nullptr;
 }
 
-/// Held(kind, callable): calls the typed function as that kind of consumer.
+/// Held(kind, callable) calls the typed function as the given kind of consumer does.
 PyObject *make(PyTypeObject *type, PyObject *args, PyObject *) {
   const char *kind;
   PyObject *callable;

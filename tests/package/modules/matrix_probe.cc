@@ -1,6 +1,6 @@
-// C++ consumers for the matrix: a call site, a function that falls back, a loop over one element
-// and a callback each ask for one signature, call the typed function with values of its types, and
-// return the C++ result, or the exception.
+// C++ consumers for the matrix: a call site, a fallback_function, a loop over one element and a
+// callback. Each requests one signature and calls the typed function with values of its types; the
+// C++ result or the exception is returned to Python.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <array>
@@ -22,7 +22,7 @@ enum class kind { call_site, fallback, loop, callback };
 constexpr std::array kinds = {"call site", "fallback", "loop", "C++ callback"};
 constexpr std::size_t most = 4;  // arguments
 
-/// Reads one argument, whose type matrix_c_sinks.py has checked. A span lasts as long as `view`.
+/// Reads one argument, whose type the matrix has checked. A span is valid as long as `view`.
 template <class T>
 bool read(PyObject *object, T *value, Py_buffer *) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -68,7 +68,8 @@ PyObject *called(const Found &found, A... arguments) {
   return found.raised(result) ? nullptr : box(result);
 }
 
-/// The C arguments of a library for one argument: for an array its length and its first element.
+/// Returns the C arguments that a library passes for one argument; for an array, its length and a
+/// pointer to its first element.
 template <class T>
 std::tuple<T> passed(T value) {
   return {value};
@@ -118,7 +119,7 @@ struct consumer<R(A...)> {
     if (interface == nullptr) return nullptr;
     constexpr auto can = typedcall::loop_capabilities;
     auto found = typedcall::find(interface, callable, typedcall::signature_of<R(A...)>::text, can);
-    // The C result is a status, or the function falls back.
+    // Look for a C function that returns a status or falls back.
     if (!found) {
       const char *const text = typedcall::signature_of<int(A..., R *)>::text;
       found = typedcall::resolve(interface, callable, text, can);
@@ -188,7 +189,7 @@ struct consumer<R(A...)> {
   }
 };
 
-/// How each consumer calls a signature; null if it cannot.
+/// The function with which each kind of consumer calls a signature, or null if it cannot call it.
 struct row {
   const char *signature;
   std::array<PyObject *(*)(PyObject *, PyObject *), kinds.size()> run;
@@ -225,7 +226,7 @@ void for_each_row(const Body &body) {
   for (const row &each : others) body(each);
 }
 
-/// The index of the kind with this name, or -1 with LookupError.
+/// Returns the index of the kind with this name, or -1 with LookupError set.
 int number_of(const char *name) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (std::strcmp(kinds[i], name) == 0) return static_cast<int>(i);
@@ -234,7 +235,7 @@ int number_of(const char *name) {
   return -1;
 }
 
-/// Returns the signatures that a kind of consumer asks for here.
+/// Returns the signatures that this module can request for a kind of consumer.
 PyObject *signatures(const char *name) noexcept {
   const int number = number_of(name);
   object_ref found = object_ref::steal(number < 0 ? nullptr : PyList_New(0));

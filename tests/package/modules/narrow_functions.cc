@@ -1,5 +1,5 @@
-// Functions with parameters of every narrow type, each with its neighbours: overloads, functions
-// that fall back, that raise, that return a status. `calls` counts the native calls.
+// Functions with parameters of every narrow type, and related ones: overloads, and functions that
+// fall back, raise or return a status. The module's `calls` counts the native calls.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -25,7 +25,7 @@ double times(float x, short n, unsigned char m) noexcept { return double{x} * n 
 double float_first(float x, double) noexcept { return x; }
 void nothing(signed char) noexcept { ++count; }
 
-// Overloads whose results tell which one was called.
+// Overloads whose results show which one was called.
 template <int which, class... T>
 long which_of(T...) noexcept {
   return which;
@@ -52,7 +52,7 @@ int status(int x, int *result) noexcept {
     PyErr_SetString(PyExc_ValueError, "thirteen");
     return -1;
   }
-  if (x == 14) return -1;  // forgets to set one
+  if (x == 14) return -1;  // a status without an exception
   *result = -x;
   return 0;
 }
@@ -63,7 +63,7 @@ int expect(int x) noexcept {
 }
 long half(long x) noexcept { return x / 2; }
 
-// The exception that raises() sets; it is kept so that a test can check its identity.
+// The exception that raises() sets, which is kept because a test checks its identity.
 PyObject *kept = nullptr;
 PyObject *keep(PyObject *exception) noexcept {
   Py_INCREF(exception);

@@ -1,5 +1,5 @@
-/* The twin of typed_functions.cc as people write it without this library: nothing is tagged. The
-   addresses of the C functions are in `addresses`, for tests that tag from outside. */
+/* The counterpart of typed_functions.cc as people write it without this library, without tags. The
+ * module's `addresses` has the addresses of the C functions, for tests that tag them. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -10,11 +10,11 @@ static long inc_c(long x) { return (long)((unsigned long)x + 1); }
 static double add_c(double a, double b) { return a + b; }
 static double mix_c(double a, long b, double c, long d) { return a * (double)b + c * (double)d; }
 static double half_c(double x) { return x / 2; }
-/* Results differ from the Python callable's, so that native calls can be told apart. */
+/* The results differ from the Python callable's, which shows that a call was native. */
 static double half_differs_c(double x) { return x / 2 + 1000; }
 
 static PyObject *inc(PyObject *self, PyObject *argument) {
-  PyObject *integer = PyNumber_Index(argument); /* before 3.10 PyLong_AsLong accepts floats */
+  PyObject *integer = PyNumber_Index(argument); /* PyLong_AsLong accepts floats before 3.10 */
   const long x = integer != NULL ? PyLong_AsLong(integer) : -1;
   Py_XDECREF(integer);
   if (x == -1 && PyErr_Occurred()) return NULL;

@@ -1,4 +1,4 @@
-// Functions that return the addresses of untyped pointers as C sees them.
+// Functions that return the address that C receives for an untyped pointer.
 #include <cstdint>
 
 #include "typedcall/provider.h"

@@ -1,5 +1,5 @@
-/* Typed functions made with the C macros, whose boxed wrappers and C functions count their
-   calls: a test can tell which of the two PyPy has called. */
+/* Typed functions made with the C macros. Their boxed wrappers and C functions count their calls,
+ * which shows a test which of the two PyPy has called. */
 #include "typedcall/tag_array.h"
 #include "typedcall/typed_entry.h"
 
@@ -81,14 +81,14 @@ static PyObject *boxed(PyObject *result) {
 }
 
 /* Hand-written wrappers, with PyArg_Parse's rules and messages. */
-#define WRAPPER(name, format, declare, call)                \
-  static PyObject *name(PyObject *module, PyObject *args) { \
-    declare;                                                \
-    (void)module;                                           \
-    ++boxed_calls;                                          \
-    if (!PyArg_ParseTuple(args, format, &a)) return NULL;   \
-    --native_calls; /* the function counts itself */        \
-    return call;                                            \
+#define WRAPPER(name, format, declare, call)                    \
+  static PyObject *name(PyObject *module, PyObject *args) {     \
+    declare;                                                    \
+    (void)module;                                               \
+    ++boxed_calls;                                              \
+    if (!PyArg_ParseTuple(args, format, &a)) return NULL;       \
+    --native_calls; /* the C function counts this call again */ \
+    return call;                                                \
   }
 WRAPPER(inc, "l:inc", long a, PyLong_FromLong(inc_c(a)))
 WRAPPER(narrow, "h:narrow", short a, PyLong_FromLong(narrow_c(a)))
@@ -149,7 +149,7 @@ static PyObject *nothing(PyObject *module, PyObject *x) {
 
 static PyObject *none(PyObject *module, PyObject *unused) { return boxed(PyLong_FromLong(-1)); }
 
-/* Chooses by the exact type, as overloads do. */
+/* Chooses by the exact type of the argument, like overloads. */
 static PyObject *size(PyObject *module, PyObject *args) {
   double x;
   long y;
@@ -201,7 +201,7 @@ PyTypedMethod_DEFINE(two_ints_typed, "two_ints",
                      PyTypedMethod_ENTRY(SIMPLE, two_ints_c, INT, INT, INT));
 PyTypedMethod_DEFINE(single_typed, "single", PyTypedMethod_ENTRY(SIMPLE, single_c, FLOAT, FLOAT));
 PyTypedMethod_DEFINE(truth_typed, "truth", PyTypedMethod_ENTRY(SIMPLE, truth_c, BOOL, BOOL));
-/* Not declared thread-safe. */
+/* Functions that are not declared thread-safe. */
 PyTypedMethod_DEFINE(nothing_typed, "nothing", PyTypedMethod_ENTRY(0, nothing_c, VOID, INT));
 PyTypedMethod_DEFINE(none_typed, "none", PyTypedMethod_ENTRY(0, none_c, LONG));
 PyTypedMethod_DEFINE(size_typed, "size", PyTypedMethod_ENTRY(SIMPLE, size_double_c, DOUBLE, DOUBLE),
@@ -213,7 +213,7 @@ PyTypedMethod_DEFINE(object_typed, "object",
                      PyTypedMethod_ENTRY(PyNativeCallable_NEEDS_THREAD, object_c, OBJECT, OBJECT),
                      PyTypedMethod_ENTRY(SIMPLE, mixed_long_c, LONG, LONG));
 
-/* PyPy's own struct, without a header of ours in front. */
+/* PyPy's own struct, without typedcall's struct in front of it. */
 static int bare_codes[] = PyTypedMethod_CODES(T_C_LONG);
 static const PyPyTypedMethodMetadata bare_typed = {bare_codes, T_C_LONG, (void *)inc_c, "bare"};
 

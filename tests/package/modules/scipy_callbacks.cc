@@ -1,4 +1,4 @@
-// A function of every shape that SciPy calls, and some that it accepts only as functions of an
+// Functions of all signatures that SciPy calls, and some that it accepts only as functions of an
 // array.
 #include "typedcall/provider.h"
 

@@ -1,7 +1,7 @@
-/* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions",
-   with its struct and no header of ours: static ones preceded by words that are not pointers,
-   and one on the heap, in a block of exactly its size. Also PyPy's struct in ambiguous
-   positions. */
+/* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions", with
+   the post's struct and without typedcall's headers: static structs behind words that are not
+   pointers, and one on the heap, in a block of exactly its size. There are also structs of PyPy's
+   layout in ambiguous positions. */
 #include <Python.h>
 
 #include <stddef.h>
@@ -46,7 +46,7 @@ static PyObject *fast(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
   return PyErr_Format(PyExc_TypeError, "fast() takes one int");
 }
 
-/* Words that no reader may follow, each in front of a struct. */
+/* Each struct follows a word that a reader must not use as a pointer. */
 static const struct {
   size_t front;
   OneArgument typed;
@@ -70,10 +70,11 @@ static PyMethodDef methods[] = {
     {all[6].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
     {NULL, NULL, 0, NULL}};
 
-/* Lives as long as the process, like the static ones. */
+/* This table lives as long as the process, like the static functions. */
 static PyMethodDef on_heap[5];
 
-/* The struct `typed` in a block of its own, `of` bytes long, that contains its name. */
+/* Copies the struct `typed`, which contains its name, into a block of exactly `of` bytes, and
+ * returns the name. */
 static const char *Copy(const void *typed, size_t of, size_t name) {
   char *block = malloc(of);
   if (block == NULL) return NULL;

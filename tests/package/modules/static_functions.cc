@@ -1,4 +1,5 @@
-// Functions for CinderX: of ints with exported symbols, and some that Static Python cannot call.
+// Functions for CinderX: functions of ints with exported symbols, and some that Static Python
+// cannot call.
 #include "typedcall/provider.h"
 
 #include <stdexcept>

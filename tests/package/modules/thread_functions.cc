@@ -1,5 +1,5 @@
-// Functions that detect other threads: one whether it runs in two at once, one waits until another
-// thread has run Python code.
+// Functions that detect other threads: one detects whether two threads run it at once, and one
+// waits until another thread has run Python code.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -14,7 +14,7 @@ std::condition_variable changed;
 long inside = 0, entered = 0, waiting = 0;
 bool may_go = false;
 
-/// True if a second call overlaps this one, which waits this long for it.
+/// Waits this long for a second call, and returns true if the two calls overlap.
 long meets(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   const long mine = ++entered;
@@ -26,7 +26,7 @@ long meets(long milliseconds) noexcept {
   return has_met;
 }
 
-/// True if let_go() is called during this call, which waits this long for it.
+/// Waits this long for a call of let_go(), and returns true if one is made.
 long waits(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   may_go = false;

@@ -1,5 +1,5 @@
 // The module for the tests of the package and of its adapters: tagged functions of every shape,
-// each also as a Python callable. plain_functions.c is its twin without tags.
+// each also as a Python callable. plain_functions.c is its counterpart without tags.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -79,7 +79,8 @@ double ten(double a, double b, double c, double d, double e, double f, double g,
 
 constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
 
-// The same function in two rows would share its name and defaults, so these are separate functions.
+// If two rows had the same function, they would share its name and defaults, so these are separate
+// functions.
 double scaled(PyObject *self, double x) noexcept;
 double factor(PyObject *self) noexcept;
 
