@@ -4,8 +4,8 @@ load("@python//:version.bzl", "PYTHON_GIL_DISABLED", "PYTHON_MINOR")
 load("//bazel:defs.bzl", "C_COPTS")
 load("//bazel:tests.bzl", "standards_test")
 
-# The limited API of 3.12, which free-threaded builds do not have, and abi3t (PEP 803), for 3.15 and
-# later with and without the GIL.
+# The limited API of 3.12, which free-threaded builds lack, and abi3t (PEP 803), for 3.15 and later,
+# with or without the GIL.
 _OPTIONS = {
     "abi3": "-DPy_LIMITED_API=0x030C0000",
     "abi3t": "-DPy_TARGET_ABI3T=0x030F0000",
@@ -30,7 +30,7 @@ def abi3_module(name, srcs, deps = [], abi = "abi3", testonly = False, **kwargs)
     """
     file = "%s.%s.so" % (name, abi)
     if not _IS_THERE[abi]:
-        # Makes an empty file, because targets that depend on the module need the path of one file.
+        # Make an empty file, because targets that depend on the module need the path of a file.
         file = name + ".needs_" + abi
         native.genrule(
             name = file + "_",

@@ -23,7 +23,7 @@ def _candidates(ctx):
     if environment.get("CYTHON"):
         return [environment["CYTHON"]]  # no other Cython is tried
     cache = environment.get("XDG_CACHE_HOME") or environment.get("HOME", "") + "/.cache"
-    # The Cython that tools/setup has installed comes first, then the user's.
+    # First the Cython that tools/setup installs, then the user's.
     return [cache + "/typedcall/tools/bin/cython", "cython", "cython3"]
 
 def _cython_configure_impl(ctx):
@@ -58,6 +58,6 @@ cython_configure = repository_rule(
         "XDG_CACHE_HOME",
     ],
     configure = True,
-    # Every new Bazel server looks again, because Cython may have been installed meanwhile.
+    # Every new Bazel server searches again, because Cython may have been installed in the meantime.
     local = True,
 )

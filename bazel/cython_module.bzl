@@ -23,7 +23,8 @@ def cython_module(name, src, srcs = [], pxds = [], deps = [], visibility = None,
             name = name + "_c",
             srcs = [src] + pxds,
             outs = [name + ".c"],
-            # The version is part of the command, so that a new version generates the code again.
+            # The version is part of the command, so that the code is generated again when it
+            # changes.
             cmd = ": %s; %s -3 -Wextra -Werror -I . --module-name %s -o $@ $(location %s)" % (
                 CYTHON_VERSION,
                 CYTHON,
@@ -53,7 +54,7 @@ def with_cython(modules):
     """`modules` where there is a Cython, else nothing: for the `modules` of a python_test."""
     return modules if CYTHON else []
 
-# For the `env` of a python_test, which skips if TYPEDCALL_NO_CYTHON gives a reason.
+# For the `env` of a python_test, which is skipped if TYPEDCALL_NO_CYTHON gives a reason.
 CYTHON_ENV = {
     "TYPEDCALL_CYTHON": CYTHON,
     "TYPEDCALL_NO_CYTHON": NO_CYTHON,

@@ -10,7 +10,7 @@ WARNINGS = [
 C_COPTS = WARNINGS + ["-std=c99"]
 CXX_COPTS = WARNINGS + ["-std=c++17"]
 
-# Options for machine code as users get it: optimised, and not instrumented by a sanitizer.
+# Options for machine code as users get it: optimised, and without sanitizers.
 OPTIMISED_COPTS = CXX_COPTS + [
     "-O2",
     "-DNDEBUG",

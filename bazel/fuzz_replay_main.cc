@@ -1,5 +1,5 @@
-// Runs every file named on the command line through LLVMFuzzerTestOneInput once, so that inputs
-// found by a fuzzer stay tests even without libFuzzer.
+// Passes every file named on the command line to LLVMFuzzerTestOneInput once, so that inputs found
+// by a fuzzer serve as tests even without libFuzzer.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -15,7 +15,7 @@ def _precompiled_header_impl(ctx):
         feature_configuration = features,
         action_name = "c++-compile",
     )
-    # Each compiler has its own file name, so it does not replace another compiler's output.
+    # The file name depends on the compiler, so that no compiler replaces another's output.
     is_clang = "clang" in compiler
     is_zig = "/zig/" in compiler  # true for the Clang of tools/musl
     header = ctx.actions.declare_file(
@@ -29,17 +29,16 @@ def _precompiled_header_impl(ctx):
     compiled = ctx.actions.declare_file(header.basename + (".pch" if is_clang else ".gch"))
 
     # If Bazel's cache is used, the header may be older or newer than the compiled file. Clang reads
-    # the header from standard input, because it would write the file's absolute path into its
-    # output, which would be wrong for another checkout that gets the output from the cache. GCC
-    # needs a file.
+    # the header from standard input, because otherwise it would write the file's absolute path into
+    # its output, which would be wrong in other checkouts that share the cache. GCC needs a file.
     untimed = ["-Xclang", "-fno-pch-timestamp"] if is_clang else []
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
         source_file = "-" if is_clang else header.path,
         output_file = compiled.path,
-        # Use the tests' own option, because with other options the compiler would read the header
-        # again.
+        # Use the same option as the tests, because otherwise the compiler would ignore the compiled
+        # file and read the header again.
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",
         user_compile_flags = CXX_COPTS + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
     )

@@ -14,7 +14,7 @@ package(default_visibility = ["//visibility:public"])
 cc_library(
     name = "headers",
     hdrs = glob(["include/**/*.h"]),
-    # A system include, because we cannot mend warnings in Python.h.
+    # A system include, because we cannot fix warnings in Python.h.
     includes = ["include"],
 )
 
@@ -28,7 +28,7 @@ cc_library(
 )
 """
 
-# Only embedded tests need libpython, so only building them fails without it.
+# Only embedded tests need libpython; without it, everything else still builds.
 _NO_LIBRARY = """\
 genrule(
     name = "no_libpython",
@@ -126,13 +126,13 @@ def _python_configure_impl(ctx):
 python_configure = repository_rule(
     implementation = _python_configure_impl,
     doc = "Makes a repository of the CPython that PYTHON_BIN names (default: python3).",
-    # PATH and PYENV_VERSION decide which interpreter a bare name stands for.
+    # PATH and PYENV_VERSION decide which interpreter a bare name refers to.
     environ = [
         "PATH",
         "PYENV_VERSION",
         "PYTHON_BIN",
     ],
     configure = True,
-    # Every new Bazel server looks again, because the interpreter may have been upgraded.
+    # Every new Bazel server searches again, because the interpreter may have been upgraded.
     local = True,
 )

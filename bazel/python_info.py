@@ -1,5 +1,5 @@
 # Prints, as JSON, what a C build needs to know about the interpreter that runs this file. Must run
-# under any Python, even PyPy and Python 2, because the caller explains what is unsupported.
+# under any Python, even PyPy and Python 2, so that the caller can explain what is unsupported.
 import json
 import os
 import platform
@@ -43,7 +43,7 @@ def main():
         # The processor and the C library.
         "multiarch": variable("MULTIARCH") or "",
         "sqlite": loads_sqlite_extensions(),
-        # True if the JIT is compiled in, but off without PYTHON_JIT=1.
+        # True if the JIT is compiled in, but off unless PYTHON_JIT=1 is set.
         "jit": hasattr(sys, "_jit") and sys._jit.is_available() and not sys._jit.is_enabled(),
     }))
 

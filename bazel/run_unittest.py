@@ -1,4 +1,4 @@
-"""Runs the unittest cases of one file, and writes every case to $XML_OUTPUT_FILE (JUnit). A file
+"""Runs the unittest cases in one file, and writes their results to $XML_OUTPUT_FILE (JUnit). A file
 has no cases if tests/support/collected.py excludes them."""
 import os
 import sys
@@ -33,8 +33,8 @@ class RecordingResult(unittest.TextTestResult):
 
     def _note(self, test, kind, message):
         owner = getattr(test, "test_case", test)
-        # The set-up of a class or module starts no case, and in 3.12.1 a skipped case does not
-        # start either.
+        # No case has started if setting up a class or module failed or, in 3.12.1, if a case is
+        # skipped.
         if owner is not self._current:
             self._begin(owner)
         last_line = message.strip().splitlines()[-1]
@@ -67,7 +67,7 @@ class RecordingResult(unittest.TextTestResult):
 
 
 def write_xml(path, name, cases):
-    """Writes the cases as one suite; a reader counts elements, so there are no totals."""
+    """Writes the cases as one suite, without totals, because readers count the elements."""
     suites = ElementTree.Element("testsuites")
     suite = ElementTree.SubElement(suites, "testsuite", name=name)
     suite.extend(cases)
@@ -78,7 +78,7 @@ def main(test_file):
     # Tests must not import from the runner's own folder.
     sys.path.pop(0)
     name = os.path.splitext(os.path.basename(test_file))[0]
-    # Bazel's --test_filter selects one case, module.Class.method.
+    # Bazel's --test_filter selects one case by its name, module.Class.method.
     chosen = os.environ.get("TESTBRIDGE_TEST_ONLY") or name
     print("%s under %s" % (test_file, sys.version), file=sys.stderr)
     try:

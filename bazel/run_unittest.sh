@@ -30,7 +30,8 @@ for library in ${TYPEDCALL_PRELOAD:-}; do
   preload=$(path "$preload" "$("${SANITIZER_OF:-gcc}" -print-file-name="$library")")
 done
 
-# Tests write only into Bazel's folder for them, never into the user's home or next to the sources.
+# Tests write only into the folder that Bazel gives them, never into the user's home or next to the
+# sources.
 export HOME="$TEST_TMPDIR" PYTHONPATH="$python_path" PYTHONDONTWRITEBYTECODE=1
 if [ -n "$preload" ]; then export LD_PRELOAD="$preload"; fi
 exec "$PYTHON_BIN" "$runner" "$test_file"

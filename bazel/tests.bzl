@@ -22,11 +22,13 @@ _CXX_STANDARDS = [
 def _sanitized(env, **asan_env):
     """env, and what a process that holds an interpreter needs, also under AddressSanitizer."""
     if PYTHON_GIL_DISABLED:
-        # Otherwise a module that does not declare that it needs no GIL would enable the GIL again.
+        # Otherwise a module that does not declare that it runs without the GIL would re-enable the
+        # GIL.
         env = dict(env, PYTHON_GIL = "0")
     return select({
-        # CPython leaks memory at exit by design. Its own allocator hides faults from the sanitizer;
-        # a debug build also checks that memory is freed by its own allocator and with the GIL held.
+        # CPython leaks memory at exit by design. CPython's own allocator hides faults from the
+        # sanitizer; a debug build also checks that memory is freed by the allocator that it came
+        # from, with the GIL held.
         "//bazel:asan": dict(
             env,
             ASAN_OPTIONS = "detect_leaks=0",
@@ -95,7 +97,7 @@ def python_test(name, *more, src = None, modules = [], imports = [], data = [], 
         env = _sanitized(
             dict(env, PYTHON_BIN = PYTHON_BIN, TYPEDCALL_IMPORTS = ":".join(["tests/support"] + imports)),
             # The interpreter is not instrumented, so the sanitizer's runtime must be loaded before
-            # it, together with the C++ library, without which the runtime does not see exceptions.
+            # it, together with the C++ library, which the runtime needs to see exceptions.
             TYPEDCALL_PRELOAD = "libasan.so libstdc++.so.6",
         ),
         size = size,
@@ -152,7 +154,7 @@ def embedded_cc_test(name, *more, src = None, srcs = [], deps = [], copts = [], 
       **kwargs: for cc_test.
     """
 
-    # Clang refuses a precompiled header of another language standard; GCC reads the headers again.
+    # Clang refuses a header precompiled for another language standard; GCC reads the headers again.
     first = ["-include", "$(GTEST_FIRST)"]
     if [option for option in copts if option.startswith("-std=")]:
         first = []

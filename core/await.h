@@ -14,7 +14,7 @@
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
 /// The struct in the capsule named PyTypedcall_AWAITED_NAME in the interpreter's own dictionary.
-/// The first consumer that finds no interface makes it, once per interpreter, and it is never
+/// The first consumer in an interpreter that finds no interface makes this struct, which is never
 /// freed. Only `interface`, its last field, may grow.
 typedef struct PyTypedcall_Awaited {
   const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
@@ -86,7 +86,7 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
   PyTypedcall_Awaited *awaited = (PyTypedcall_Awaited *)state;
   const PyTypedcall_Interface *installed = PyTypedcall_LOAD_ACQUIRE(&awaited->installed);
-  // The calling interpreter may be another one, which has an interface of its own.
+  // The calling interpreter may be a different one, which has its own interface.
   if (installed != NULL || awaited->interpreter != PyInterpreterState_Get()) return installed;
   PyObject *kept = PyInterpreterState_GetDict(awaited->interpreter);
   const Py_ssize_t length = kept != NULL && PyDict_Check(kept) ? PyDict_Size(kept) : 0;
@@ -109,7 +109,7 @@ static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
          (const char *)interface;
 }
 
-/// Returns the installed interface or NULL if `interface` is a placeholder, else `interface` (may
+/// If `interface` is a placeholder, returns the installed interface or NULL, else `interface` (may
 /// be NULL). Cache the result if you call this often. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
@@ -253,7 +253,7 @@ static inline void PyTC_AwaitedEnds(PyObject *capsule) {
       &((PyTC_Awaiting *)PyCapsule_GetPointer(capsule, PyTypedcall_AWAITED_NAME))->defs);
 }
 
-// Returns a capsule with a new placeholder, or NULL with an exception.
+// Returns a capsule with a new placeholder, or NULL with an exception set.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   PyTC_Awaiting *made = (PyTC_Awaiting *)PyTypedcall_RAW_CALLOC(1, sizeof(*made));
   if (made == NULL) return PyErr_NoMemory();
@@ -266,7 +266,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   return capsule;
 }
 
-// Returns this interpreter's placeholder, made if necessary (borrowed), or NULL with an exception.
+// Returns this interpreter's placeholder, made if needed (borrowed); NULL with an exception set.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
@@ -308,8 +308,8 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 
 #else
 
-/// Like PyTypedcall_Await on platforms with tags, but never returns NULL. Readers find nothing, and
-/// modules that tag their functions are imported without tags.
+/// Like PyTypedcall_Await for platforms with tags, but never returns NULL. Readers find nothing,
+/// and modules that tag their functions are imported without tags.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
   static const PyTypedcall_Interface empty = PyTC_INTERFACE(Await, NULL, &none);
@@ -320,7 +320,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED || !(defined(Py_LIMITED_API) || defined(TYPEDCALL_CORE_RENDEZVOUS_H_))
-/// Without core/rendezvous.h a module cannot install the interface, so it can only await it.
+/// Without core/rendezvous.h a module cannot install the interface, and can only await it.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
 #endif  // TYPEDCALL_CORE_AWAIT_H_

@@ -30,7 +30,7 @@
 #define TYPEDCALL_IN_LINE __attribute__((always_inline))
 #define TYPEDCALL_HIDDEN __attribute__((visibility("hidden")))
 #define TYPEDCALL_UNUSED __attribute__((unused))
-// For templates that bind a reference to a null pointer's target and take its address.
+// For templates that bind a reference to a null pointer's target, only to take its address.
 #define TYPEDCALL_NULL_REFERENCES __attribute__((no_sanitize("null")))
 #define TYPEDCALL_EXPECT(value, expected) __builtin_expect(value, expected)
 #else

@@ -88,8 +88,8 @@ static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *i
 
 #ifndef Py_LIMITED_API  // core/custom_slots_limited.h is for the limited API
 
-// Not inlined, because that would slow down loops that never call it. Still declared `inline`, so
-// that a program that never calls it links without libpython.
+// Not inlined, because inlining would slow down loops that never call it. Still declared `inline`,
+// so that a program that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
@@ -118,8 +118,8 @@ static inline int PyTC_HasData(const PyTypeObject *type) {
 
 // True if the type's members begin where our data would end. CPython puts a heap type's members
 // behind its metaclass's data, so this comparison shows that the type has room for ours. (A static
-// type's members can be anywhere. If they happen to be there, the bytes in between, under a page,
-// are readable but not ours.)
+// type's members can be anywhere. If they happen to begin there, the bytes in between, less than a
+// page, are readable but not ours.)
 static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
@@ -180,8 +180,8 @@ static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id
 
 /// The functions below take any object `obj` to which the caller has a reference. They need no GIL
 /// and set no exception. But a thread without the GIL must also have a reference to the type, or
-/// know that no thread assigns to the object's `__class__` meanwhile, because only the object may
-/// be keeping its old class alive. A thread without an attached thread state finds nothing on a
+/// know that no thread assigns to the object's `__class__` meanwhile, because the object may be all
+/// that keeps its old class alive. A thread without an attached thread state finds nothing on a
 /// type that is not resolved yet. Results are valid while the type lives. The slots are fixed when
 /// the type is made; assigning to its `__bases__` changes none. Source: SEP 200, "Consumer API".
 

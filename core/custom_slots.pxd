@@ -1,5 +1,5 @@
-# Cython declarations for core/custom_slots.h, which looks up the slots of an object's type and has
-# the documentation. Nothing is imported at run time. All functions can be called without the GIL.
+# Cython declarations for core/custom_slots.h, which contains the documentation. Nothing is imported
+# at run time. All functions can be called without the GIL.
 from core.slot_id cimport PyCustomSlot
 from libc.stdint cimport uintptr_t
 
@@ -8,5 +8,5 @@ cdef extern from "core/custom_slots.h" nogil:
     Py_ssize_t PyCustomSlots_Count(object obj)
     # Returns NULL if the type is not extensible or its table is empty.
     PyCustomSlot *PyCustomSlots_Table(object obj)
-    # Returns NULL, without an exception, if the type has no such slot.
+    # Returns NULL, with no exception set, if the type has no such slot.
     PyCustomSlot *PyCustomSlots_Find(object obj, uintptr_t id, Py_ssize_t expected_pos)

@@ -20,7 +20,7 @@ typedef struct PyCustomSlots_Limited {
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
-/// Call when the module is executed to fill `out`. Returns 0, or -1 with an exception. GIL: held.
+/// Call this on import to fill `out`. Returns 0, or -1 with an exception set. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;

@@ -95,7 +95,7 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 /// Makes a statically allocated extensible type usable: calls PyType_Ready with our metaclass and
 /// settles the slots. Fill in count and table first; `slot_table_size` is the table's capacity.
 /// Inherited slots are put in front of the type's own, so leave room at the table's end: slots with
-/// ID 0. The type does not inherit slots whose IDs it has itself (heap types put theirs in the
+/// ID 0. The type does not inherit slots whose IDs are among its own (heap types put theirs in the
 /// inherited position). Only this function writes to the table, which must outlive the type.
 ///
 /// Make bases ready before types that derive from them. This function copies the buffer functions
@@ -133,8 +133,8 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 /// Makes a type like PyType_FromModuleAndSpec, with copies of `count` slots and those of its bases.
 ///
-/// `module` may be NULL; `bases` is NULL, a type or a tuple of types. The slots of the first base
-/// in the MRO that has any come first. An own slot with the ID of one of these takes its position;
+/// `module` may be NULL; `bases` is NULL, a type or a tuple of types. First come the slots of the
+/// first base in the MRO that has any. An own slot with the ID of one of these takes its position;
 /// the type's other slots come next, then those of other bases. If nothing is inherited, the type's
 /// own table is used unchanged, with its skipped positions. Python subclasses inherit the slots; if
 /// several bases have a slot with the same ID, the first in MRO order wins.

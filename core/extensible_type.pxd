@@ -1,5 +1,5 @@
 # Cython declarations for core/extensible_type.h, the provider's side: the metaclass and types with
-# custom slots. That header has the documentation. Nothing is imported at run time.
+# custom slots. The documentation is in that header. Nothing is imported at run time.
 from core.slot_id cimport PyCustomSlot
 from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t

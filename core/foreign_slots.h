@@ -1,6 +1,6 @@
 // Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
 // binding libraries. Their slot tables are in the interpreter's side table. PyCustomSlots_FindAny
-// finds these slots, PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
+// finds these slots; PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
@@ -38,7 +38,7 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRow(const PyTypedcall_Inte
 // Merges the slots registered for the types in the MRO of `type`. For each ID the first type that
 // has it wins, and the first type with slots keeps its positions. Returns a new table with `*used`
 // slots and, if it replaces a table with `before` slots, room for more. Returns NULL with
-// MemoryError, or without an exception if there is no MRO yet. Runs no Python code.
+// MemoryError, or with no exception set if there is no MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interface *interface,
                                                       PyTypeObject *type, Py_ssize_t before,
                                                       Py_ssize_t *used) {
@@ -46,7 +46,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   if (mro == NULL) return NULL;
   const Py_ssize_t length = PyTuple_Size(mro);
   Py_ssize_t most = 0;
-  // Each row is looked up once, because without the GIL a second look-up may find another row.
+  // Each row is looked up once, because without the GIL a second look-up may find a different row.
   const PyForeignSlots_Table **rows =
       (const PyForeignSlots_Table **)PyTypedcall_RAW_CALLOC((size_t)length + 1, sizeof(*rows));
   for (Py_ssize_t i = 0; rows != NULL && i < length; ++i) {
@@ -80,8 +80,8 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
 }
 
 // Replaces `existing` (may be NULL) with `table`, and always takes over `table`. Returns 0, or -1
-// with an exception. If another thread, or Python code run by making a type's first row, has put in
-// a table meanwhile, that table stays, so callers look again.
+// with an exception set. If another thread, or Python code run by making a type's first row, has
+// put in a table meanwhile, that table stays, so callers look again.
 static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
                                   PyTypeObject *type, const PyForeignSlots_Table *existing,
                                   PyForeignSlots_Table *table) {
@@ -97,7 +97,7 @@ static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int sp
 
 // Extends `existing` (may be NULL), which had `before` slots, to the `used` slots of `table`, or
 // replaces it. Returns 1 if `existing` now has these slots in its free places; 0 if it was replaced
-// or has changed, and callers must look again; or -1 with an exception. Always takes over `table`.
+// or has changed, so look again; or -1 with an exception set. Always takes over `table`.
 static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
                                      PyTypeObject *type, const PyForeignSlots_Table *existing,
                                      Py_ssize_t before, PyForeignSlots_Table *table,
@@ -125,11 +125,11 @@ static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int
 }
 
 // Brings the merged row of `type` up to date with its MRO. Returns the row, or NULL with an
-// exception (without one if the type has no MRO yet). The row is valid while the type lives.
+// exception set (without one if the type has no MRO yet). The row is valid while the type lives.
 static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
-    // The merged row is read before its sources, so that this thread notices if another changes it.
+    // Read the merged row before its sources, to notice if another thread changes it meanwhile.
     const PyForeignSlots_Table *existing =
         PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
     const Py_ssize_t before = PyTC_ForeignUsed(existing);
@@ -145,7 +145,7 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
 }
 
 // Refreshes the merged rows of `type` and of all classes derived from it; a class that was never
-// looked up has no merged row. Returns 0, or -1 with an exception.
+// looked up has no merged row. Returns 0, or -1 with an exception set.
 static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
                                          PyTypeObject *type) {
   if (PyTC_ForeignRefresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -153,7 +153,7 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
   PyObject *types = seen != NULL ? PyList_New(0) : NULL;
   int result = types != NULL ? PyList_Append(types, (PyObject *)type) : -1;
   for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(types); ++i) {
-    // Call the method of `type` itself, because a metaclass may define another one.
+    // Call `type`'s own method, because a metaclass may override it.
     PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O",
                                             PyList_GetItem(types, i));
     if (derived == NULL) result = -1;
@@ -221,17 +221,17 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
   return NULL;
 }
 
-/// Registers `count` custom slots for `type`, which is not extensible itself; PyCustomSlots_FindAny
+/// Registers `count` custom slots for `type`, which is not itself extensible; PyCustomSlots_FindAny
 /// finds them. The slots are copied, subclasses inherit them in MRO order, and they are removed
 /// when the type dies. Several modules can register slots for one type; registering the same slot
 /// twice gives one slot. Subclasses that were looked up before are updated if
 /// `type.__subclasses__()` leads to them. The slots' pointers must outlive the type and its
-/// subclasses, even those that no longer derive from it. A class that a finalizer revives after the
-/// garbage collector has found it dead has lost its slots.
+/// subclasses, even those that no longer derive from it. A class revived by a finalizer, after the
+/// garbage collector has found it dead, has lost its slots.
 ///
 /// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, occurs twice, or exists
-/// with other data, in which case nothing has changed), TypeError (an extensible type, or one that
-/// cannot be weakly referenced), RuntimeError while the interpreter ends, or MemoryError. GIL:
+/// with different data, in which case nothing has changed), TypeError (an extensible type, or one
+/// that cannot be weakly referenced), RuntimeError while the interpreter ends, or MemoryError. GIL:
 /// held. `interface` is that of the calling interpreter, and the slots are registered for that
 /// interpreter only, even if several share the type.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
@@ -319,9 +319,9 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 /// 3.9 to 3.11 the main thread counts as not attached while it runs a subinterpreter.
 ///
 /// The first look-up settles what a class inherits. Registering or removing a base's slots settles
-/// it again by the MRO at that time; assigning to `__bases__` alone changes nothing. If memory runs
-/// out, nothing is found, and the next look-up tries again. Every class that is looked up costs
-/// about 50 bytes until the interpreter ends. The result is valid while the type lives.
+/// it again, by the MRO at that time; assigning to `__bases__` alone changes nothing. If memory
+/// runs out, nothing is found, and the next look-up tries again. Every class that is looked up
+/// costs about 50 bytes until the interpreter ends. The result is valid while the type lives.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
@@ -345,7 +345,7 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
 /// Returns the slot with this ID that PyCustomSlots_Find finds, or else the one that
-/// PyForeignSlots_Find finds, whose rules apply here, too.
+/// PyForeignSlots_Find finds; the latter's rules apply.
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
                                                         PyObject *obj, uintptr_t id,
                                                         Py_ssize_t expected_pos) {

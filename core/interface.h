@@ -42,7 +42,7 @@ typedef struct PyTypedcall_Counters {
   uint64_t generations;   ///< arrays allocated; all are kept until the interpreter ends
 } PyTypedcall_Counters;
 
-/// There is one per interpreter. From the first release on it is append-only: a newer minor version
+/// Each interpreter has one. From the first release on it is append-only: a newer minor version
 /// adds functions at the end and increases `size`. Every function but `find` needs the GIL. The
 /// first argument of every function is `state`.
 typedef struct PyTypedcall_Interface {
@@ -50,7 +50,7 @@ typedef struct PyTypedcall_Interface {
   uint32_t size;  ///< bytes of the installer's version of this struct
   void *state;
 
-  /// Returns the interpreter's only metaclass (borrowed), or NULL without an exception after the
+  /// Returns the interpreter's only metaclass (borrowed), or NULL with no exception set once the
   /// interpreter, at its very end, has released its own dictionary.
   PyTypeObject *(*metaclass)(void *state);
 
@@ -60,7 +60,7 @@ typedef struct PyTypedcall_Interface {
   /// Returns 0, or -1 with ValueError (an ID that is invalid or occurs twice), TypeError (a type
   /// that is not an instance of the metaclass or is static and not ready, or a malformed
   /// `__customslots__`), SystemError (own slots for a resolved type, no table, or a negative
-  /// count), MemoryError, or an exception from a `__customslots__` that is no dict, list or tuple.
+  /// count), MemoryError, or what a `__customslots__` that is not a dict, list or tuple raises.
   int (*resolve)(void *state, PyTypeObject *type, const PyCustomSlot *own, Py_ssize_t own_count);
 
   /// Returns the value published for `key`, or NULL. Takes no lock and no reference, needs no GIL,
@@ -71,7 +71,7 @@ typedef struct PyTypedcall_Interface {
   /// Stores the value published for `key` in `*value`, and returns a new reference to an object
   /// that keeps the value valid. This object holds the row, what was given to keep with it, an
   /// owner, and `callable` (may be NULL), through which the caller found the key; the garbage
-  /// collector sees the last two in it. Returns NULL and sets `*value` to NULL without an exception
+  /// collector sees the last two in it. Returns NULL and sets `*value` to NULL: with no exception
   /// if nothing is published or the last owner is dying, or with MemoryError. May collect garbage.
   PyObject *(*hold)(void *state, int space, const void *key, PyObject *callable,
                     const void **value);
@@ -86,7 +86,7 @@ typedef struct PyTypedcall_Interface {
   ///  - 0 if an equal value is published, which has one more owner now; `value` was not taken;
   ///  - PyTypedcall_CAME_BACK if nothing was published, and an equal value of this owner that was
   ///    retracted is published again; `value` was not taken;
-  ///  - PyTypedcall_CONFLICT, without an exception, if a different value is published; nothing has
+  ///  - PyTypedcall_CONFLICT, with no exception set, if a different value is published; nothing has
   ///    changed (a value whose owners are all dying does not conflict, but is removed now);
   ///  - -1 with TypeError if `owner` cannot be weakly referenced (but a row BY_OBJECT whose `key`
   ///  is
@@ -101,9 +101,9 @@ typedef struct PyTypedcall_Interface {
 
   /// If `expected` (not NULL) is published for `key`, by any owner, publishes `value` in its place
   /// while `owner` lives. Readers find one or the other. The old value is kept while one of its own
-  /// owners lives. Does not support BY_OBJECT. Returns 1 if `value` is published; 0 if `expected`
-  /// was not, and `value` was not taken; or -1 with an exception, as `publish` does. `destroy`
-  /// works as in `publish`. If `value` is `expected`, nothing changes.
+  /// owners lives. Does not support BY_OBJECT. Returns 1 if `value` is published; 0, without taking
+  /// `value`, if `expected` was not published; or -1 with an exception set, as `publish` does.
+  /// `destroy` works as in `publish`. If `value` is `expected`, nothing changes.
   int (*exchange)(void *state, int space, const void *key, PyObject *owner, const void *expected,
                   const void *value, void (*destroy)(const void *value));
 
@@ -167,7 +167,7 @@ static inline TYPEDCALL_RARE PyObject *PyTC_Look(PyObject *dict, const char *nam
   return value;
 }
 
-// Returns the interpreter's own dictionary, borrowed, or NULL with an exception.
+// Returns the interpreter's own dictionary, borrowed, or NULL with an exception set.
 static inline PyObject *PyTC_OwnDict(void) {
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
   if (kept == NULL && !PyErr_Occurred()) {
@@ -176,7 +176,7 @@ static inline PyObject *PyTC_OwnDict(void) {
   return kept;
 }
 
-// Returns a new reference to the object stored as the interface, or NULL without an exception.
+// Returns a new reference to the object stored as the interface, or NULL with no exception set.
 static inline PyObject *PyTC_Existing(void) {
   // Look in the interpreter's own dictionary first, because Python assignments do not reach it.
   PyObject *capsule =

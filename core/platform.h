@@ -90,9 +90,9 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
   typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
-// Between these macros, only one thread at a time uses what `object` guards. They are a critical
-// section on free-threaded builds, and do nothing with the GIL. As with the GIL, running Python
-// code or waiting lets other threads in. Do not return or jump out of the block.
+// Between these macros, only one thread at a time uses what `object` guards. They form a critical
+// section on free-threaded builds, and do nothing on builds with the GIL. As with the GIL, running
+// Python code or waiting lets other threads in. Do not return or jump out of the block.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
@@ -140,8 +140,8 @@ static inline int PyTC_NoMemory(void) {
   return -1;
 }
 
-// Returns a new reference to the value of `key` in `dict`; NULL without an exception if there is
-// none, or with one on failure. Comparing keys can run Python code.
+// Returns a new reference to the value of `key` in `dict`; NULL with no exception set if there is
+// none, or with one set on failure. Comparing keys can run Python code.
 static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
@@ -154,7 +154,7 @@ static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 }
 
 // Returns a new reference to the value of `key`, after setting it to `value` if there is none, or
-// NULL with an exception. Atomic, even if comparing keys runs Python code.
+// NULL with an exception set. Atomic, even if comparing keys runs Python code.
 static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
@@ -227,8 +227,8 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// For a look-up that must drop its exception. If that is a KeyboardInterrupt, it is raised again as
-// soon as Python code runs. GIL: held.
+// For a look-up that must discard its exception. If that is a KeyboardInterrupt, it is raised again
+// as soon as Python code runs. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);

@@ -156,7 +156,7 @@ static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule) {
   if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
-// Returns a capsule with a new interface that no code has seen yet; NULL with an exception.
+// Returns a capsule with a new interface that no code has seen yet; NULL with an exception set.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   PyTC_State *state = (PyTC_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
@@ -210,7 +210,7 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
 }
 
 // Returns a new reference to the dictionary of module `_extensibletype`, which is made if
-// necessary, or NULL with an exception.
+// necessary, or NULL with an exception set.
 static inline PyObject *PyTC_MakeModule(void) {
   PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
@@ -241,7 +241,7 @@ static inline PyObject *PyTC_MakeModule(void) {
 }
 
 // Returns a new reference to the capsule in the module, which is ours if there was none, or NULL
-// with an exception. `dict` is the module's dictionary, `kept` the interpreter's own.
+// with an exception set. `dict` is the module's dictionary, `kept` the interpreter's own.
 static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
   if (existing != NULL) return existing;
@@ -265,7 +265,7 @@ static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   return existing;
 }
 
-// Adds the capsule where it is missing. Returns the interface, or NULL with an exception.
+// Adds the capsule where it is missing. Returns the interface, or NULL with an exception set.
 static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_ExistingCapsule(dict, kept);
   if (existing == NULL) return NULL;

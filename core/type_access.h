@@ -19,7 +19,7 @@ static inline int PyTC_IsHeapType(PyTypeObject *type) {
 #endif
 
 // Returns `type.__dict__[name].__get__(type)`: the attribute as `type` defines it, even if a
-// metaclass defines the same name. New reference, or NULL with an exception.
+// metaclass defines the same name. New reference, or NULL with an exception set.
 static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
@@ -33,7 +33,7 @@ static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name)
   return value;
 }
 
-// Returns tp_basicsize, or -1 with an exception.
+// Returns tp_basicsize, or -1 with an exception set.
 static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   PyObject *basicsize = PyTC_TypeAttribute(type, "__basicsize__");
@@ -49,7 +49,7 @@ static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
 
 // Returns the offset in a type of the data that `metaclass` adds to it (PEP 697); -1 with an
-// exception. PyObject_GetTypeData needs a type with this metaclass; debug builds abort for others.
+// exception set. PyObject_GetTypeData needs a type with this metaclass, else debug builds abort.
 static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;
@@ -59,7 +59,7 @@ static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
 
 #endif
 
-// Returns a new reference to the MRO of `type`, a tuple; NULL without an exception if it has none
+// Returns a new reference to the MRO of `type`, a tuple; NULL with no exception set if it has none
 // yet, or with MemoryError if its getter (limited API, no GIL) fails. Keeps a pending exception.
 static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may replace the MRO
@@ -102,7 +102,7 @@ static inline int PyTC_TakeDict(PyObject *visited, void *found) {
 #endif
 
 // Returns a new reference to the writable dictionary of a ready static type, but not of CPython's
-// own, or NULL with an exception. After a change, call PyType_Modified to clear attribute caches.
+// own, or NULL with an exception set. After a change, call PyType_Modified to clear caches.
 static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
@@ -157,7 +157,7 @@ static inline void PyTC_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
 #define PyTC_NAME_SIZE 128
 
-// Returns the name of `type` for an error message, cut to size. Keeps a pending exception.
+// Returns the name of `type`, perhaps truncated, for an error message. Keeps a pending exception.
 static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SIZE]) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -15,8 +15,8 @@
 #include <string.h>
 
 /// In PyMemberDef.flags: the offset counts from the start of the type's own data.
-/// PyTypeData_FromSpec always accepts it, CPython from 3.12 on. Source: PEP 697, "Relative member
-/// offsets".
+/// PyTypeData_FromSpec always accepts it, CPython's functions from 3.12 on. Source: PEP 697,
+/// "Relative member offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif
@@ -146,7 +146,7 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 
 #if PY_VERSION_HEX < 0x030C0000
 // Makes a type whose spec has a negative basicsize: finds the base, then makes sizes and offsets
-// absolute. Returns a new reference, or NULL with an exception.
+// absolute. Returns a new reference, or NULL with an exception set.
 static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
                                         const PyType_Spec *spec, PyObject *bases) {
   PyType_Spec absolute = *spec;
@@ -195,7 +195,7 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 }
 
 // Corrects offsets that CPython sets wrongly, before other code sees the type. Returns 0, or -1
-// with an exception.
+// with an exception set.
 static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
@@ -217,7 +217,7 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
 /// negative value appends at least that many bytes of data to the base's instances, zeroed and
 /// aligned for any C type; 0 means the base's size; a positive value is the total size.
 ///
-/// The base's struct need not be known: it may be `list`, a class made in Python, another
+/// The base's struct need not be known: the base may be `list`, a class made in Python, another
 /// extension's type or, for data in each class, a metaclass. `metaclass` and `module` may be NULL;
 /// `bases` is a type, a tuple of types, or NULL for the spec's Py_tp_base(s). With a negative
 /// basicsize, the offsets of all members, even `__dictoffset__` and its like, are relative to the

@@ -15,7 +15,7 @@
 #define TYPEDCALL_CORE_VERSION_H_ 10200
 #endif
 
-// This include stops the compiler, because hundreds of further errors would hide that error.
+// This include stops the compiler, because hundreds of later errors would hide that one.
 #ifndef TYPEDCALL_INTERNAL_STOP
 #define TYPEDCALL_INTERNAL_STOP "typedcall: the error above says why this stops here"
 #endif

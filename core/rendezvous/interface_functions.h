@@ -1,5 +1,5 @@
 // The functions behind PyTypedcall_Interface. Functions that change the interpreter's state lock it
-// first, even without the GIL. Used by core/rendezvous.h.
+// first, for builds without the GIL. Used by core/rendezvous.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
@@ -22,7 +22,7 @@ static inline TYPEDCALL_COLD int PyTC_DoResolve(void *opaque, PyTypeObject *type
 // The number of slot IDs that can be allocated at run time: all IDs of one registrar.
 #define PyTC_RUNTIME_IDS ((Py_ssize_t)1 << 23)
 
-// Returns the ID of a name, or 0 with an exception. `names` maps names to IDs.
+// Returns the ID of a name, or 0 with an exception set. `names` maps names to IDs.
 static inline uintptr_t PyTC_IDByName(PyObject *names, PyObject *name) {
   PyObject *id = PyTC_GetItem(names, name);
   if (id == NULL && !PyErr_Occurred()) {

@@ -59,7 +59,7 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (destroy != NULL) destroy(value);
 }
 
-// The head and fields of our objects, which abi3t finds by PEP 697. Our types have no subclasses.
+// Our objects' head and fields; abi3t finds the fields by PEP 697. Our types have no subclasses.
 #ifdef Py_TARGET_ABI3T
 #define PyTC_HEAD
 #define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
@@ -107,8 +107,8 @@ static inline void PyTC_FreeReference(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// Returns a new type for this interpreter, which Python code can neither subclass nor call, or NULL
-// with an exception. `size` is the size of the type's struct; `methods` may be NULL.
+// Returns a new type for this interpreter, or NULL with an exception set. Python code can neither
+// subclass nor call the type. `size` is the size of the type's struct; `methods` may be NULL.
 static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
                                          traverseproc traverse, destructor dealloc,
                                          PyMethodDef *methods) {

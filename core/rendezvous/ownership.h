@@ -23,7 +23,7 @@ typedef struct PyTC_Owner {
   PyTC_Ownership *owned;
 } PyTC_Owner;
 
-// Links an owner and a row unless they are linked. Returns -1 if out of memory (no exception set).
+// Links an owner and a row unless they already are. Returns -1 if out of memory (no exception set).
 static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   // Walks both lists at once, to the end of the shorter one.
   const PyTC_Ownership *of_row = row->owned_by, *of_owner = owner->owned;

@@ -195,7 +195,7 @@ static inline TYPEDCALL_COLD int PyTC_DoRetract(void *opaque, int space, const v
   if (was_there) {
     PyTC_RetractRow(state, row);
     // The row stays until its last owner dies, because callers may use the value without a
-    // reference. An owner that cannot be weakly referenced is only kept for its row, so release it.
+    // reference. An owner that cannot be weakly referenced is kept only for its row, so release it.
     PyTC_Owner *owner = row->owned_by != NULL ? row->owned_by->owner : NULL;
     if (owner != NULL && owner->is_kept) {
       PyTC_DisownAll(owner);

@@ -6,9 +6,9 @@
 #include "core/rendezvous/ownership.h"
 
 // A row and each reference to the row have a reference to the row's keeper. Like such references, a
-// keeper needs no tp_clear. Kept objects may lead back to the tagged object. If the table had the
-// keeper, both would then live until the interpreter ends, so the tagged object's `__dict__` has
-// it, if there is one. The object's rows then share the keeper and are removed when it dies.
+// keeper needs no tp_clear. Kept objects may lead back to the tagged object. If the table held the
+// keeper, both would then live until the interpreter ends, so the tagged object's `__dict__`, if
+// any, holds the keeper. The object's rows then share the keeper and are removed when it dies.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
@@ -21,7 +21,7 @@ static inline PyTC_Keeper *PyTC_AsKeeper(PyObject *object) {
   return (PyTC_Keeper *)PyTC_FIELDS(object);
 }
 
-// All references have one type, without subclasses, and the installing module's functions.
+// All references have one type, without subclasses and with the installing module's functions.
 static inline int PyTC_IsReference(PyObject *object) {
   return PyTC_SLOT(destructor, Py_TYPE(object), tp_dealloc) == PyTC_FreeReference;
 }
@@ -40,7 +40,7 @@ static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t c
                                                       PyObject *object) {
   size_t hash = PyTC_Hash(object);
   if (PyTC_IsReference(object)) {
-    // One row may be kept with many callables, because each access makes a new bound method.
+    // One row may be kept with many callables, because each look-up makes a new bound method.
     const PyTC_Reference *kept = PyTC_AsReference(object);
     hash = PyTC_Hash(kept->row) + 3 * PyTC_Hash(kept->owner) + 5 * PyTC_Hash(kept->callable);
   }
@@ -99,7 +99,7 @@ static inline int PyTC_IsHosted(const PyTC_Row *row) {
   return row->keeper != NULL && PyTC_AsKeeper(row->keeper)->hosted_by != NULL;
 }
 
-// Makes a row that leaves the table forget its keeper if the tagged object has it, because such a
+// Makes a row that leaves the table forget its keeper if the tagged object holds it, because such a
 // keeper finds its rows only in the table and may die before they do.
 static inline void PyTC_LeaveHost(PyTC_Row *row) {
   if (PyTC_IsHosted(row)) row->keeper = NULL;
@@ -190,14 +190,14 @@ static inline PyTypeObject *PyTC_NewKeeperType(void) {
                       PyTC_KeeperMethods);
 }
 
-// Returns the row of `key` whose keeper the tagged object has, or NULL.
+// Returns the row of `key` whose keeper the tagged object holds, or NULL.
 static inline TYPEDCALL_COLD PyTC_Row *PyTC_HostedRow(PyTC_SideTable *table, const void *key) {
   PyTC_Row *row = PyTC_TableRows(table, key);
   while (row != NULL && !PyTC_IsHosted(row)) row = row->older;
   return row;
 }
 
-// Returns an empty keeper, or NULL with an exception. May collect garbage.
+// Returns an empty keeper, or NULL with an exception set. May collect garbage.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
   if (PyTC_IsEnding(state)) return NULL;
   PyTypeObject *type = state->keeper_type;
@@ -207,9 +207,9 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
   return made;
 }
 
-// Returns a new reference to the dictionary in which an object may have a keeper, or NULL without
-// an exception. Types and modules have none, because code looks up names in their dictionaries.
-// Without the GIL only the table has keepers, because another thread may free one in a dictionary.
+// Returns a new reference to the dictionary that may hold an object's keeper, or NULL with no
+// exception set. Those of types and modules never do, because code looks up names in them. Without
+// the GIL only the table holds keepers, because another thread may free one in a dictionary.
 static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
@@ -224,10 +224,10 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #endif
 }
 
-// Moves the keeper of the object's row from the table to `object`, or back to it if Python code has
-// removed it. If the object already has another row's keeper, or if this fails, the keeper stays in
-// the table. But a keeper that Python code has removed then lives, as does the tag, only as long as
-// its other references. May run Python code.
+// Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
+// has removed it. If the object already has another row's keeper, or if this fails, the keeper
+// stays in the table. But then a keeper that Python code has removed lives, as does the tag, only
+// as long as its other references. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];

@@ -1,5 +1,5 @@
 // Owners: objects that keep rows published while they live. Each has a record, found by the owner's
-// address, whose weak reference reports its death. Used by core/rendezvous/published_rows.h.
+// address, with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
@@ -26,7 +26,7 @@ static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
 }
 
 // Removes a record without rows from the state. This may free the record, unless the caller has a
-// reference to its capsule. Returns 0, or -1 with an exception; may run Python code.
+// reference to its capsule. Returns 0, or -1 with an exception set; may run Python code.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
   if (owner->reference == NULL || owners == NULL) return 0;  // another call has removed the record
@@ -49,7 +49,7 @@ static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyTypedcall_RestoreError(saved);
 }
 
-// Removes a dead owner's rows. Returns 0, or -1 with an exception.
+// Removes a dead owner's rows. Returns 0, or -1 with an exception set.
 static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
   PyTC_State *state = owner->state;
   // Python code can find weak references, call this callback, and keep it after the object's death.
@@ -91,7 +91,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *
 
 static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
-// Makes a record without adding it to the state. Returns its capsule, or NULL with an exception.
+// Makes a record without adding it to the state. Returns its capsule; NULL with an exception set.
 static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObject *key,
                                       int may_be_kept) {
   PyTC_Owner *owner = (PyTC_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
@@ -120,7 +120,7 @@ static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObj
   return NULL;
 }
 
-// Returns a reference to the capsule of an object's record, made if needed; NULL with an exception.
+// Returns a reference to the capsule of an object's record, made if needed, or NULL on failure.
 static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, PyObject *key,
                                           int may_be_kept) {
   if (PyTC_IsEnding(state)) return NULL;
@@ -143,7 +143,7 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
 }
 
 // Returns an owner's record, which it adds to the state if necessary, and stores a reference to the
-// record's capsule in `*held`. Returns NULL with an exception. The caller has locked the state.
+// record's capsule in `*held`. Returns NULL with an exception set. The caller has locked the state.
 static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObject *object,
                                                        int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);

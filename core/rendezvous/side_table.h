@@ -1,4 +1,4 @@
-// The side table: rows found by address, without lock or reference, and removed when their owners
+// The side table: rows found by address, without a lock or reference, and removed when their owners
 // die. Used by core/rendezvous/published_rows.h; modules use it through PyTypedcall_Interface.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
@@ -90,12 +90,12 @@ static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key)
     PyTC_Generation *generation = PyTypedcall_LOAD_ACQUIRE(&table->current);
     if (generation == NULL) return NULL;
     const void *value = PyTC_FindIn(generation, key);
-    // Look again if a writer may have emptied the array meanwhile for a later generation.
+    // If the number has changed, a writer may have emptied the array for reuse, so look again.
     if (value != NULL || PyTypedcall_LOAD_ACQUIRE(&table->number) == number) return value;
   }
 }
 
-// Returns an empty array of `length` cells, an older array if possible; NULL if memory runs out.
+// Returns an empty array of `length` cells, a reused one if possible; NULL if memory runs out.
 static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_t length,
                                                     int *is_new) {
   PyTC_Generation *found = NULL, *current = table->current;

@@ -70,8 +70,8 @@ static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id
   return PyTC_Word(type, at, value, 1, "the value does not fit a machine word", &slot->data.flags);
 }
 
-// Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception. May
-// run Python code if the object is not exactly a dict, list or tuple.
+// Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception set.
+// May run Python code if the object is not exactly a dict, list or tuple.
 static inline PyObject *PyTC_Entries(PyTypeObject *type, PyObject *given) {
   if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
   PyObject *items = NULL;

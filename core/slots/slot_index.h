@@ -57,7 +57,7 @@ static inline int PyTC_IndexReserve(PyTC_Index *index, Py_ssize_t more) {
   return 0;
 }
 
-// Adds a key, for which there must be room. Returns 1, or 0 without a change if the key is there.
+// Adds a key, for which there must be room. Returns 1, or 0 if the key was already there.
 static inline int PyTC_IndexAdd(PyTC_Index *index, uintptr_t key, Py_ssize_t at) {
   PyTC_IndexCell *cell = PyTC_IndexProbe(index, key);
   if (cell->key != 0) return 0;

@@ -90,7 +90,7 @@ static inline void PyTC_ReleaseTable(PyTC_Table *table) {
   PyMem_Free(table);
 }
 
-// Returns a type's own slots, but all slots of a static type, where nothing marks inherited ones.
+// Returns a type's own slots or, if it is static, all slots, because nothing marks inherited ones.
 static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeObject *type,
                                                 Py_ssize_t *count) {
   if (!PyTC_IsHeapType(type)) {

@@ -5,7 +5,7 @@
 
 #include "core/slots/slot_table.h"
 
-// A static type made ready. It outlives its interpreter, whose end makes it a plain type again.
+// A static type made ready. It outlives its interpreter, and is a plain type again afterwards.
 typedef struct PyTC_StaticType {
   struct PyTC_StaticType *next;
   PyTypeObject *type;
@@ -22,10 +22,10 @@ typedef struct PyTC_StaticType {
 #endif
 
 #ifdef Py_TARGET_ABI3T
-// Returns the offset of an object's type, or -1 with an exception. abi3t has no Py_SET_TYPE,
-// because objects have other fields without the GIL. The type is the last field in both layouts,
-// which `type` confirms, because it is its own type. Without this, static types of other modules
-// would fail if a module for abi3t came first.
+// Returns the offset of an object's type, or -1 with an exception set. abi3t has no Py_SET_TYPE,
+// because objects have a different layout in free-threaded builds. The type is the last field in
+// both layouts, which `type` confirms, because it is its own type. Without this function, static
+// types of other modules would fail if a module for abi3t came first.
 static inline Py_ssize_t PyTC_TypeField(void) {
   static Py_ssize_t known;  // constant for the life of the process
   if (known > 0) return known;
@@ -64,11 +64,11 @@ static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
 }
 
 // Gives the metaclass `to` to the ordinary static types that derive from `type` and have the
-// metaclass `from`. CPython gave them their base's metaclass, and lists them.
+// metaclass `from`. CPython gave them their base's metaclass, and lists them as its subclasses.
 static inline TYPEDCALL_COLD void PyTC_Retype(PyTypeObject *type, PyTypeObject *from,
                                               PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Call the method of `type` itself, because a metaclass may define another one.
+  // Call `type`'s own method, because a metaclass may override it.
   PyObject *derived = PyObject_CallMethod((PyObject *)&PyType_Type, "__subclasses__", "O", type);
   for (Py_ssize_t i = 0; derived != NULL && i < PyList_Size(derived); ++i) {
     PyTypeObject *subtype = (PyTypeObject *)PyList_GetItem(derived, i);
@@ -124,8 +124,8 @@ static inline int PyTC_CheckStatic(PyTypeObject *type, const PyExtensibleTypeDat
   return PyTC_ValidateOwn(type, data->table, data->count);
 }
 
-// Prepends the slots that `type` inherits, in MRO order and without those whose ID it has itself.
-// Returns 0; or changes nothing and returns -1 with MemoryError, or ValueError if there is no room.
+// Prepends the slots that `type` inherits, in MRO order and without those whose ID is among its
+// own. Returns 0; or, changing nothing, -1 with MemoryError, or ValueError if there is no room.
 static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyExtensibleTypeData *data,
                                                        Py_ssize_t capacity) {
@@ -180,7 +180,7 @@ static inline int PyTC_MetaclassFits(PyTypeObject *metaclass, PyTypeObject *type
 }
 
 // Adds an attribute to the dictionary of a static type, which rejects assignments. Steals `value`
-// (may be NULL with an exception). Returns 1, 0 if the attribute exists, or -1 with an exception.
+// (NULL if an exception is set). Returns 1, 0 if the attribute exists, or -1 with an exception set.
 static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject *value) {
   PyObject *existing = value != NULL ? PyTC_OwnAttribute(type, name) : NULL;
   int result = existing != NULL ? 0 : -1;
@@ -194,7 +194,7 @@ static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject 
   return result;
 }
 
-// Adds the attributes that an extensible static type needs. Returns 0, or -1 with an exception.
+// Adds the attributes that an extensible static type needs. Returns 0, or -1 with an exception set.
 static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
   // Otherwise pickle finds the metaclass's `__module__`, and looks for the type in our module.
   item->has_module =
@@ -203,7 +203,7 @@ static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
   item->has_mark = PyTC_SetStatic(item->type, PyExtensibleType_READY_MARK,
                                   PyCapsule_New(item->type, PyExtensibleType_READY_NAME, NULL));
   if (item->has_mark < 0) return -1;
-  // Needed even if nothing was added, because attributes found under another metaclass are cached.
+  // Needed even if nothing was added, because attributes found under the old metaclass are cached.
   PyType_Modified(item->type);
   return 0;
 }

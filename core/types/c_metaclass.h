@@ -21,7 +21,7 @@ static inline int PyTC_IsForeign(PyTypeObject *ours, PyTypeObject *metaclass) {
          !PyType_IsSubtype(metaclass, ours);
 }
 
-// True if the metaclass has a tp_new of its own that is written in C; -1 with an exception.
+// Returns 1 if the metaclass has its own tp_new in C, else 0; or -1 with an exception set.
 static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   PyObject *function = PyTC_OwnAttribute(metaclass, "__new__");
   if (function == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -36,7 +36,7 @@ static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   return is_own;
 }
 
-// Returns 0 if a metaclass with our data can have these bases, else -1 with an exception.
+// Returns 0 if a metaclass with our data can have these bases, else -1 with an exception set.
 static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   const Py_ssize_t usual = PyTC_BasicSize(&PyType_Type);
   if (usual < 0) return -1;
@@ -127,7 +127,7 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
 
 #endif
 
-// Sets the tp_dealloc that a foreign base of `combined` needs. Returns 0, or -1 with an exception.
+// Sets the tp_dealloc that a foreign base of `combined` needs. Returns 0; -1 with an exception set.
 static inline int PyTC_TakeDealloc(PyTypeObject *ours, PyTypeObject *combined) {
   PyTC_UsualDealloc(PyTC_SLOT(destructor, combined, tp_dealloc));
   PyObject *mro = PyTC_Mro(combined);

@@ -116,7 +116,7 @@ static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metacl
   return 0;
 }
 
-// Returns a new list of the metaclasses in `all` from which no other one derives, or NULL.
+// Returns a new list of the metaclasses in `all` from which no other derives, or NULL.
 static inline PyObject *PyTC_NotImplied(PyObject *all) {
   PyObject *rest = PyList_New(0);
   for (Py_ssize_t i = 0; rest != NULL && i < PyList_Size(all); ++i) {
@@ -158,7 +158,7 @@ static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, P
   return bases;
 }
 
-// Returns a new list of the bases of the combined metaclass, in order, or NULL with an exception.
+// Returns a new list of the combined metaclass's bases, in order, or NULL with an exception set.
 static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
                                            PyObject *metaclasses) {
   PyObject *all = PySequence_List(metaclasses);
@@ -215,7 +215,7 @@ static inline int PyTC_DerivesFrom(PyTypeObject *ours, PyObject *object, PyObjec
   return type == ours;
 }
 
-// Returns a new metaclass with these bases, or NULL with an exception.
+// Returns a new metaclass with these bases, or NULL with an exception set.
 static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   if (PyTC_CheckForeign(ours, bases) < 0) return NULL;
   char name[PyTC_NAME_SIZE];
@@ -257,7 +257,7 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   return combined;
 }
 
-// See PyExtensibleType_CombinedMetaclass. `cache` has the interpreter's combined metaclasses.
+// See PyExtensibleType_CombinedMetaclass. `cache` contains the interpreter's combined metaclasses.
 static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyObject *cache,
                                                         PyObject *metaclasses) {
   PyObject *bases = PyTC_CombinedBases(ours, cache, metaclasses);

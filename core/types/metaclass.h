@@ -88,7 +88,7 @@ static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
   return PyTC_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
-// Returns a new metaclass for this interpreter, or NULL with an exception: SystemError if the
+// Returns a new metaclass for this interpreter, or NULL with an exception set: SystemError if the
 // running CPython lays out types differently from the one that we were compiled for. GIL: held.
 static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =

@@ -72,8 +72,8 @@ static inline int PyTC_ReserveStep(PyTC_Resolution *resolution) {
 }
 
 // Reads the class body's slots unless some are `given`, and adds a step. Returns 1; 0 if the type
-// need not or cannot be settled now; -1 with an exception. May run Python code, so another thread
-// may finish first. Looking up this type then finds nothing, because rereading might never end.
+// need not or cannot be settled now; -1 with an exception set. May run Python code, which finds no
+// slots on the type, because rereading might never end; another thread may finish first.
 static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTypeObject *type,
                                               const PyTC_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
@@ -108,7 +108,7 @@ static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTyp
 
 // Visits the last unvisited entry of a step's MRO, because later entries are bases of earlier ones.
 // Returns 1 if it adds a step, after which callers visit the entry again; 0 if the entry is done;
-// -1 with an exception, even one from a signal handler. May run Python code.
+// -1 with an exception set, even one from a signal handler. May run Python code.
 static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   PyTC_Step *step = &resolution->steps[at];
   PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(step->mro, step->rest - 1);
@@ -152,8 +152,8 @@ static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Returns the first step from `at` on whose type got new bases from code that ran meanwhile, so its
-// MRO must be walked again; -1 if there is none, -2 with an exception. Runs no Python code.
+// Returns the first step, from `at` on, whose type got new bases from code run meanwhile, so its
+// MRO must be walked again; -1 if there is none, -2 with an exception set. Runs no Python code.
 static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
     PyTC_Step *step = &resolution->steps[i];
@@ -172,7 +172,7 @@ static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_
   return -1;
 }
 
-// Runs the steps until none is left. Returns 0, or -1 with an exception.
+// Runs the steps until none is left. Returns 0, or -1 with an exception set.
 static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   for (Py_ssize_t at = 0; at >= 0;) {
     PyTC_Step *step = &resolution->steps[at];
@@ -205,8 +205,8 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Resolves a type with its class body's slots or with `given` ones. Returns 0, or -1 with a
-// declaration's error, or RuntimeError or SystemError if those would be lost. May run Python code.
+// Resolves a type with its class body's or the `given` slots. Returns 0, or -1 with a declaration's
+// error, or RuntimeError or SystemError if `given` would be lost. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
                                                   const PyTC_Own *given) {
   PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 #include <string.h>
-#include <structmember.h>  // for PyMemberDef, which Python.h has only since 3.12
+#include <structmember.h>  // for PyMemberDef, which Python.h has only from 3.12 on
 
 // The slots of a spec that are not simply copied as pointers, all borrowed from the spec.
 typedef struct {
@@ -66,7 +66,7 @@ static inline size_t PyTC_FindSlot(int id) {
   return 0;
 }
 
-// Checks the spec and collects its special slots. Returns 0, or -1 with an exception.
+// Checks the spec and collects its special slots. Returns 0, or -1 with an exception set.
 static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) {
   memset(special, 0, sizeof(*special));
   if (spec->name == NULL) {
@@ -108,7 +108,7 @@ static inline int PyTC_ReadSpec(const PyType_Spec *spec, PyTC_Special *special) 
   return 0;
 }
 
-// Returns a new reference to a tuple of the bases, or NULL with an exception.
+// Returns a new reference to a tuple of the bases, or NULL with an exception set.
 static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special) {
   if (bases == NULL && special->bases != NULL) {
     bases = special->bases;
@@ -129,7 +129,7 @@ static inline PyObject *PyTC_Bases(PyObject *bases, const PyTC_Special *special)
   return bases;
 }
 
-// Returns the most derived of `metaclass` and the bases' metaclasses, or NULL with an exception.
+// Returns the most derived of `metaclass` and the bases' metaclasses; NULL with an exception set.
 static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
     PyTypeObject *other = Py_TYPE(PyTuple_GET_ITEM(bases, i));
@@ -155,8 +155,8 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
 //
 // CPython has no function for either, and its layout rules differ between versions, so this makes
 // an empty plain type and inspects it. Only its own MRO refers to an empty type, and tp_clear, with
-// which the garbage collector breaks cycles, removes that. So the type dies here, and no base lists
-// it as a subclass any more. Methods or members would also keep it alive.
+// which the garbage collector breaks cycles, removes the MRO. So the type dies here, and no base
+// lists it as a subclass any more. Methods or members would also keep it alive.
 static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
@@ -184,8 +184,8 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only the slots in the spec, because PyType_Ready would take any other
-// for the type's own and add it to its dictionary, and subclasses would prefer it to others.
+// Fills a zeroed type. Sets only the spec's slots, because PyType_Ready would add any others to the
+// type's dictionary as its own, and subclasses would prefer them to other bases' slots.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;
@@ -214,7 +214,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   type->tp_vectorcall_offset = special->vectorcall_offset;
 }
 
-// Refuses sizes that would allow writes outside an instance, as CPython has done since 3.12.
+// Refuses sizes that would allow writes outside an instance, as CPython does from 3.12 on.
 static inline int PyTC_CheckSizes(const PyType_Spec *spec, const PyTC_Special *special,
                                   const PyTypeObject *base) {
   const Py_ssize_t size = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
@@ -259,7 +259,7 @@ static inline int PyTC_SetModule(PyTypeObject *type, const char *name) {
   return result < 0 ? -1 : 0;
 }
 
-// Makes a filled type usable. Returns 0, or -1 with an exception.
+// Makes a filled type usable. Returns 0, or -1 with an exception set.
 static inline int PyTC_Finish(PyTypeObject *type, const char *name, const PyTC_Special *special) {
   if (PyType_Ready(type) < 0) return -1;
   if ((special->weaklist_offset != 0 &&

@@ -1,5 +1,5 @@
-"""Says how to compile the modules and which versions one wheel serves, which pyproject.toml cannot
-express."""
+"""Says what pyproject.toml cannot express: how to compile the modules, and which versions a wheel
+serves."""
 import os
 import sysconfig
 
@@ -8,8 +8,8 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-# True for a wheel for 3.15 and later, with and without the GIL; else it is for 3.12 and later with
-# the GIL.
+# True for a wheel for 3.15 and later, with or without the GIL; false for one for 3.12 and later
+# with the GIL.
 ABI3T = os.environ.get("ABI3T") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 

@@ -51,7 +51,7 @@ class native_function {
     call_ = reinterpret_cast<double (*)(double)>(PyLong_AsVoidPtr(address.get()));
   }
 
-  // Returns NULL with an exception if there is no such function.
+  // Returns NULL with an exception set if there is no such function.
   double (*get() const)(double) { return call_; }
 
  private:

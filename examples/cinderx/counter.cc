@@ -1,5 +1,5 @@
-// A tagged function of ints with an exported symbol, by which Static Python calls it without
-// boxing. demo.py has the loop.
+// A tagged function of ints with an exported symbol, through which Static Python calls it unboxed.
+// The loop is in demo.py.
 #include "typedcall/provider.h"
 
 // Uses unsigned arithmetic, which wraps, because overflow of signed arithmetic is undefined.

@@ -1,4 +1,4 @@
-"""Runs the loop `i = inc(i)` in CinderX's JIT, which calls the C function, and boxed in CPython."""
+"""Runs the loop `i = inc(i)` boxed in CPython, and in CinderX's JIT, which calls the C function."""
 
 import sys
 import time

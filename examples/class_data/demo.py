@@ -18,8 +18,8 @@ def show(module):
         print(f"{cls.__name__}().greet()", "->", cls().greet())
     print('Hello("you").greet() ->', module.Hello("you").greet())
 
-    # With the article's metaclass this is a segmentation fault (article/designs.py), because the
-    # class object's C field is not inherited, and is NULL in every class that Python code makes.
+    # With the article's metaclass this would crash (article/designs.py), because the class object's
+    # C field is not inherited, and is NULL in every class that Python code makes.
     class FriendlyHello(module.Hello):
         pass
 

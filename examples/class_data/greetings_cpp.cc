@@ -65,8 +65,8 @@ int greet_traverse(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-// There is no tp_clear, because a str is immutable, so a cycle through the name always has another
-// link.
+// There is no tp_clear, because a cycle through the name, an immutable str, can be broken
+// elsewhere.
 void greet_dealloc(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
@@ -80,8 +80,8 @@ PyObject *greet_name(PyObject *self, void *) {
   return as_greet(self)->name;
 }
 
-// For pickle and copy. Returns the class, the C data as an argument, and the attributes that Python
-// code has added as state. A subclass with __slots__ must pickle those itself.
+// For pickle and copy. Returns the class, the C data as an argument and, as state, the attributes
+// that Python code has added. A subclass with __slots__ must pickle those itself.
 PyObject *greet_reduce(PyObject *self, PyObject *) {
   PyObject *state = PyObject_GetAttrString(self, "__dict__");
   if (state == nullptr) {
@@ -136,7 +136,7 @@ const std::vector<std::string> &class_names() {
   return names;
 }
 
-// Returns a new class like Greet, with one custom slot, or NULL with an exception.
+// Returns a new class like Greet, with one custom slot, or NULL with an exception set.
 PyObject *make_class(PyObject *module, PyObject *base, const char *name,
                      const greeting_class *greeting) {
   PyType_Slot no_slots[] = {{0, nullptr}};

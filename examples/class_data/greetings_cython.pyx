@@ -1,5 +1,5 @@
 # greetings_cpp.cc in Cython: one class for each entry of the C array, with the entry's address in a
-# custom slot. The class is made as in the dictionary and metaclass versions.
+# custom slot. The class is made as in the article's dictionary and metaclass versions.
 from core.custom_slots cimport PyCustomSlots_Find
 from core.extensible_type cimport PyExtensibleType_Import
 from core.slot_id cimport PyCustomSlot
@@ -44,8 +44,8 @@ cdef class Greet:
         return f"{sentence.decode()} {self._name}!"
 
     def __reduce__(self):
-        # For pickle and copy. Returns the class, the C data as an argument, and the attributes that
-        # Python code has added as state. A subclass with __slots__ must pickle those itself.
+        # For pickle and copy. Returns the class, the C data as an argument and, as state, the
+        # attributes that Python code has added. A subclass with __slots__ must pickle those itself.
         state = getattr(self, "__dict__", None)
         return (type(self), (self._name,)) if state is None else (type(self), (self._name,), state)
 

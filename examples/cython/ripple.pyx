@@ -34,6 +34,6 @@ cpdef long half(long x) except? -1:
     return x // 2
 
 
-# Cython does not record how functions report exceptions. These flags declare that they return -1,
-# as those above do.
+# Cython does not record how functions report exceptions. These flags declare that a function that
+# raises returns -1, as those above do.
 tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

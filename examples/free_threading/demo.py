@@ -40,8 +40,8 @@ def in_threads(work, threads):
     return sum(counts), time.perf_counter() - start
 
 
-# Check after the import, because a module that does not declare that it needs no GIL would have
-# enabled the GIL again.
+# Check after the import, because importing a module that does not declare that it runs without the
+# GIL would have re-enabled the GIL.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
 else:

@@ -3,7 +3,7 @@
 // After Python.h.
 #include <optional>
 
-// Returns the energy of two atoms at a distance, or no value if the distance is not positive.
+// Returns the energy of two atoms at this distance, or no value if the distance is not positive.
 std::optional<double> lennard_jones(double distance) noexcept {
   if (!(distance > 0)) return std::nullopt;
   const double square = 1 / (distance * distance), sixth = square * square * square;

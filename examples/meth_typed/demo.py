@@ -1,5 +1,5 @@
 """Prints the type information of the post's module and the time of its loop; on stock PyPy also
-with typedcall.accelerate(), which has the effect of the post's patch of PyPy."""
+with typedcall.accelerate(), which has the same effect as the post's patch to PyPy."""
 import pathlib
 import runpy
 import time

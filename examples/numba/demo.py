@@ -1,5 +1,5 @@
-"""Numba compiles calls of an extension module's functions to direct calls. No import is needed:
-the installed package `typedcall` registers itself with Numba."""
+"""Numba compiles calls to an extension module's functions into direct calls to the C functions. No
+import is needed: the installed package `typedcall` registers itself with Numba."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Shows that a tagged pybind11 function is unchanged for Python, and a C function for other
+"""Shows that a tagged pybind11 function is unchanged in Python, and is a C function to other
 libraries."""
 
 import gc

@@ -33,7 +33,7 @@ assert result == boxed
 assert pendulum.energy.__wrapped__ is original if done else pendulum.energy is original
 print("%.0f ns a step boxed, %.0f ns now" % (boxed_time, accelerated_time))
 
-# Arguments of other types take the usual path, including errors.
+# Arguments of other types take the usual path, errors included.
 assert pendulum.energy(0, True) == original(0, True)
 assert pendulum.acceleration(1.0, speed=0.5) == pendulum.acceleration(1.0, 0.5, 0.1)
 for call in (pendulum.period, pendulum.energy):

@@ -15,8 +15,8 @@ using generator = std::mt19937_64;
 template <class T>
 T random_value(generator &random);
 
-/// Returns an arbitrary bit pattern (so values of every magnitude, infinities and nans), a value
-/// around the domain edges of elementary functions, or an edge case, each in one third of the
+/// Returns an arbitrary bit pattern (and so values of every magnitude, infinities and nans), a
+/// value around the domain edges of elementary functions, or an edge case, each in one third of the
 /// calls.
 template <>
 inline double random_value<double>(generator &random) {

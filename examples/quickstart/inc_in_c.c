@@ -25,7 +25,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// 3. Where the flag bits would cost time, the interpreter's side table replaces them.
+// 3. On versions where flag bits would cost time, the interpreter's side table replaces them.
 static int exec(PyObject *module) {
   static const PyTypedMethodMetadata *const typed[] = {&inc_typed, NULL};
   return PyTypedMethod_AddTags(module, methods, typed);

@@ -7,7 +7,7 @@
 
 namespace {
 
-// The module keeps the interface in its state, because every interpreter has its own.
+// The module keeps the interface in its state, because every interpreter has its own interface.
 struct module_state {
   const PyTypedcall_Interface *interface;
 };
@@ -26,7 +26,7 @@ struct native_integrand {
     *y = function(x);
     if (function.raised(*y)) return false;
     // If a function with DIFFERS returns nan or infinity, the Python function may raise, so call
-    // that.
+    // it.
     const bool differs = (function.flags() & PyNativeCallable_DIFFERS) != 0;
     return !differs || std::isfinite(*y) || boxed(x, y);
   }

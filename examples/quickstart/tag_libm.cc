@@ -16,7 +16,7 @@ constexpr std::uintptr_t pure =
     PyNativeCallable_PURE | PyNativeCallable_THREAD_SAFE | PyNativeCallable_SHORT;
 
 struct libm_tag {
-  const char *name;  // the name in `math`, which not every version has
+  const char *name;  // the name in `math`; some versions lack it
   PyNativeCallableTable table;
 };
 

@@ -1,6 +1,6 @@
 //! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a
-//! provider of a few functions. Module `member_rust_provider`: OFFERS has the functions in each way
-//! of that page; see tests/conformance/README.md.
+//! provider of a few functions. Module `member_rust_provider`: OFFERS contains the functions,
+//! offered in each of that page's ways; see tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -27,7 +27,7 @@ const fn def(name: *const c_char, bits: c_int, function: *const c_void) -> PyMet
     PyMethodDef { ml_name: name, ml_meth: function, ml_flags: bits, ml_doc: null() }
 }
 
-/// The name at the end of a struct of section 4.
+/// The name at the end of a struct defined in section 4.
 const fn name(text: &str) -> [c_char; 100] {
     let mut name = [0; 100];
     let mut index = 0;

@@ -198,7 +198,7 @@ pub const fn module_def(name: *const c_char, size: usize, methods: *const PyMeth
     }
 }
 
-/// Makes a C string of a text.
+/// Makes a C string from a text.
 macro_rules! c {
     ($text:expr) => {
         concat!($text, "\0").as_ptr() as *const std::os::raw::c_char

@@ -10,8 +10,9 @@
 #define NUMBERS_VTABLE_ID PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x6e76 /* "nv" */, 0)
 #define NUMBERS_VTABLE_POSITION 0
 typedef struct {
-  Py_ssize_t (*count)(PyObject *numbers);  // -1 with an exception
-  // Writes `count` doubles, as many as count() has returned. Returns 0, or -1 with an exception.
+  Py_ssize_t (*count)(PyObject *numbers);  // -1 with an exception set
+  // Writes `count` doubles, as many as count() has returned. Returns 0, or -1 with an exception
+  // set.
   int (*copy)(PyObject *numbers, double *to, Py_ssize_t count);
 } numbers_vtable;
 

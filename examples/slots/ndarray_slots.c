@@ -3,7 +3,7 @@
 //
 // - numpy.ndarray itself is NumPy's static type. Its slot is registered in the side table, and
 //   PyCustomSlots_FindAny finds it for the type and for its subclasses.
-// - Array is a subclass with the metaclass of slots. It has the slot itself, which
+// - Array is a subclass with the metaclass for slots. It has the slot itself, which
 //   PyCustomSlots_Find finds, too.
 #include "agreed.h"
 #include "core/extensibletype.h"

@@ -1,5 +1,5 @@
 """Runs one extension module in several interpreters of one process. Typed calls work in each, and a
-tag belongs to the interpreter that has set it."""
+tag belongs to the interpreter that set it."""
 
 import ctypes
 import ctypes.util

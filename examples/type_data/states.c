@@ -47,8 +47,8 @@ static PyType_Slot array_slots[] = {{Py_tp_members, array_members}, {0, NULL}};
 static PyType_Spec array_spec = {"states.UnitArray", -(int)sizeof(UnitState), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, array_slots};
 
-// Adds the type to the module. Takes over the reference `base`, which may be NULL with an
-// exception.
+// Adds the type to the module. Takes over the reference `base`, which may be NULL with an exception
+// set.
 static int add_type(PyObject *module, PyType_Spec *spec, PyObject *base) {
   if (base == NULL) return -1;
   PyObject *type = PyType_FromModuleAndSpec(module, spec, base);

@@ -43,7 +43,7 @@ PROGRAMS = (itself, subclass, of_two, with_abc)
 
 
 def run(design, program):
-    """Prints the greeting or the exception. Runs in the child."""
+    """Prints the greeting or the exception, in the child process."""
     module = importlib.import_module(design)
     try:
         print(globals()[program](module).greet())
