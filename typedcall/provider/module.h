@@ -17,6 +17,10 @@
 #include "typedcall/base/object_ref.h"
 #include "typedcall/convert/exceptions.h"
 
+#if !TYPEDCALL_INTERNAL_IS_DECLARED
+#include <stdexcept>
+#endif
+
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
