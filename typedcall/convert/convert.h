@@ -169,25 +169,71 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-// This function and from_python are inlined into every wrapper, because they are only a few
-// instructions.
 template <class T>
-TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
-  using limits = std::numeric_limits<T>;
-  constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
-  long small = 0;  // set because gcc -Og warns that it may be uninitialised
-  if (TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) {
-    bool fits = true;
-    if constexpr (!std::is_signed_v<T>) fits = small >= 0;
+T complex_of(const Py_complex &parts) {
+  T made{};
+  using part = std::remove_reference_t<decltype(PyNativeType_REAL(made))>;
+  PyNativeType_REAL(made) = static_cast<part>(parts.real);
+  PyNativeType_IMAG(made) = static_cast<part>(parts.imag);
+  return made;
+}
+
+/// The first half of from_python(): converts the usual objects without a call. Returns false with
+/// no exception set for all others. Inlined into every wrapper, because it is a few instructions.
+template <class T>
+TYPEDCALL_IN_LINE inline bool from_python_at_once(PyObject *object, T *value) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    *value = object;
+    return true;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    *value = object == Py_True;
+    return object == Py_True || object == Py_False;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!TYPEDCALL_EXPECT(PyFloat_CheckExact(object), 1)) return false;
+    *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
+    return true;
+  } else if constexpr (is_complex_type<T>) {
+    if (!TYPEDCALL_EXPECT(PyComplex_CheckExact(object), 1)) return false;
+    *value = complex_of<T>(reinterpret_cast<const PyComplexObject *>(object)->cval);
+    return true;
+  } else {
+    using limits = std::numeric_limits<T>;
+    constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
+    long small = 0;  // set because gcc -Og warns that it may be uninitialised
+    if (!TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) return false;
+    *value = static_cast<T>(small);
     if constexpr (!holds_short_ints) {
-      fits = small >= static_cast<long>(limits::min()) && small <= static_cast<long>(limits::max());
+      return small >= static_cast<long>(limits::min()) && small <= static_cast<long>(limits::max());
     }
-    if (fits) {
-      *value = static_cast<T>(small);
-      return true;
-    }
+    return std::is_signed_v<T> || small >= 0;
   }
-  if constexpr (std::is_signed_v<T>) {
+}
+
+/// The second half: converts any object by a call.
+template <class T>
+TYPEDCALL_IN_LINE inline bool from_python_by_call(PyObject *object, T *value) {
+  if constexpr (std::is_same_v<T, PyObject *>) {
+    *value = object;
+    return true;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    const int truth = PyObject_IsTrue(object);
+    *value = truth == 1;
+    return truth >= 0;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    double wide;
+    if (!double_from_object(object, &wide)) return false;
+    *value = static_cast<T>(wide);
+    return true;
+  } else if constexpr (is_complex_type<T>) {
+#ifdef PYPY_VERSION
+    const object_ref number = number_of(object, complex_method);
+    object = number.get();
+    if (object == nullptr) return false;
+#endif
+    const Py_complex parts = PyComplex_AsCComplex(object);
+    *value = complex_of<T>(parts);
+    return !(is_minus_one(parts.real) && PyErr_Occurred());
+  } else if constexpr (std::is_signed_v<T>) {
     const converted<long long> wide = signed_from_object(object, sizeof(T));
     *value = static_cast<T>(wide.value);
     return wide.is_valid;
@@ -196,23 +242,6 @@ TYPEDCALL_IN_LINE inline bool integer_from_python(PyObject *object, T *value) {
     *value = static_cast<T>(wide.value);
     return wide.is_valid;
   }
-}
-
-template <class T>
-bool complex_from_python(PyObject *object, T *value) {
-#ifdef PYPY_VERSION
-  const object_ref number = number_of(object, complex_method);
-  object = number.get();
-  if (object == nullptr) return false;
-#endif
-  const Py_complex parts = PyComplex_CheckExact(object)
-                               ? reinterpret_cast<PyComplexObject *>(object)->cval
-                               : PyComplex_AsCComplex(object);
-  if (is_minus_one(parts.real) && !PyComplex_CheckExact(object) && PyErr_Occurred()) return false;
-  using part = std::remove_reference_t<decltype(PyNativeType_REAL(*value))>;
-  PyNativeType_REAL(*value) = static_cast<part>(parts.real);
-  PyNativeType_IMAG(*value) = static_cast<part>(parts.imag);
-  return true;
 }
 
 }  // namespace internal
@@ -226,29 +255,8 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
                 "typedcall: boxed calls know bool, the signed and unsigned integers, the floating "
                 "and complex types of C and PyObject *; a Python object is not converted to this "
                 "type");
-  if constexpr (std::is_same_v<T, PyObject *>) {
-    *value = object;
-    return true;
-  } else if constexpr (std::is_same_v<T, bool>) {
-    *value = object == Py_True;
-    if (object == Py_True || object == Py_False) return true;
-    const int truth = PyObject_IsTrue(object);
-    *value = truth == 1;
-    return truth >= 0;
-  } else if constexpr (std::is_floating_point_v<T>) {
-    if (TYPEDCALL_EXPECT(PyFloat_CheckExact(object), 1)) {
-      *value = static_cast<T>(PyFloat_AS_DOUBLE(object));
-      return true;
-    }
-    double wide;
-    if (!internal::double_from_object(object, &wide)) return false;
-    *value = static_cast<T>(wide);
-    return true;
-  } else if constexpr (is_complex_type<T>) {
-    return internal::complex_from_python(object, value);
-  } else {
-    return internal::integer_from_python(object, value);
-  }
+  return TYPEDCALL_EXPECT(internal::from_python_at_once(object, value), 1) ||
+         internal::from_python_by_call(object, value);
 }
 
 /// Returns a new reference, or NULL with MemoryError. An object is returned unchanged, even if it

@@ -38,6 +38,18 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     return (held_argument<I, argument<A>>::held.convert(args[I]) && ...);
   }
 
+  /// True if all arguments are numbers or objects, most of which are converted without a call.
+  static constexpr bool is_simple = (is_convertible_type<A> && ...);
+  /// Like convert(), but returns false with no exception set if an argument needs a call.
+  TYPEDCALL_IN_LINE bool convert_at_once(PyObject *const *args) {
+    (void)args;
+    return (from_python_at_once(args[I], &held_argument<I, argument<A>>::held.value) && ...);
+  }
+  /// Like convert(), but converts all arguments, which must be simple, by calls.
+  TYPEDCALL_IN_LINE bool convert_by_call(PyObject *const *args) {
+    return (from_python_by_call(args[I], &held_argument<I, argument<A>>::held.value) && ...);
+  }
+
   /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception if
   /// the call or the conversion fails.
   template <class Entry>
@@ -104,6 +116,24 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
   }
 };
 
+// A wrapper calls one of these functions if the conversion of an argument needs a call or the
+// number of arguments is wrong. All functions of a type share them. A wrapper without such calls of
+// its own saves no registers. `entry` comes first, in place of the wrapper's self, so that the
+// arguments stay in their registers.
+template <class Type, class Entry>
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN PyObject *convert_and_call(
+    Entry entry, PyObject *const *args, std::size_t nargs, const char *name, PyObject *self) {
+  if (nargs != Type::arity) return set_wrong_count(name, Type::arity, nargs);
+  call_frame<Type> frame;
+  return frame.convert_by_call(args) ? frame.call(entry, self) : nullptr;
+}
+template <class Type, class Entry>
+TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN PyObject *convert_and_call(Entry entry, PyObject *argument,
+                                                                  PyObject *self) {
+  call_frame<Type> frame;
+  return frame.convert_by_call(&argument) ? frame.call(entry, self) : nullptr;
+}
+
 /// The wrapper of one function that takes all arguments by position.
 template <class Native>
 struct TYPEDCALL_HIDDEN single_function {
@@ -118,14 +148,26 @@ struct TYPEDCALL_HIDDEN single_function {
   }
   static PyObject *one_arg(PyObject *self, PyObject *argument) {
     call_frame<type> frame;
-    return frame.convert(&argument) ? frame.call(Native::wrapped(), self) : nullptr;
-  }
-  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
-    if (TYPEDCALL_EXPECT(nargs != static_cast<Py_ssize_t>(type::arity), 0)) {
-      return set_wrong_count(name, type::arity, static_cast<std::size_t>(nargs));
+    if constexpr (!call_frame<type>::is_simple) {
+      return frame.convert(&argument) ? frame.call(Native::wrapped(), self) : nullptr;
+    } else if (TYPEDCALL_EXPECT(frame.convert_at_once(&argument), 1)) {
+      return frame.call(Native::wrapped(), self);
+    } else {
+      return convert_and_call<type>(Native::wrapped(), argument, self);
     }
+  }
+  static PyObject *fast(PyObject *self, PyObject *const *args, Py_ssize_t given) {
+    const auto nargs = static_cast<std::size_t>(given);
+    const bool is_full = nargs == type::arity;
     call_frame<type> frame;
-    return frame.convert(args) ? frame.call(Native::wrapped(), self) : nullptr;
+    if constexpr (!call_frame<type>::is_simple) {
+      if (TYPEDCALL_EXPECT(!is_full, 0)) return set_wrong_count(name, type::arity, nargs);
+      return frame.convert(args) ? frame.call(Native::wrapped(), self) : nullptr;
+    } else if (TYPEDCALL_EXPECT(is_full && frame.convert_at_once(args), 1)) {
+      return frame.call(Native::wrapped(), self);
+    } else {
+      return convert_and_call<type>(Native::wrapped(), args, nargs, name, self);
+    }
   }
 };
 
