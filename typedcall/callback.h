@@ -16,6 +16,7 @@
 #include "typedcall/base/namespace.h"
 #include "typedcall/base/span.h"
 #include "typedcall/boxed_call.h"
+#include "typedcall/callback/library_call.h"
 #include "typedcall/callback/waiting_exception.h"
 
 namespace typedcall {
@@ -32,79 +33,6 @@ inline namespace TYPEDCALL_LAYOUT {
 ///     };
 template <class T>
 struct elements_of;
-
-namespace internal {
-
-/// The role of a parameter of the C function.
-enum class passed { data, integer, array, elements, value };
-
-template <class T, class = void>
-constexpr bool has_elements = false;
-template <class T>
-constexpr bool has_elements<T, std::void_t<decltype(elements_of<T>::get(std::declval<T>()))>> =
-    true;
-
-template <class T>
-constexpr passed passed_as() {
-  if constexpr (has_elements<T>) {
-    return passed::elements;
-  } else if constexpr (std::is_same_v<T, void *>) {
-    return passed::data;
-  } else if constexpr (std::is_pointer_v<T>) {
-    return std::is_arithmetic_v<std::remove_pointer_t<T>> ? passed::array : passed::value;
-  } else {
-    return std::is_integral_v<T> ? passed::integer : passed::value;
-  }
-}
-
-/// Maps the parameters of a callback to arguments and their lengths.
-template <class... P>
-struct parameter_roles {
-  static constexpr std::size_t count = sizeof...(P), none = count;
-  // Clang 14 requires the bound, which is one larger because `P` may be empty.
-  static constexpr passed kinds[count + 1] = {passed_as<P>()...};
-
-  static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
-    for (std::size_t i = from; i < to; ++i) {
-      if (kinds[i] == kind) return i;
-    }
-    return none;
-  }
-  static constexpr std::size_t find_last(passed kind, std::size_t to) {
-    std::size_t found = none;
-    for (std::size_t i = 0; i < to; ++i) found = kinds[i] == kind ? i : found;
-    return found;
-  }
-  static constexpr std::size_t data() { return find_last(passed::data, count); }
-  /// Returns the position of the nearest integer before an array, or of the nearest one after it if
-  /// the first array precedes all integers. Returns `none` if there is no such integer.
-  static constexpr std::size_t length_of(std::size_t at) {
-    const std::size_t behind = find(passed::integer, at, count);
-    const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
-    return is_behind && behind != none ? behind : find_last(passed::integer, at);
-  }
-  static constexpr bool is_length(std::size_t at) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (kinds[i] == passed::array && length_of(i) == at) return true;
-    }
-    return false;
-  }
-  static constexpr bool is_taken(std::size_t at) { return at != data() && !is_length(at); }
-  /// Returns the position of the parameter from which argument number `number` is taken.
-  static constexpr std::size_t source_of(std::size_t number) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (is_taken(i) && number-- == 0) return i;
-    }
-    return none;
-  }
-  static constexpr std::size_t taken() {
-    std::size_t sum = 0;
-    for (std::size_t i = 0; i < count; ++i) sum += is_taken(i) ? 1 : 0;
-    return sum;
-  }
-};
-
-}  // namespace internal
 
 template <class Shape, class Signature>
 class callback;
@@ -140,24 +68,8 @@ class callback;
 /// sys.unraisablehook gets the others.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
-  using roles = internal::parameter_roles<P...>;
-  using values = std::tuple<P...>;
-  using error_type = std::conditional_t<std::is_void_v<R>, char, R>;
-  static constexpr std::size_t taken = roles::taken(), arity = sizeof...(A);
-  static constexpr bool is_status = std::is_integral_v<R> || std::is_void_v<R>;
-  static constexpr bool drops_last = arity + 1 == taken;
-  static constexpr bool has_place = drops_last && is_status && !std::is_void_v<Result>;
-  static constexpr std::size_t last = drops_last ? roles::source_of(arity) : roles::none;
-  static constexpr bool last_is_array = roles::kinds[last] == internal::passed::array;
-
-  static_assert(roles::data() != roles::none, "typedcall: a callback has a `void *` parameter");
-  static_assert(
-      arity == taken || drops_last,
-      "typedcall: the library passes another number of arguments than the function takes");
-  static_assert(!drops_last || last_is_array,
-                "typedcall: the library passes a last value that the function does not take");
-  static_assert(has_place || std::is_same_v<R, Result> || (is_status && std::is_void_v<Result>),
-                "typedcall: the function's result is not what the library wants");
+  using mapping = internal::library_call<R(P...), Result(A...)>;
+  using error_type = typename mapping::answer;
 
  public:
   using pointer = R (*)(P...);
@@ -204,57 +116,17 @@ class callback<R(P...), Result(A...)> {
     }
   }
 
-  template <std::size_t at>
-  std::size_t length_at(const values &given) const {
-    constexpr std::size_t length = roles::length_of(at);
-    if constexpr (length == roles::none) {
-      return length_;
-    } else {
-      return static_cast<std::size_t>(std::get<length>(given));
-    }
-  }
+  // For library_call.
+  friend mapping;
 
-  template <std::size_t number>
-  TYPEDCALL_IN_LINE auto argument(const values &given) const {
-    using T = std::tuple_element_t<number, std::tuple<A...>>;
-    constexpr std::size_t at = roles::source_of(number);
-    if constexpr (!internal::is_buffer<T>) {
-      return T{std::get<at>(given)};
-    } else if constexpr (roles::kinds[at] == internal::passed::elements) {
-      const auto found = elements_of<std::tuple_element_t<at, values>>::get(std::get<at>(given));
-      return T(found.data(), found.size());
-    } else {
-      const auto first = std::get<at>(given);
-      return T(first, first != nullptr ? length_at<at>(given) : 0);
-    }
+  std::size_t length(std::size_t) const { return length_; }
+  static std::size_t count(const void *first, std::size_t length) {
+    return first != nullptr ? length : 0;
   }
-
-  template <std::size_t... at>
-  static bool has_negative_length(const values &given, std::index_sequence<at...>) {
-    const auto is_negative = [](auto value) {
-      if constexpr (std::is_integral_v<decltype(value)>) return value < 0;
-      return false;
-    };
-    return ((roles::is_length(at) && is_negative(std::get<at>(given))) || ...);
+  template <class T>
+  static auto elements(T value) {
+    return elements_of<T>::get(value);
   }
-
-  /// Returns the reason why the function cannot be called with these values, or null.
-  TYPEDCALL_IN_LINE const char *fault(const values &given) const {
-    if (TYPEDCALL_EXPECT(has_negative_length(given, std::index_sequence_for<P...>()), 0)) {
-      return "the library passes a negative length";
-    }
-    if constexpr (has_place) {
-      if (std::get<last>(given) == nullptr || length_at<last>(given) != 1) {
-        return "the function returns one value, but the library wants more or none";
-      }
-    } else if constexpr (drops_last) {
-      if (std::get<last>(given) != nullptr) {
-        return "the library wants values in an array (a gradient?) that the function does not take";
-      }
-    }
-    return nullptr;
-  }
-
   /// Raises ValueError.
   TYPEDCALL_RARE void fail(const char *reason) {
     waiting_.run_attached(function_.callee(), [&] {
@@ -294,27 +166,15 @@ class callback<R(P...), Result(A...)> {
     }
   }
 
-  template <bool falls_back, std::size_t... number>
-  TYPEDCALL_IN_LINE R call(const values &given, std::index_sequence<number...>) {
-    std::conditional_t<std::is_void_v<Result>, int, Result> result{};
-    const char *const wrong = fault(given);
-    if (TYPEDCALL_EXPECT(wrong != nullptr, 0)) {
-      fail(wrong);
-    } else if (call_function<falls_back>(&result, argument<number>(given)...)) {
-      if constexpr (has_place) *std::get<last>(given) = result;
-      if constexpr (std::is_same_v<R, Result> && !std::is_void_v<R> && !has_place) {
-        return result;
-      } else {
-        return R();
-      }
-    }
-    if constexpr (!std::is_void_v<R>) return error_;
-  }
-
   template <bool falls_back>
   static R run(P... given) {
-    auto *const self = static_cast<callback *>(std::get<roles::data()>(values(given...)));
-    return self->template call<falls_back>(values(given...), std::index_sequence_for<A...>());
+    auto *const self = static_cast<callback *>(mapping::data(given...));
+    error_type answer;
+    if (mapping::template run<falls_back>(*self, &answer, given...)) {
+      if constexpr (!std::is_void_v<R>) return answer;
+    } else if constexpr (!std::is_void_v<R>) {
+      return self->error_;
+    }
   }
 
   fallback_function<Result(A...)> function_;

@@ -38,6 +38,7 @@ UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
     "callbacks/callback.h": {"typedcall/" + name for name in (
         "callback/waiting_exception.h", "invoker.h", "loop.h")},
+    "callbacks/shapes.h": {"typedcall/callback/library_call.h"},
     "callbacks/_callbacks.cc": {"typedcall/resolve.h"},
 }
 AT_THE_TOP = 12

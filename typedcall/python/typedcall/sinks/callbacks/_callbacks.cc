@@ -49,7 +49,6 @@ bool read_source(PyObject *row, source *made) {
 }
 
 bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject *place) {
-  std::size_t numbers = 0;
   for (Py_ssize_t i = 0; i < PyTuple_Size(sources); ++i) {
     source made;
     if (!read_source(PyTuple_GET_ITEM(sources, i), &made)) return false;
@@ -58,8 +57,8 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
       core->length_of = made.length_of;
     }
     const bool is_number = made.factors.size() == 1 && made.factors[0] < 0;
-    if (is_number && numbers < std::size(core->counts)) {
-      core->counts[numbers++] = -1 - made.factors[0];
+    if (is_number && made.parameter < std::size(core->counts)) {
+      core->counts[made.parameter] = -1 - made.factors[0];
     }
     core->sources.push_back(std::move(made));
   }

@@ -36,7 +36,7 @@ class callback {
   // Compiled shapes read the following members.
   void *function = nullptr;
   typedcall::internal::waiting_exception exception;  ///< while this is set, nothing is called
-  std::intptr_t counts[2] = {0, 0};                  ///< lengths that are declared as numbers
+  std::intptr_t counts[3] = {0, 0, 0};               ///< lengths that are declared as numbers
   void *(*pointer_of)(void *) = nullptr;             ///< the functions of the first view
   std::int64_t (*length_of)(void *) = nullptr;
 
