@@ -199,18 +199,23 @@ PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
       value)
 #endif
 
+// Returns the size and alignment of a value of `code` as `size << 8 | alignment`.
+PyNative_INLINE size_t PyNativeCode_Internal_Layout(int code) {
+  switch (code) {
+#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
+  case PyNativeType_##NAME:                                  \
+    return (sizeof(TYPE) << 8) | PyNativeType_Internal_ALIGNOF(TYPE);
+    PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
+#undef PyNativeType_Internal_ROW
+        default : return 1;
+  }
+}
+
 /// Returns the size of a value of `code`, in bytes, or 0 for `v` and unknown codes. May be called
 /// in any thread and interpreter without the GIL. Calls no Python function. Source: the C
 /// compiler's own layout; PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Size(int code) {
-  switch (code) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                                  \
-    return sizeof(TYPE);
-    PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
-#undef PyNativeType_Internal_ROW
-        default : return 0;
-  }
+  return PyNativeCode_Internal_Layout(code) >> 8;
 }
 
 /// Returns the alignment of a value of `code`, in bytes. Returns 1 for `v` and unknown codes, so
@@ -218,14 +223,7 @@ PyNative_INLINE size_t PyNativeCode_Size(int code) {
 /// without the GIL. Calls no Python function. Source: the C compiler's own layout;
 /// PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
-  switch (code) {
-#define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
-  case PyNativeType_##NAME:                                  \
-    return PyNativeType_Internal_ALIGNOF(TYPE);
-    PyNativeType_VALUE_LIST(PyNativeType_Internal_ROW)
-#undef PyNativeType_Internal_ROW
-        default : return 1;
-  }
+  return PyNativeCode_Internal_Layout(code) & 255;
 }
 
 /// Returns the kind of `code`, which is PyNativeKind_VOID for `v` and unknown codes. May be called
