@@ -31,6 +31,7 @@ SWEPT = {
     "get_cmake_dir": FOLDERS,
     "get_include": FOLDERS,
     "get_pkgconfig_dir": FOLDERS,
+    "get_source": FOLDERS,
     "load_tags": "it uses importlib.metadata and other packages' code",
     "low_level_callable": "test_for_scipy",
     "parse_signature": "test_records",

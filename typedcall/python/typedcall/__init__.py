@@ -19,7 +19,7 @@ from typedcall.record.records import Entry, Flags, parse_signature
 
 if TYPE_CHECKING:
     from typedcall.calling.tag_modules import load_tags, tag_module
-    from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir
+    from typedcall.includes import get_cmake_dir, get_include, get_pkgconfig_dir, get_source
     from typedcall.numpy.ufunc import ufunc
     from typedcall.pypy.acceleration import accelerate, restore
     from typedcall.pypy.imports import accelerate_imports
@@ -48,6 +48,7 @@ __all__ = [
     "get_cmake_dir",
     "get_include",
     "get_pkgconfig_dir",
+    "get_source",
     "load_tags",
     "low_level_callable",
     "parse_signature",
@@ -72,6 +73,7 @@ _LAZY = {
     "get_cmake_dir": "includes",
     "get_include": "includes",
     "get_pkgconfig_dir": "includes",
+    "get_source": "includes",
     "load_tags": "calling.tag_modules",
     "low_level_callable": "sinks.scipy",
     "restore": "pypy",
