@@ -27,7 +27,7 @@ def version():
 
 class TestDependency(unittest.TestCase):
     def build(self, *flags):
-        """Builds the module with these flags and returns its output. Leaves no Bazel server running."""
+        """Builds the modules with these flags and returns their output. Leaves no Bazel server running."""
         with tempfile.TemporaryDirectory() as output:
             # The project is copied because Bazel 4 always leaves a link in it.
             project = shutil.copytree(PROJECT, os.path.join(output, "project"))
@@ -39,16 +39,17 @@ class TestDependency(unittest.TestCase):
                 [BAZEL, "--batch", "--output_user_root=" + output, "--nohome_rc", "build",
                  "--symlink_prefix=" + os.path.join(output, "links-"), "--noshow_progress",
                  "--spawn_strategy=local", "--repo_env=PYTHON_BIN=" + sys.executable, *flags,
-                 "//:tiny.so"],
+                 "//:tiny.so", "//:compiled_once/tiny.so"],
                 cwd=project, environment=ENVIRONMENT)
-            return processes.python(code="import tiny; print(tiny.half(3.0))",
-                                    paths=[os.path.join(output, "links-bin")]).out
+            return "".join(processes.python(code="import tiny; print(tiny.half(3.0))",
+                                            paths=[os.path.join(output, "links-bin", folder)]).out
+                           for folder in ("", "compiled_once"))
 
     @unittest.skipUnless(version() >= 7, "no Bazel 7, which reads MODULE.bazel")
     def test_by_bazel_dep(self):
-        self.assertEqual(self.build("--lockfile_mode=off"), "1.5\n")
+        self.assertEqual(self.build("--lockfile_mode=off"), "1.5\n1.5\n")
 
     @unittest.skipUnless(version(), "no Bazel")
     def test_by_workspace(self):
         modules_off = ["--noenable_bzlmod"] if version() >= 7 else []
-        self.assertEqual(self.build(*modules_off), "1.5\n")
+        self.assertEqual(self.build(*modules_off), "1.5\n1.5\n")
