@@ -1,5 +1,5 @@
-"""The configuration with which tools/docs has Sphinx build these pages. The reference of the
-headers comes from their doc comments, through Doxygen and Breathe; python_api.py reads the Python
+"""The Sphinx configuration with which tools/docs builds these pages. The reference of the headers
+comes from their doc comments, through Doxygen and Breathe; python_api.py reads the Python
 package."""
 import pathlib
 import re
@@ -21,7 +21,7 @@ extensions = ["myst_parser", "breathe", "python_api", "public_header"]
 exclude_patterns = ["requirements.txt"]
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
-# Each header declares the namespace again.
+# Each header declares the namespace again, which Sphinx would report.
 suppress_warnings = ["duplicate_declaration.cpp"]
 
 highlight_language = "none"
@@ -34,7 +34,7 @@ breathe_domain_by_extension = {"h": "cpp"}
 
 
 def run_doxygen(app):
-    """Runs Doxygen, whose XML goes into a folder beside Sphinx's output."""
+    """Runs Doxygen, which writes XML into a folder beside Sphinx's doctrees."""
     folder = pathlib.Path(app.doctreedir).parent / "doxygen"
     folder.mkdir(parents=True, exist_ok=True)
     settings = (ROOT / "docs" / "Doxyfile").read_text(encoding="utf-8")
@@ -44,8 +44,8 @@ def run_doxygen(app):
 
 
 def link_files(app, page, source):
-    """Turns links to Markdown files outside this site into downloads, as MyST itself does for other
-    files of the repository. Anchors are dropped, because a download has none."""
+    """Turns links to Markdown files outside this site into downloads, as MyST does for the
+    repository's other files. Anchors are dropped, because a download has none."""
     folder = (pathlib.Path(app.srcdir) / page).parent
 
     def replaced(link):

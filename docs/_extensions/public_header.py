@@ -13,7 +13,7 @@ SECTIONS = ("briefdescription detaileddescription innerclass innernamespace defi
 class PublicHeader(DoxygenFileDirective):
     def run(self):
         name = self.arguments[0]
-        # The Python package's headers are private; docs/Doxyfile omits them, too.
+        # The Python package's headers are private; docs/Doxyfile also omits them.
         if len([path for room in ("core", "typedcall") for path in (ROOT / room).rglob(name)
                 if "python" not in path.relative_to(ROOT).parts]) != 1:
             raise self.error(f"not one header is called {name}")
