@@ -1,6 +1,6 @@
-"""Replaces itself with the installed package, because this is only the folder of the headers.
-Python imports this folder first if the repository's root is on sys.path (`python -m pytest` in the
-root). If the package is not installed, `import typedcall` explains how to install it."""
+"""Replaces itself with the installed package, because this folder only holds the headers. Python
+imports this folder first if the repository's root is on sys.path (`python -m pytest` in the root).
+If the package is not installed, `import typedcall` explains how to install it."""
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # when type checkers run in the root, every name in the package is Any

@@ -17,7 +17,7 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// A borrowed Python callable whose arguments all come in the order of the C parameters. GIL: held
-/// to make, copy or destroy a non-empty one.
+/// to make, copy or destroy a non-empty object.
 class python_callable {
  public:
   python_callable() = default;
@@ -28,7 +28,7 @@ class python_callable {
   /// A tuple of the names of the last arguments, or null if none is passed by name.
   PyObject *names() const { return names_.get(); }
   /// Sets the callable, which will be called with `count` arguments, the keyword-only ones by name.
-  /// Returns false with MemoryError.
+  /// Returns false with MemoryError set.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
     return find_names(callable, count, &names_);
@@ -39,7 +39,7 @@ class python_callable {
   object_ref names_;
 };
 
-/// The boxed arguments of one call of a Python callable. GIL: held.
+/// The boxed arguments of one call to a Python callable. GIL: held.
 template <std::size_t most>
 class boxed_arguments {
  public:
@@ -50,7 +50,7 @@ class boxed_arguments {
     while (count_ > 0) give_back_reference(stack_[count_--]);
   }
 
-  /// Adds an argument and takes ownership of the reference. Returns false with an exception if
+  /// Adds an argument and takes ownership of the reference. Returns false with an exception set if
   /// `argument` is NULL.
   bool add(PyObject *argument) {
     if (argument != nullptr) {
@@ -64,7 +64,7 @@ class boxed_arguments {
   }
 
   /// Calls `callee` with all arguments added so far and releases them. Returns null with an
-  /// exception if the call fails.
+  /// exception set if the call fails.
   object_ref call(const python_callable &callee) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
@@ -135,8 +135,8 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
 
 }  // namespace internal
 
-/// Calls `callable` and converts its result to `*result`. Returns false with an exception if the
-/// call or a conversion fails. An object result is a new reference. GIL: held.
+/// Calls `callable` and converts its result to `*result`. Returns false with an exception set if
+/// the call or a conversion fails. An object result is a new reference. GIL: held.
 template <class R, class... A>
 bool boxed_call(PyObject *callable, R *result, A... arguments) {
   return run_python([&] {

@@ -1,4 +1,4 @@
-// A cache for one place in a consumer's code that calls the same callables repeatedly. A
+// A cache for one place in a consumer's code where the same callables are called repeatedly. A
 // call_site<double(double)> repeats a find() in a few nanoseconds and never returns a stale entry.
 #ifndef TYPEDCALL_CALL_SITE_H_
 #define TYPEDCALL_CALL_SITE_H_
@@ -16,14 +16,14 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns `interface` or, if that is a placeholder, the interface that has been installed since.
+/// Returns `interface` or, if that is a placeholder, the interface that has since been installed.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
 }
 
-/// True if `interface` is a placeholder and the real interface has been installed since. The
-/// placeholder's epochs are then out of date.
+/// True if `interface` is a placeholder and the real interface has since been installed. In that
+/// case, the placeholder's epochs are out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTC_IsAwaited(interface)) return false;
@@ -46,7 +46,7 @@ inline bool may_have_slots(PyTypeObject *type) {
 /// updates the statistics.
 class site_search {
  public:
-  /// `reread` is the result of is_reread() for the cached entry, or false without an entry.
+  /// `reread` is the result of is_reread() for the cached entry, or false if there is no entry.
   site_search(const PyTypedcall_Interface *interface, PyObject *callable, bool reread)
       : callable_(callable),
         interface_(interface),
@@ -65,11 +65,12 @@ class site_search {
     if (!is_found_) {
       may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
-    // Without an interface there is no epoch, and an interface may be installed by the next search.
+    // Without an interface there is no epoch, and an interface may be installed before the next
+    // search.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
       may_remember_ = false;
     }
-    // A table in the instance would take precedence, and may exist by the next search.
+    // A table in the instance would take precedence, and one may exist by the next search.
     if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
@@ -136,16 +137,17 @@ class function_view<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class call_site;
 
-/// Caches find() for one request and many callables. The functions take neither self nor a place,
-/// only their arguments. Call find() before each call: `if (auto f = site.find(callable)) y =
-/// f(x);`. A site belongs to one interpreter: make it with that interpreter's interface and keep it
-/// in module state. With a null interface nothing is cached, and only places that need no side
-/// table are searched. GIL: held for all methods, which serialises users; on a free-threaded
-/// CPython a site belongs to one thread. The site holds no reference to any callable or tag, so
-/// find() must precede each call. The result is valid while the caller has a reference to the
-/// callable and the tag's owner lives. The owner is normally the callable's own module or class
-/// (exceptions: a class that hides the method, a module imported twice). Use resolve() if the owner
-/// may die between find() and the call, in other Python code or in threads without a GIL.
+/// Caches the results of find() for one request and many callables. The functions that it finds
+/// take neither self nor a place, only their arguments. Call find() before each call: `if (auto f =
+/// site.find(callable)) y = f(x);`. A site belongs to one interpreter: make it with that
+/// interpreter's interface and keep it in module state. With a null interface nothing is cached,
+/// and only places that need no side table are searched. GIL: held for all methods, which
+/// serialises users; on a free-threaded CPython a site belongs to one thread. The site holds no
+/// reference to any callable or tag, so find() must precede each call. The result is valid while
+/// the caller has a reference to the callable and the tag's owner lives. The owner is normally the
+/// callable's own module or class (exceptions: a class that hides the method, a module imported
+/// twice). Use resolve() if the owner may die between find() and the call, in other Python code or
+/// in threads without a GIL.
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;
@@ -156,8 +158,8 @@ class call_site<R(A...)> {
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 
-  /// Returns what find<R(A...)>(interface, callable, can) returns, or an empty function without an
-  /// exception.
+  /// Returns the same function as find<R(A...)>(interface, callable, can). Sets no exception if the
+  /// function is empty.
   function_view<R(A...)> find(PyObject *callable) {
     const internal::cache_entry *known = memory_.look_up(callable);
     if (known == nullptr) return look(callable, nullptr);
@@ -166,7 +168,7 @@ class call_site<R(A...)> {
     return {reinterpret_cast<pointer>(known->funcptr), known->flags};
   }
 
-  /// Like find(), but sets the exception of resolve() if the function is empty.
+  /// Like find(), but sets the same exception as resolve() if the function is empty.
   function_view<R(A...)> resolve(PyObject *callable) {
     const auto found = find(callable);
     if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
@@ -177,7 +179,7 @@ class call_site<R(A...)> {
   /// `known` is a cached entry that is no longer valid, or null.
   TYPEDCALL_OUT_OF_LINE function_view<R(A...)> look(PyObject *callable,
                                                     const internal::cache_entry *known) {
-    // The table in front of the name of a def on the heap is read on every call.
+    // For a heap-allocated def, the table in front of its name is read on every call.
     const bool reread = known != nullptr && memory_.is_reread(*known);
     if (reread) {
       if (const auto *entry = internal::first_with<R(A...)>(known->def(), asked_)) {

@@ -1,6 +1,6 @@
-// typedcall::callback<double(double, void *), double(double)> turns a typed function into the C
-// function that a library calls back, and the data pointer to pass along. The library's arguments
-// are mapped to the function's at compile time.
+// typedcall::callback<double(double, void *), double(double)> turns a typed function into a C
+// function for a library to call back, and the data pointer to pass along with it. The library's
+// arguments are mapped to the function's at compile time.
 #ifndef TYPEDCALL_CALLBACK_H_
 #define TYPEDCALL_CALLBACK_H_
 
@@ -22,7 +22,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Gives access to the elements of a library's own type, such as SUNDIALS' `N_Vector`. Each call of
+/// Gives access to the elements of a library's own type, such as SUNDIALS' `N_Vector`. Each call to
 /// the callback calls get(), in any thread, with or without the GIL. Specialise it:
 ///
 ///     template <>
@@ -61,11 +61,11 @@ class callback;
 ///
 /// A callback can be neither copied nor moved, must live as long as the library may call it, and
 /// belongs to the interpreter in which it is made. GIL: held to make, check and destroy a callback.
-/// The library may call it in any thread, without the GIL if `can` is 0, else with the GIL. If the
-/// function is THREAD_SAFE, several threads may call at once, on free-threaded builds too. If the
-/// function falls back or raises, a thread without the GIL takes the GIL (for interpreters and
-/// their end see fallback_function). The first of several exceptions is kept, and
-/// sys.unraisablehook gets the others.
+/// The library may call it in any thread, without the GIL if `can` is 0, otherwise with the GIL. If
+/// the function is THREAD_SAFE, several threads may call the callback at once, even on
+/// free-threaded builds. If the function falls back or raises, a thread without the GIL takes the
+/// GIL (for interpreters and their end see fallback_function). The first of several exceptions is
+/// kept, and sys.unraisablehook gets the others.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using mapping = internal::library_call<R(P...), Result(A...)>;
@@ -74,15 +74,15 @@ class callback<R(P...), Result(A...)> {
  public:
   using pointer = R (*)(P...);
 
-  /// Finds the function behind `callable`. If resolve() fails, the callback is empty and the
-  /// exception of resolve() is set. GIL: held.
+  /// Finds the function behind `callable`. If resolve() fails, the callback is empty and
+  /// resolve()'s exception is set. GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
       : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
-  /// Passes an exception that check() has not reported to sys.unraisablehook. GIL: held.
+  /// If check() has not reported an exception, passes it to sys.unraisablehook. GIL: held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
   /// GIL: optional, for this and every other member that does not say otherwise.
@@ -92,13 +92,14 @@ class callback<R(P...), Result(A...)> {
   /// Returns the data pointer for the library.
   void *data() { return this; }
   /// Sets the result of the C function after an exception; the default is nan, -1 or NULL. Call
-  /// on_error() before the library calls the function, because no lock guards the value. There is
-  /// no effect if the C function returns void.
+  /// on_error() before the library calls the function, because no lock guards the value. Has no
+  /// effect if the C function returns void.
   void on_error(error_type value) { error_ = value; }
   /// Returns false and sets the exception if a call has raised one since the last check(). GIL:
   /// held.
   bool check() { return !waiting_.raise(); }
-  /// Visits every reference that the callback holds, for the tp_traverse of an object that owns it.
+  /// Visits every reference that the callback holds, for the tp_traverse of an object that owns the
+  /// callback.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(function_.keep_alive());
     Py_VISIT(waiting_.get());
@@ -140,7 +141,8 @@ class callback<R(P...), Result(A...)> {
       return internal::box_and_call(function_.callee(), static_cast<Result *>(result), args...);
     });
   }
-  /// Stores the function's result in `*result`, unless it is void. Returns false with an exception.
+  /// Stores the function's result in `*result`, unless it is void. Returns false with an exception
+  /// set.
   template <bool falls_back, class Value>
   TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
     if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;

@@ -1,6 +1,6 @@
 // Calls a typed function for another runtime: takes the runtime's values, calls the overload that
-// Python would choose, or else the Python callable, and returns a result or an exception. Internal:
-// each sink compiles this code, and no module passes its types to another.
+// Python would choose, or failing that the Python callable, and returns a result or an exception.
+// Internal: each sink compiles this code, and no module passes its types to another.
 #ifndef TYPEDCALL_CALLING_H_
 #define TYPEDCALL_CALLING_H_
 

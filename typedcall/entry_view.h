@@ -12,7 +12,7 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
-/// The flags that a caller obeys if it follows an entry's view and check. The other mandatory flags
+/// The flags that a caller obeys by following an entry's view and check. The other mandatory flags
 /// demand more of a caller: to pass self, to preserve errno, or to accept results that differ.
 #define PyNativeView_HANDLED                                                                    \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
@@ -36,7 +36,7 @@ enum PyNativeVerdict {
 enum PyNativeHold {
   PyNativeHold_NOTHING,  ///< any state, and several threads may call the function at once
   PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)
-  PyNativeHold_NO_GIL,   ///< without the GIL, because the function takes it itself and may wait
+  PyNativeHold_NO_GIL,   ///< without the GIL: the function itself takes it and may wait
 };
 
 /// An entry as Python sees it. See PyNativeView_Of().
@@ -69,7 +69,7 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
 
 // Returns the verdict of flags that do not contradict each other. RETURNS_STATUS precedes
 // MAY_RAISE, which has no further meaning in that case. An entry with DIFFERS may have its own
-// error value, such as that of Cython's `except 5`.
+// error value, such as the 5 of Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
@@ -78,10 +78,10 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
 }
 
 /// Describes an entry with these flags and this successfully parsed signature. Check the verdict
-/// first, because PyNativeVerdict_UNUSABLE means that the entry must be ignored. The other fields
-/// are then based on the known flags. The caller also checks that it handles SETS_ERRNO, DIFFERS
-/// and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called in any thread and
-/// interpreter without the GIL. Calls no Python function. Source: docs/ABI.md, section 3.
+/// first, because PyNativeVerdict_UNUSABLE means that the entry must be ignored. In that case, the
+/// other fields are based on the known flags. The caller also checks that it handles SETS_ERRNO,
+/// DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called in any thread
+/// and interpreter without the GIL. Calls no Python function. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};

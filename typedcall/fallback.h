@@ -23,7 +23,7 @@ namespace internal {
 /// A Python callable and its interpreter, for threads that may not be attached.
 class callable_at_home : public python_callable {
  public:
-  /// Like python_callable::set(), and stores the current interpreter.
+  /// Like python_callable::set(), but also stores the current interpreter.
   bool set(PyObject *callable, std::size_t count) {
     return python_callable::set(callable, count) && home_.set_current();
   }
@@ -85,14 +85,14 @@ template <class Signature>
 class fallback_function;
 
 /// Empty, or a native function that has the same results as its Python callable. Its entry is an
-/// R(A...), or an `int(A..., R *)` with PyNativeCallable_FALLS_BACK.
+/// R(A...), or an `int(A..., R *)` with PyNativeCallable_FALLS_BACK. For example,
 /// resolve<double(double)>(interface, callable, with_fallback()) makes one.
 ///
 /// A call runs the native function. If the native function falls back, the call takes the GIL,
 /// calls the callable with boxed arguments, converts the result and releases the GIL. The native
 /// function is skipped if an int of another type is out of the parameter's range. If the callable
 /// raises, or returns an int that is too large for R (OverflowError), the call returns the error
-/// value and raised() is true. While an exception is pending, such as that of an earlier call, the
+/// value and raised() is true. While an exception is pending, for example from an earlier call, the
 /// callable is not called and the error value is returned at once.
 ///
 /// The exception is kept in the thread state. In a thread without a thread state,
@@ -101,13 +101,13 @@ class fallback_function;
 /// interpreter must hold the GIL.
 ///
 /// From CPython 3.15 on a thread without the GIL may fall back at any time. The interpreter does
-/// not end while the callable runs; if it is ending or has ended, the call fails without an
+/// not end while the callable runs; if it is ending or has ended, the call fails without setting an
 /// exception. Before 3.15 a thread that falls back after the main interpreter's end stops for good,
 /// unless it is the thread that ends the interpreter. The end of other interpreters is not detected
 /// before 3.15, so do not call a function after its interpreter has ended.
 ///
-/// The GIL is required to copy or destroy a non-empty function. flags() shows whether a call needs
-/// it.
+/// The GIL is required to copy or destroy a non-empty function; flags() shows whether a call needs
+/// the GIL.
 template <class R, class... A>
 class fallback_function<R(A...)> {
   static_assert(std::is_void_v<R> || is_convertible_type<R>,
@@ -160,11 +160,11 @@ class fallback_function<R(A...)> {
     }
   }
 
-  /// Makes a call with numbers of other types: any int types for ints, and any int type, float or
-  /// double for floats and doubles. Checks that each int is in range (with one comparison, or none
-  /// if its type guarantees it), and rounds doubles to floats like the Python callable. If an int
-  /// is out of range, the callable is called with the same values, and raises its own OverflowError
-  /// or returns a result.
+  /// Makes a call with numbers whose types may differ from the parameters': an int of any type for
+  /// an int, and an int of any type, a float or a double for a float or double. Checks that each
+  /// int is in range (with one comparison, or none if its type guarantees it), and rounds doubles
+  /// to floats as the Python callable does. If an int is out of range, the callable is called with
+  /// the same values, and raises its own OverflowError or returns a result.
   template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
   R operator()(Given... args) const {
     static_assert((internal::is_taken_for<Given, A>() && ...),

@@ -1,6 +1,6 @@
-// Calls functions whose signature is known only at run time, by a compiled trampoline, a register
-// image or libffi, whichever is fastest. Link with -lffi, or define TYPEDCALL_WITHOUT_FFI. Safe
-// casting converts arguments and results between signatures.
+// Calls functions whose signature is known only at run time, through a compiled trampoline, a
+// register image or libffi, whichever is fastest. Link with -lffi, or define TYPEDCALL_WITHOUT_FFI.
+// Safe casting converts arguments and results between signatures.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
@@ -51,8 +51,8 @@ class invoker {
     return made;
   }
 
-  /// Calls the function with `arity()` arguments. Each must be the native_value::of() a value of
-  /// exactly the C type in the signature, because the ways of calling treat other values
+  /// Calls the function with `arity()` arguments. Each must be made by native_value::of() from a
+  /// value of exactly the C type in the signature, because the ways of calling treat other values
   /// differently. The result is extended like an argument, and is 0 for `v`. A result that does not
   /// fit (`g`, `Zd`, `Zg`) is stored in `wide_result`, and 0 is returned. The caller must meet the
   /// requirements of the entry's flags.
@@ -73,7 +73,7 @@ class invoker {
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
-  /// True if a call of a function that may raise has set an exception. Checks for an exception only
+  /// True if a call to a function that may raise has set an exception. Checks for an exception only
   /// if the result is the error value of its class, is a nonzero status or does not fit a
   /// native_value, or if the function has DIFFERS. GIL: held.
   bool raised(native_value result) const {

@@ -40,7 +40,7 @@ enum class loop_kernel {
 
 struct loop_options {
   /// Passed to functions with TAKES_SELF; an error for other functions. The caller must check the
-  /// type of self, like CPython's method descriptors.
+  /// type of self, as CPython's method descriptors do.
   object_ref self;
   /// Called with the values of each element for which the function falls back. Required for entries
   /// with FALLS_BACK and ignored for others. If this is null, a loop made from a resolution uses
@@ -56,7 +56,7 @@ struct loop_options {
 /// bytes) are arbitrary; they may be negative, or 0 for a scalar.
 ///
 /// There is one array for each argument, in order, and then one for the result unless it is `v`.
-/// With RETURNS_STATUS or FALLS_BACK, a last argument `&` is the address of the result. Its array
+/// With RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result. Its array
 /// is the last one, with elements of the type that the argument points to; the status has no array.
 /// If the function falls back for an element, the loop attaches the thread, calls the Python
 /// callable and continues (see fallback.h for this and for exceptions). A NULL object in an input
@@ -68,9 +68,10 @@ struct loop_options {
 /// its function may.
 class loop {
  public:
-  /// The number of elements from which run() releases the GIL. Releasing and taking the GIL costs
-  /// as much as about twenty calls of a short function (bench/loops.cc), which is 2 % of this many.
-  /// If other threads wait for the GIL, taking it again may last a switch interval.
+  /// The smallest number of elements for which run() releases the GIL. Releasing and taking the GIL
+  /// costs as much as about twenty calls to a short function (bench/loops.cc), which is 2 % of a
+  /// loop over this many elements. If other threads wait for the GIL, getting it back may take a
+  /// whole switch interval.
   static constexpr std::intptr_t detach_from = 1000;
 
   /// Prepares a loop from an entry's `signature`, `flags` and `funcptr`. `keep_alive` keeps the
@@ -106,11 +107,11 @@ class loop {
 
   /// Processes `dimensions[0]` elements, or nothing if that is 0 or less. `args` and `steps`
   /// contain one value for each array; `steps` is not read if there is only one element. Releases
-  /// the GIL meanwhile if the function takes it itself, or if may_detach() and there are at least
-  /// detach_from elements. Returns 0, or -1 with the exception of the first call that failed; the
-  /// output is unchanged from that element on. Sets `*done`, unless `done` is null, to the number
-  /// of elements that were processed. GIL: held. No exception may be pending if needs_thread() or
-  /// may_fall_back().
+  /// the GIL while it runs if the function itself takes the GIL, or if may_detach() and there are
+  /// at least detach_from elements. Returns 0, or -1 with the exception set by the first call that
+  /// failed; the output is unchanged from that element on. Sets `*done`, unless `done` is null, to
+  /// the number of elements that were processed. GIL: held. No exception may be pending if
+  /// needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     return may_detach() && dimensions[0] >= detach_from
@@ -118,7 +119,7 @@ class loop {
                : run_attached(args, dimensions, steps, done);
   }
 
-  /// Like run(), but releases the GIL only if the function takes it itself. GIL: held.
+  /// Like run(), but releases the GIL only if the function itself takes the GIL. GIL: held.
   int run_attached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (hold() == PyNativeHold_NO_GIL) return run_without_gil(args, dimensions[0], steps, done);
@@ -127,11 +128,11 @@ class loop {
 
   /// Like run(), for a thread that has released the GIL or has no thread state. Does not use Python
   /// unless the function falls back. If may_detach() is false, the caller must ensure that only one
-  /// thread at a time calls the function. Returns 0, or -1 without an exception if needs_thread(),
-  /// in which case nothing is called. From CPython 3.15 on, also returns -1 if an element falls
-  /// back after the interpreter has ended (see fallback_function for earlier versions). The GIL is
-  /// needed only before 3.12, if the loop may fall back and does not belong to the main
-  /// interpreter.
+  /// thread at a time calls the function. Returns 0, or -1 without setting an exception if
+  /// needs_thread(), in which case nothing is called. From CPython 3.15 on, also returns -1 if an
+  /// element falls back after the interpreter has ended (see fallback_function for earlier
+  /// versions). The GIL is needed only before 3.12, if the loop may fall back and does not belong
+  /// to the main interpreter.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -143,10 +144,10 @@ class loop {
 
   /// Runs a loop as a PyUFuncGenericFunction; `data` is a `const loop *`. NumPy releases the GIL
   /// around loops without objects, so call this from a function that takes the GIL if
-  /// needs_thread(), and from one that releases the GIL if hold() is NO_GIL. NumPy checks for
-  /// exceptions itself (after loops over numbers only from 1.22 on), but may call again before it
-  /// does. GIL: held if needs_thread() (with no exception pending), or if any input contains
-  /// objects.
+  /// needs_thread(), and from one that releases the GIL if hold() is NO_GIL. NumPy itself checks
+  /// for exceptions (from 1.22 on even after loops that have only numbers), but may call again
+  /// before it does. GIL: held if needs_thread() (with no exception pending), or if any input
+  /// contains objects.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
@@ -177,7 +178,7 @@ class loop {
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
   /// The following references are for the tp_traverse of an object that owns the loop. They are
-  /// borrowed and may be null. keep_alive() keeps the address valid.
+  /// borrowed and may be null; keep_alive() keeps the address valid.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
   /// The callable that the loop calls if the function falls back.
@@ -269,8 +270,8 @@ class loop {
     const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled loops check for these error values. Pointers have a different one, but compiled
-    // loops treat them as integers.
+    // Compiled loops check for these error values. Pointers have a different error value, but
+    // compiled loops treat them as integers.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;

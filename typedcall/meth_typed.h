@@ -12,7 +12,7 @@
 #else
 
 #include <Python.h>
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include <assert.h>
 #include <stddef.h>
 
@@ -30,7 +30,7 @@ extern "C" {
 #define T_PY_OBJECT 3
 #endif
 
-// The post's struct, for functions of one argument. Its layout is that of
+// The post's struct, for functions of one argument. It has the layout of
 // PyTypedMethod_OneArgMetadata in typed_method.h.
 typedef struct PyPyTypedMethodMetadata {
   int arg_type;           // a T_* code

@@ -7,7 +7,7 @@
 
 #include <nanobind/nanobind.h>
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
 
@@ -33,8 +33,8 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
 ///
 /// nanobind's functions have neither a PyMethodDef nor weak references. Therefore the tag belongs
 /// to the function object and keeps it alive until it is untagged or the interpreter ends, which
-/// suits functions of modules. def() for a second function of the same name is an error, so define
-/// all overloads first and tag them with one table.
+/// suits functions of modules. Calling def() for a second function of the same name is an error, so
+/// define all overloads first and tag them with one table.
 ///
 /// Throws python_error with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>

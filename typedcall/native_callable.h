@@ -51,7 +51,7 @@ typedef struct PyNativeCallableTable {
 /// last argument, a pointer that is part of the signature. Requires NEEDS_THREAD.
 #define PyNativeCallable_RETURNS_STATUS ((uintptr_t)0x0010)
 /// The C function's first argument is `PyObject *self`, which the signature does not show. The
-/// caller must check the type of self, like CPython's method descriptors.
+/// caller must check the type of self, as CPython's method descriptors do.
 #define PyNativeCallable_TAKES_SELF ((uintptr_t)0x0020)
 /// errno is part of the result.
 #define PyNativeCallable_SETS_ERRNO ((uintptr_t)0x0040)

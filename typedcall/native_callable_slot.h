@@ -45,7 +45,7 @@ extern "C" {
 // A function with TAKES_SELF is called with the instance as its first argument. Callers need not
 // check the type of self, because the table is found through the slot of that type. Several threads
 // without the GIL may call such a function at once. If the instance's fields can change while the
-// table offers the function, its entry must have NEEDS_THREAD.
+// table offers the function, the function's entry must have NEEDS_THREAD.
 
 // A published table and the text of its signatures, in one block of memory.
 typedef struct PyNativeCallableTables_Internal_Block {
@@ -69,8 +69,8 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   return slot;
 }
 
-/// An initialiser for the slot, from the instance struct and the name of its field. In C it is a
-/// constant, so static tables can use it.
+/// An initialiser for the slot, made from the instance struct and the name of its field. In C it is
+/// a constant, so static tables can use it.
 #ifdef __cplusplus
 #define PyNativeCallableTables_SLOT(Instance, field) \
   PyNativeCallableTables_SlotAt((Py_ssize_t)offsetof(Instance, field))
@@ -145,8 +145,8 @@ static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Inte
   return block;
 }
 
-// Publishes a table with this content, reusing an earlier table if possible. Returns 0, or -1
-// without an exception or any change if memory runs out.
+// Publishes a table with this content, reusing an earlier table if possible. Returns 0. If memory
+// runs out, returns -1, sets no exception and changes nothing.
 static inline int PyNativeCallableTables_Internal_Publish(
     PyNativeCallableTables *tables, const PyNativeCallableTables_Internal_Content *content) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
@@ -165,9 +165,9 @@ static inline int PyNativeCallableTables_Internal_Publish(
   return 0;
 }
 
-/// Initialises an instance without a table, which is necessary if tp_alloc has not zeroed it. Call
-/// this once for each instance, before anything else. Call it in tp_new, because Python code can
-/// call tp_init again. GIL: none.
+/// Initialises an instance to have no table, which is necessary if tp_alloc has not zeroed the
+/// instance. Call this once for each instance, before anything else. Call it in tp_new, because
+/// Python code can call tp_init again. GIL: none.
 static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
   tables->table = NULL;
   tables->blocks = NULL;
@@ -186,16 +186,16 @@ static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *table
 /// the whole new table. Readers hold only a reference to the instance, so a table that was once
 /// offered, and the functions in it, must stay valid until the instance dies. Therefore replaced
 /// tables are kept until then. An earlier table with the same content is found and reused, so
-/// switching between a few sets of entries costs no memory. Each new set costs its size, and makes
-/// later calls of this function slower. Offer all overloads that are known at the start in one
-/// call.
+/// switching between a few sets of entries costs no memory. Each new set takes up memory and makes
+/// later calls to this function slower. If several overloads are known at the start, offer them all
+/// in one call.
 ///
-/// Returns 0, or -1 without any change. Raises ValueError for an invalid entry (a signature that is
-/// not canonical, no function, unusable flags), a negative `count`, or NULL entries with a positive
-/// `count`. Raises MemoryError if memory runs out. GIL: held, which serialises writers of one
-/// instance. On a free-threaded CPython the caller must serialise them with
-/// Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source: SEP 201,
-/// "Description of custom slot".
+/// Returns 0 on success; on failure, returns -1 and changes nothing. Raises ValueError for an
+/// invalid entry (a signature that is not canonical, no function, unusable flags), a negative
+/// `count`, or NULL entries with a positive `count`. Raises MemoryError if memory runs out. GIL:
+/// held, which serialises writers of one instance. On a free-threaded CPython the caller must
+/// serialise them with Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source:
+/// SEP 201, "Description of custom slot".
 static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
                                              const PyNativeCallableEntry *entries,
                                              Py_ssize_t count) {
@@ -216,7 +216,7 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
 }
 
 /// Offers one more overload after the current ones, unless an equal entry (signature, flags and
-/// function) is already offered. Otherwise, the results and requirements are those of
+/// function) is already offered. In all other respects, the results and requirements are those of
 /// PyNativeCallableTables_Set.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {

@@ -1,6 +1,6 @@
-// Ranks how well a value suits a parameter, by one table of kinds of values and parameters. With
-// this table all sinks choose the same overload as Python. Does not need Python.h. C99, C11 and
-// C++11 to C++20 (constexpr from C++14). All functions here may be called in any thread and
+// Ranks how well a value suits a parameter, using one table of value kinds and parameter kinds.
+// With this table all sinks choose the same overload as Python. Does not need Python.h. C99, C11
+// and C++11 to C++20 (constexpr from C++14). All functions here may be called in any thread and
 // interpreter without the GIL, and call no Python function.
 
 #include "core/version.h"
@@ -25,10 +25,10 @@ enum PyNativeRank {
 
 /// The kinds of values and their ranks for each kind of parameter: X(KIND, bool, integer, double,
 /// float, complex double, complex float, text, object). A long double counts as a double. Most
-/// kinds are a Python type or its subclasses; BOOL includes NumPy's bools, and INT includes NumPy's
-/// integers and all other objects with `__index__`. An ARRAY has `__index__` and a length, because
-/// it may hold a single number. For pointers and buffers only LEFT_OUT has a rank, because an
-/// object must be converted to see whether it suits. Source: docs/ABI.md, 8.7.
+/// kinds are a Python type and its subclasses; BOOL includes NumPy's bools, and INT includes
+/// NumPy's integers and all other objects with `__index__`. An ARRAY has `__index__` and a length,
+/// because it may hold a single number. For pointers and buffers only LEFT_OUT has a rank, because
+/// an object must be converted to see whether it suits. Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
   X(BOOL, EXACT, NEAR, SAFE, SAFE, SAFE, SAFE, NONE, SAFE)            \
@@ -59,7 +59,7 @@ enum PyNativeGiven {
 };
 
 // Each of these macros combines the ranks of one column of the list. The macros paste the names of
-// ranks directly, because Windows has a macro NEAR.
+// ranks directly, because Windows defines a macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
@@ -79,7 +79,7 @@ enum PyNativeGiven {
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 
-/// Returns the ranks of all kinds of values for a parameter of this type, in four bits each. No
+/// Returns the rank of each kind of value for a parameter of this type, four bits for each rank. No
 /// value suits a type that is not in the list (a pointer, a buffer, "v", an unknown code). Source:
 /// PyNativeGiven_LIST.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
@@ -117,8 +117,8 @@ PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativ
 }
 
 /// True if a parameter of this type converts an int to a floating type and may round it. Such a
-/// parameter must not receive an int that was out of another overload's range. Source: docs/ABI.md,
-/// 8.9.
+/// parameter must not receive an int that was out of range for another overload. Source:
+/// docs/ABI.md, 8.9.
 PyNative_INLINE int PyNativeChoice_LosesDigits(PyNativeType type) {
   const enum PyNativeKind kind = PyNativeType_Kind(type);
   return kind == PyNativeKind_FLOATING || kind == PyNativeKind_COMPLEX;

@@ -22,7 +22,7 @@
 #include "typedcall/provider/module.h"
 #include "typedcall/tag.h"
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include <atomic>
 #include <cstddef>
 #include <cstring>
@@ -66,7 +66,7 @@ class defs_of_a_table {
   PyMethodDef *defs() { return defs_; }
 
   /// Enters the defs in the interpreter's side table. Call tag() from Py_mod_exec, once for each
-  /// module object in each interpreter. Returns 0, or -1 with an exception of
+  /// module object in each interpreter. Returns 0, or -1 with an exception from
   /// PyTypedMethod_AddTags, with ValueError for parameter names that are invalid in Python, or with
   /// SystemError for a def that def() rejected. GIL: held.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
@@ -88,8 +88,8 @@ class defs_of_a_table {
     join(file);
   }
 
-  // Takes the parts of a method in registers, because there is a call for each def. Parts that only
-  // some defs have must be set beforehand.
+  // Takes the parts of a method in registers, because it is called once for each def. Parts that
+  // only some defs have must be set beforehand.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
                                            PyCFunction function, void *funcptr,
                                            const char **called);
@@ -108,10 +108,10 @@ class defs_of_a_table {
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// A shortcut from PyObject_Vectorcall into a module's functions of one number that cannot run
-// Python code. Only plain calls with an argument of exactly the right type use this shortcut.
-// PyPy's functions have no vectorcall field. In free-threaded builds, other threads could call a
-// function while it is being changed.
+// A shortcut from PyObject_Vectorcall into those functions of a module that take one number and
+// cannot run Python code. Only plain calls with an argument of exactly the right type use this
+// shortcut. PyPy's functions have no vectorcall field. In free-threaded builds, other threads could
+// call a function while it is being changed.
 #if defined(PYPY_VERSION) || defined(Py_GIL_DISABLED)
 
 inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return 0; }
@@ -138,7 +138,7 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
 
 /// Installs the shortcut in `module`'s function with the METH_O def `def`. `type` is the type of
 /// the argument, int or float. Changes only the function object that CPython made from this def for
-/// this module. Returns 0, or -1 with an exception. GIL: held.
+/// this module. Returns 0, or -1 with an exception set. GIL: held.
 TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
                                       PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);

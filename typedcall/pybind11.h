@@ -7,7 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include "typedcall/base/namespace.h"
 #include "typedcall/binding/tagged_function.h"
 

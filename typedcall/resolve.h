@@ -31,8 +31,8 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// A copy of a signature without an allocation. Used instead of std::string because compilers take
-/// as long for <string> as for Python.h.
+/// A copy of a signature that needs no allocation. Used instead of std::string because compilers
+/// take as long for <string> as for Python.h.
 class signature_copy {
  public:
   signature_copy() = default;
@@ -57,7 +57,7 @@ class signature_copy {
 
 /// An entry that was found, with a copy of its signature.
 struct resolution {
-  signature_copy signature;  ///< in the provider's spelling, not that of the request
+  signature_copy signature;  ///< as spelled by the provider, not as requested
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
@@ -147,7 +147,7 @@ inline void count_found(bool is_found, place where) {
   stats::add(is_found ? found_in(where) : event::found_nothing);
 }
 
-/// Like find(), but returns false, perhaps with MemoryError, if there is no entry.
+/// Like find(), but returns false, possibly with MemoryError set, if there is no entry.
 TYPEDCALL_HIDDEN bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                                 const request &asked, std::optional<resolution> *made);
 
@@ -237,11 +237,12 @@ TYPEDCALL_INTERNAL_DEFINE held_entry find_typed(const PyTypedcall_Interface *int
 }  // namespace internal
 
 /// Returns the best entry of `callable` for `asked`. In each place, in the order of
-/// typedcall::place, looks for an entry with the same text, or else for the first with the same
-/// widths and classes. If no place has such an entry and safe casting is allowed, takes the first
-/// entry with the cheapest conversions. Returns nullopt without an exception if no entry is found
-/// or memory runs out. `interface` comes from PyTypedcall_Import(). If it is null, only places that
-/// need no side table are searched. `callable` may have any type. GIL: held; may collect garbage.
+/// typedcall::place, looks for an entry with the same text or, failing that, for the first with the
+/// same widths and classes. If no place has such an entry and safe casting is allowed, takes the
+/// first entry with the cheapest conversions. Returns nullopt without setting an exception if no
+/// entry is found or memory runs out. `interface` comes from PyTypedcall_Import(). If it is null,
+/// only places that need no side table are searched. `callable` may have any type. GIL: held; may
+/// collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
@@ -250,8 +251,8 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// Finds an entry for a signature (canonical text) and the consumer's capabilities. If these
-/// include TAKES_SELF, the consumer must pass `resolution::self`. GIL: held.
+/// Finds an entry for a signature (canonical text) and the consumer's capabilities. If the
+/// capabilities include TAKES_SELF, the consumer must pass `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
   return find(interface, callable, request{signature, can});
@@ -278,10 +279,10 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
       });
 }
 
-/// Like find(), but sets an exception if nothing is found. For an invalid signature this is
-/// ValueError with the position of the fault. Otherwise it is TypeError with a list of the entries
-/// offered, or with the kind of callable and what to do instead. A pending exception is kept on
-/// success, and on failure is replaced unless `interface` is null. GIL: held.
+/// Like find(), but sets an exception if nothing is found. For an invalid signature, the exception
+/// is ValueError with the position of the fault. Otherwise it is TypeError with a list of the
+/// entries offered, or with the kind of callable and what to do instead. A pending exception is
+/// kept on success, and on failure is replaced unless `interface` is null. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const request &asked) {
   // `interface` may be the result of a failed PyTypedcall_Import(), whose exception explains more.
@@ -315,7 +316,7 @@ request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// True for an unbound method. Otherwise returns false, with TypeError if `which` is not
+/// True for an unbound method. Otherwise returns false, with TypeError set unless `which` is
 /// telling::nothing.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
@@ -371,14 +372,14 @@ struct finder {
 /// A function that is called with only its arguments. Entries that take self have another C type
 /// and are never found, whatever `can` is.
 using plain = internal::finder<function>;
-/// A function that takes self, together with its self, of a bound method, a module's function or an
-/// instance with a table. The signature does not show self.
+/// A function that takes self, behind a bound method, a module's function or an instance with a
+/// table, together with that self. The signature does not show self.
 using bound = internal::finder<bound_function>;
-/// A function that takes self, of an unbound method (`Type.method`, or a class method in its type's
-/// dictionary).
+/// A function that takes self, behind an unbound method (`Type.method`, or a class method in its
+/// type's dictionary).
 using unbound = internal::finder<unbound_function>;
 
-/// Returns the typed function, or an empty one without an exception. Example:
+/// Returns the typed function, or an empty one without setting an exception. Example:
 /// find<double(double)>(interface, callable, bound()). GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
@@ -393,7 +394,8 @@ function<Signature> find(const PyTypedcall_Interface *interface, PyObject *calla
   return find<Signature>(interface, callable, plain(), can);
 }
 
-/// Like find<Signature>(), but sets the exception of resolve() if the function is empty. GIL: held.
+/// Like find<Signature>(), but sets the same exception as resolve() if the function is empty. GIL:
+/// held.
 template <class Signature, template <class> class Function>
 Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             internal::finder<Function> how, capabilities can = 0) {

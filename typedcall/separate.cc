@@ -1,6 +1,6 @@
 // Contains the function bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile
 // this file with the same options (in C projects with cc -x c), and link it into each shared object
-// or program that contains such files.
+// or program that contains those files.
 #ifdef TYPEDCALL_CORE_COMPILER_H_
 #error "typedcall/separate.cc: compile it alone; in a unity build it cannot follow other files"
 #endif

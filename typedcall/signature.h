@@ -2,7 +2,7 @@
 // Does not need Python.h, memory allocation or stdio. C99, C11 and C++11 to C++20 (constexpr from
 // C++14).
 //
-// The grammar in EBNF, which has the form of NumPy's signatures and the letters of PEP 3118:
+// The grammar in EBNF; signatures look like NumPy's and use the letters of PEP 3118:
 //
 //     signature = { argument } , "->" , result ;   at most 127 arguments in C
 //     argument  = type | buffer ;
@@ -32,8 +32,8 @@
 #include "core/compiler.h"
 #include "typedcall/signature/native_type.h"
 
-/// The largest number of arguments in C, where a buffer is two arguments. C guarantees 127
-/// parameters (C99, 5.2.4.1).
+/// The largest number of arguments in C, where a buffer counts as two. C guarantees 127 parameters
+/// (C99, 5.2.4.1).
 #define PyNativeSignature_MAX_ARGS 127
 
 /// The length of the longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
@@ -65,7 +65,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
   return byte == '\0' ? "a NUL byte is not allowed" : otherwise;
 }
 
-/// Returns the number of arguments in C, without self, where a buffer is two arguments. May be
+/// Returns the number of arguments in C, excluding self, where a buffer counts as two. May be
 /// called in any thread and interpreter without the GIL. Calls no Python function. Source: the
 /// grammar above.
 PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
@@ -114,8 +114,8 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *t
   }
 }
 
-// Returns the reason why a buffer cannot hold this type (its bytes are an address), or a null
-// pointer.
+// Returns the reason why a buffer cannot hold this type (for example, that its bytes are an
+// address), or a null pointer.
 PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
   if ((is_pointer & PyNativePointer_BUFFER) == 0) {
     return NULL;
@@ -235,7 +235,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
 /// Parses the `length` bytes at `text`. Does not read beyond them, and stops early if the text is
 /// too long. `out` may be NULL if the text is only to be checked, and `fault` may be NULL. Returns
 /// 0, or -1 if the text is not a signature. On failure `*fault` contains the position and the
-/// reason, and `*out` is a function without arguments and result. On success `*fault` and the
+/// reason, and `*out` is a function with no arguments and no result. On success `*fault` and the
 /// elements of `out->args` from `nargs` on are unchanged. Sets no Python exception. May be called
 /// in any thread and interpreter without the GIL. Calls no Python function. Source: the grammar
 /// above; docs/ABI.md, section 3.
@@ -337,9 +337,9 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   return at;
 }
 
-/// Returns 1 if two parsed signatures have the same number of arguments, and all types including
-/// the results are pairwise equivalent; else 0. Both must come from a successful parse. May be
-/// called in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// Returns 1 if two parsed signatures have the same number of arguments, and all types, including
+/// those of the results, are pairwise equivalent; else 0. Both must come from a successful parse.
+/// May be called in any thread and interpreter without the GIL. Calls no Python function. Source:
 /// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
@@ -351,7 +351,7 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// Returns 1 if a function with the parsed signature `offered` may be called by the signature
+/// Returns 1 if a function with the parsed signature `offered` may be called through the signature
 /// `asked` without conversions, else 0. The signatures must be equivalent, except that the offered
 /// one may have an argument "*kd" instead of "*d" and a result "&d" instead of "&kd". Both must
 /// come from a successful parse. May be called in any thread and interpreter without the GIL. Calls
@@ -367,7 +367,7 @@ PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *off
   return answers;
 }
 
-// Compares two texts by PyNativeSignature_AnswersParsed if `is_ordered` is true, else by
+// Compares two texts with PyNativeSignature_AnswersParsed if `is_ordered` is true, otherwise with
 // PyNativeSignature_EquivalentParsed.
 PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char *b,
                                                        int is_ordered) {

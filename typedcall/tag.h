@@ -22,8 +22,8 @@
 extern "C" {
 #endif
 
-// Like a ctypes prototype, a tag is a promise. If the address is not that of a function with this
-// signature, calls crash. Everything else about a tag is checked by this header.
+// Like a ctypes prototype, a tag is a promise. If there is no function with this signature at the
+// address, calls crash. Everything else about a tag is checked by this header.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -79,8 +79,8 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
 
 // Publishes a checked table. Returns 1 if the table was published, 0 if an equal table is already
 // published, PyTypedcall_CAME_BACK if an equal table that was untagged is restored, or -1 with
-// ValueError for a conflict or with an exception of the interface's publish. `kept` (may be NULL)
-// is kept alive with the published table.
+// ValueError for a conflict or with an exception set by the interface's publish. `kept` (may be
+// NULL) is kept alive with the published table.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -151,7 +151,7 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
 }
 
 /// Publishes `table` for one object. Used for callables without a PyMethodDef. An object that does
-/// not support weak references is kept alive until it is untagged. Otherwise like
+/// not support weak references is kept alive until it is untagged. In other respects like
 /// PyTypedMethod_TagDef. GIL: held.
 ///
 /// An object that has a def may also be tagged. The def's tag is searched first, and the object's
@@ -179,7 +179,8 @@ static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *inte
 }
 
 // Returns a new reference to the class from which `type` inherits `def`, which is looked up by
-// name. Returns NULL without an exception if the name has another value. Runs no Python code.
+// name. Returns NULL without setting an exception if the name has another value. Runs no Python
+// code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
 #ifdef Py_GIL_DISABLED
@@ -246,7 +247,8 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
 /// Publishes `table` for the def of a foreign callable, which PyTypedMethod_DefOf finds. The tag's
 /// owner is the module of a module's function, or the class of a bound or unbound method
 /// (`list.append`, `[].append`, `dict.fromkeys`). Any other function is its own owner. The results
-/// are those of PyTypedMethod_TagDef, and TypeError for any other kind of object. GIL: held.
+/// are those of PyTypedMethod_TagDef; in addition, any other kind of object raises TypeError. GIL:
+/// held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
@@ -255,9 +257,9 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 
 #endif  // PYPY_VERSION
 
-// Returns 0 if PyPy's fields are empty or match one of the entries, else -1 with ValueError. The
-// function must report exceptions and take self as the entry does, because PyPy calls the function
-// in any case.
+// Returns 0 if PyPy's fields are empty or match one of the entries, otherwise -1 with ValueError
+// set. The function must report exceptions and take self as the entry does, because PyPy calls the
+// function in any case.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
@@ -291,7 +293,7 @@ TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *d
 /// a module or type, is executed or made, and once for each module or type object made from the
 /// same array. Defs with flag bits need no side table and are only checked.
 ///
-/// Returns 0, or -1 with an exception of PyTypedMethod_TagDef or PyTypedcall_Import, or with
+/// Returns 0, or -1 with an exception from PyTypedMethod_TagDef or PyTypedcall_Import, or with
 /// SystemError if no def has the name in a metadata struct. GIL: held.
 static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                                        const PyTypedMethodMetadata *const *typed) {

@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-// This is useful for generated code, or code that should not be edited line by line:
+// This header is useful for generated code, or code that should not be edited line by line:
 //
 //   static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."}, {NULL, NULL, 0, NULL}};
 //
@@ -26,8 +26,8 @@ extern "C" {
 //     return PyModuleDef_Init(&definition);  // its Py_mod_exec calls PyTypedMethod_AddTags
 //   }
 
-// Checks that PyTypedMethod_DEFINE could have made these metadata. Returns 0, or -1 with
-// ValueError.
+// Checks that PyTypedMethod_DEFINE could have made these metadata. Returns 0, or -1 with ValueError
+// set.
 static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetadata *metadata) {
   if (metadata == NULL || metadata->magic != PyTypedMethod_MAGIC ||
       metadata->abi_major != PyTypedMethod_ABI_MAJOR || metadata->size < PyTypedMethod_SIZE_1_0) {
@@ -46,7 +46,7 @@ static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetada
 }
 
 // Checks whether `def`, which has a name, can have these checked metadata. Returns 1 if it can, 0
-// if it already has these or equal metadata, or -1 with an exception.
+// if it already has these or equal metadata, or -1 with an exception set.
 static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
                                                   const PyTypedMethodMetadata *metadata) {
   const char *name = metadata->pypy.ml_name;
@@ -86,9 +86,9 @@ static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
 /// as long as the def. If defs have no flag bits, call PyTypedMethod_AddTags afterwards, as for any
 /// def.
 ///
-/// Returns 0, or -1 without any change. Raises ValueError for a NULL def or name, metadata that are
-/// not of version 1 or have a name of more than 99 bytes, a def with another name, an invalid
-/// table, or a def that already has other metadata. GIL: held.
+/// Returns 0 on success; on failure, returns -1 and changes nothing. Raises ValueError for a NULL
+/// def or name, metadata that are not of version 1 or have a name of more than 99 bytes, a def with
+/// another name, an invalid table, or a def that already has other metadata. GIL: held.
 static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
                                            const PyTypedMethodMetadata *metadata) {
   if (def == NULL || def->ml_name == NULL) {
@@ -101,7 +101,7 @@ static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
   return wanted < 0 ? -1 : 0;
 }
 
-// Returns the def with the name in `metadata`, or NULL without an exception.
+// Returns the def with the name in `metadata`, or NULL without setting an exception.
 static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
                                                          const PyTypedMethodMetadata *metadata) {
   while (defs->ml_name != NULL && strcmp(defs->ml_name, metadata->pypy.ml_name) != 0) ++defs;
@@ -112,7 +112,7 @@ static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
 /// def with the same name in `defs`, which ends with a NULL name. Changes all of these defs or
 /// none.
 ///
-/// Returns 0, or -1 with an exception of PyTypedMethod_TagInPlace, with SystemError if no def has
+/// Returns 0, or -1 with an exception from PyTypedMethod_TagInPlace, with SystemError if no def has
 /// the name, or with ValueError if two elements of `typed` have the same name. GIL: held.
 static inline int PyTypedMethod_TagArray(PyMethodDef *defs,
                                          const PyTypedMethodMetadata *const *typed) {

@@ -18,7 +18,7 @@
 // TO(DOUBLE) is `double *` ("&d"), and TO_CONST(DOUBLE) is `const double *` ("&kd"). OBJECT is
 // `PyObject *`, POINTER is `void *`, STRING is `const char *`, and SSIZE is `Py_ssize_t`.
 
-/// An initialiser for a PyNativeCallableEntry from flags, a function, the result and up to 12
+/// An initialiser for a PyNativeCallableEntry, made from flags, a function, the result and up to 12
 /// arguments. An entry with more arguments must be written without the check.
 #define PyTypedMethod_ENTRY(flags, function, ...)                                \
   PyTypedMethod_Internal_ENTRY(                                                  \
@@ -27,8 +27,8 @@
           PyTypedMethod_Internal_EACH(TYPE_AND_COMMA, TYPE, void, __VA_ARGS__)), \
       __VA_ARGS__)
 
-/// Like PyTypedMethod_ENTRY, for a function that takes `PyObject *self` first, which the names do
-/// not include. Adds the flag TAKES_SELF.
+/// Like PyTypedMethod_ENTRY, for a function that takes `PyObject *self` first; the names do not
+/// include self. Adds the flag TAKES_SELF.
 #define PyTypedMethod_ENTRY_WITH_SELF(flags, function, ...)                                       \
   PyTypedMethod_Internal_ENTRY(                                                                   \
       (flags) | PyNativeCallable_TAKES_SELF, function,                                            \
@@ -59,7 +59,7 @@
       __VA_ARGS__)
 
 /// Like PyTypedMethod_WITH_DEFAULTS, for a function that returns a status or falls back and stores
-/// its value through a last pointer. The defaults are passed before this pointer.
+/// its value through a final pointer. The defaults are passed before this pointer.
 #define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...)       \
   PyTypedMethod_Internal_MAKE(                                                     \
       made,                                                                        \
@@ -100,7 +100,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   }
 #endif
 
-// The number of codes without the result, from 0 to 12.
+// The number of codes, not counting the result: from 0 to 12.
 #define PyTypedMethod_Internal_COUNT(...) \
   PyTypedMethod_Internal_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
 #define PyTypedMethod_Internal_COUNT_OF(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
@@ -120,8 +120,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__))
 #define PyTypedMethod_Internal_TYPE_OF(name) PyTypedMethod_Internal_TYPE(0, name)
 
-// The macros that EACH applies take the number of arguments from this one on, and its code. In
-// functions defined here, the parameters have the names a12 to a1.
+// The macros that EACH applies take the number of arguments from the current one on, and the
+// current one's code. In functions defined here, the parameters have the names a12 to a1.
 #define PyTypedMethod_Internal_LETTERS(left, name) PyNativeType_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(left, name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TYPE_AND_COMMA(left, name) PyTypedMethod_Internal_TYPE_##name,

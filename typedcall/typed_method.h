@@ -14,15 +14,15 @@
 
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
-// This must come after Python.h.
+// This header must come after Python.h.
 #include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// A bit of `ml_flags` which means that `ml_name` points into a PyPyTypedMethodMetadata or, without
-/// the next bit, perhaps into a PyTypedMethod_OneArgMetadata.
+/// This bit of `ml_flags` means that `ml_name` points into a PyPyTypedMethodMetadata or, without
+/// the next bit, possibly into a PyTypedMethod_OneArgMetadata.
 #define METH_TYPED 0x1000
 /// Together with METH_TYPED, means that the PyPyTypedMethodMetadata is at the end of a
 /// PyTypedMethodMetadata.
@@ -69,7 +69,7 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct of Bernstein's post, for METH_O functions. The position of `ret_type` is that of
+/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is in the position of
 /// PyPy's padding, by which readers distinguish the structs.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
@@ -85,8 +85,8 @@ typedef struct PyTypedMethod_OneArgMetadata {
 // read only if the flag bits, and then the header's own size, show that it exists.
 
 /// Returns typedcall's header in front of the def's name. Returns NULL if the def does not have
-/// both flag bits, or if the header has another magic, another major version or a size below that
-/// of version 1.0.
+/// both flag bits, or if the header has another magic, another major version or a size smaller than
+/// in version 1.0.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -130,7 +130,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {
   int nargs = 0;
-  // INT_MIN has no positive counterpart, but no code has such a large magnitude.
+  // INT_MIN has no positive counterpart, but no code has so large a magnitude.
   const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
   const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
   if (result == '\0' || function == NULL) return 0;
@@ -173,8 +173,8 @@ static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
 }
 
 /// Reads only the struct of Bernstein's post, from a METH_O def with METH_TYPED alone. The caller
-/// must know that the struct is there, because a negative `ret_type` could also be padding.
-/// Otherwise like PyTypedMethod_ReadPyPy, the general reader.
+/// must know that the def has this struct, because a negative `ret_type` could also be padding. In
+/// other respects like PyTypedMethod_ReadPyPy, the general reader.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
@@ -192,7 +192,7 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads PyPy's type codes. With METH_TYPED alone, the codes are in PyPy's struct or that of
+/// Reads PyPy's type codes. With METH_TYPED alone, the codes are in PyPy's struct or in that of
 /// Bernstein's post; after a valid header of typedcall they are in PyPy's struct. Fills `entry`,
 /// and writes its signature to `signature`, which must live as long as the entry is used. Returns
 /// 1, or 0 if the def is not tagged in this way, has unknown codes, or has a negative `ret_type` in
@@ -250,8 +250,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
 // An array in Py_tp_methods is tagged in the same way, with the new type instead of the module.
-// Class methods, static methods and all calling conventions are written as usual. With
-// typedcall/typed_entry.h the compiler checks the functions of entries, and typedcall/tag_array.h
+// Class methods, static methods and all calling conventions are written as usual. The header
+// typedcall/typed_entry.h lets the compiler check the functions of entries; typedcall/tag_array.h
 // tags existing defs.
 
 /// The flag bits that are set in defs. From 3.11 on, CPython compares `ml_flags` for equality when
@@ -321,7 +321,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       {NULL, PyTypedMethod_NOT_FOR_PYPY, (void *)variable##_left_out, name}}
 #endif
 
-/// A PyMethodDef initialiser with the name in the metadata. `flags` are the usual METH_* flags.
+/// A PyMethodDef initialiser whose name is the one in the metadata. `flags` are the usual METH_*
+/// flags.
 #define PyTypedMethod_METHOD_DEF(variable, wrapper, flags, doc)      \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
@@ -332,7 +333,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 /// The type of a sibling symbol `_PyPyTyped_<name>`, which contains a def's address and its table.
 /// Sibling symbols need neither flag bits nor the side table. Readers compare the def's address, so
-/// they never use the symbol of another function. typedcall/sibling_symbol.h reads sibling symbols.
+/// they never use the symbol of another function. To read sibling symbols, use
+/// typedcall/sibling_symbol.h.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
   const PyNativeCallableTable *table;
@@ -353,11 +355,11 @@ typedef struct PyTypedMethod_Sibling {
 #endif
 
 /// Defines the sibling symbol of `def`, an element of a static array with the name `name` (without
-/// quotes). The table is that of the metadata `variable`. Example: PyTypedMethod_SIBLING(inc,
-/// methods[0], inc_typed). Use this macro at file scope, after the array and outside C++
-/// namespaces. The symbol is exported despite -fvisibility, but not if a linker's version script
-/// hides it. A shared object can use each name only once, so two types of a module cannot both have
-/// a method with this name.
+/// quotes). The symbol's table is the one in the metadata `variable`. Example:
+/// PyTypedMethod_SIBLING(inc, methods[0], inc_typed). Use this macro at file scope, after the array
+/// and outside C++ namespaces. The symbol is exported despite -fvisibility, but not if a linker's
+/// version script hides it. A shared object can use each name only once, so two types of a module
+/// cannot both have a method with this name.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \

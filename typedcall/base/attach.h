@@ -1,5 +1,5 @@
-// Runs code that needs Python in any thread: directly if the thread is attached, else with a
-// temporary thread state. From CPython 3.15 on, this code detects that the interpreter is ending.
+// Runs code that needs Python, in any thread: directly if the thread is attached, otherwise with a
+// temporary thread state. From CPython 3.15 on, this code detects when the interpreter is ending.
 #ifndef TYPEDCALL_BASE_ATTACH_H_
 #define TYPEDCALL_BASE_ATTACH_H_
 
@@ -13,11 +13,11 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // The interpreter that an object belongs to, for threads that will run the object's Python code.
-// From 3.15 on the interpreter is identified by a view (PEP 788), which may outlive it, and before
-// 3.15 by its address. GIL: held to copy, assign or destroy a home_interpreter that is set.
+// From 3.15 on, the interpreter is identified by a view (PEP 788), which may outlive it; before
+// 3.15, by its address. GIL: held to copy, assign or destroy a home_interpreter that is set.
 class home_interpreter {
  public:
-  // Stores this thread's interpreter. Returns false with MemoryError. GIL: held.
+  // Stores this thread's interpreter. Returns false with MemoryError set. GIL: held.
   bool set_current() {
     state_ = PyInterpreterState_Get();
 #if PY_VERSION_HEX >= 0x030F0000
@@ -67,15 +67,17 @@ class home_interpreter {
   PyInterpreterState *state_ = nullptr;
 };
 
-// Runs `call` attached to `home`; `call` returns false if it raises an exception. Its argument is
-// true if this thread's state outlives the call. If the thread state is temporary, an exception
-// would be lost with it, and so is passed to sys.unraisablehook with `callable`.
+// Runs `call` with the thread attached to `home`; `call` returns false if it raises an exception.
+// The argument of `call` is true if this thread's state outlives the call. If the thread state is
+// temporary, an exception, which would be lost with it, is passed to sys.unraisablehook with
+// `callable`.
 //
-// Returns false without a call and without an exception if no thread state can be made, because
-// memory is exhausted or (from 3.15 on) because the interpreter is ending or has ended. Before 3.15
-// an unattached thread stops for good if the main interpreter has ended, unless this thread ends
-// it. The end of other interpreters is not detected before 3.15. From 3.15 on the interpreter does
-// not end while `call` runs. `call` must not throw, because the GIL would stay held. GIL: optional.
+// If no thread state can be made, because memory is exhausted or (from 3.15 on) the interpreter is
+// ending or has ended, returns false without running `call` or setting an exception. Before 3.15 an
+// unattached thread stops for good if the main interpreter has ended, unless it is the thread that
+// ends the interpreter. The end of other interpreters is not detected before 3.15. From 3.15 on the
+// interpreter does not end while `call` runs. `call` must not throw, because the GIL would stay
+// held. GIL: optional.
 template <class Call>
 TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
                                     const Call &call) {

@@ -31,7 +31,7 @@ constexpr T error_value() {
   }
 }
 
-/// True if `result` may mean that an exception is set; PyErr_Occurred() then decides.
+/// True if `result` may mean that an exception is set, which PyErr_Occurred() must confirm.
 template <class T>
 bool is_error_value(T result) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -62,8 +62,8 @@ TYPEDCALL_RARE inline void set_missing_error() {
 }
 
 #ifndef PYPY_VERSION  // from Python 3.11 on, PyPy's headers do not declare PyErr_SetInterrupt()
-/// Clears the pending exception. Returns true if it was a KeyboardInterrupt, which Python then
-/// raises again. GIL: held.
+/// Clears the pending exception. Returns true if it was a KeyboardInterrupt, which Python will
+/// raise again. GIL: held.
 TYPEDCALL_RARE inline bool clear_exception() {
   const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   PyErr_Clear();

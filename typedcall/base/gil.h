@@ -1,6 +1,6 @@
-// Handles the end of the interpreter in other threads. CPython before 3.14 ends a thread that
-// requests the GIL by unwinding all frames of its stack without the GIL. (With musl the stack is
-// not unwound and nothing on it is destroyed, so this code is not needed.)
+// Handles the end of the interpreter in other threads. If a thread requests the GIL at that time,
+// CPython before 3.14 ends the thread by unwinding its whole stack without the GIL. (With musl the
+// stack is not unwound and nothing on it is destroyed, so this code is not needed.)
 #ifndef TYPEDCALL_BASE_GIL_H_
 #define TYPEDCALL_BASE_GIL_H_
 
@@ -19,8 +19,8 @@
 #include <thread>
 #endif
 
-// PyPy does not unwind threads, and from CPython 3.14 on a thread that requests the GIL stops for
-// good.
+// PyPy does not unwind threads; from CPython 3.14 on, a thread that requests the GIL at the end of
+// the interpreter stops for good.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
 #define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
 #else
@@ -31,7 +31,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Loops because a signal ends a pause, and by then a new interpreter may be running.
+// Loops because a signal ends pause(), possibly after a new interpreter has started.
 [[noreturn]] inline void wait_for_ever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
@@ -62,7 +62,7 @@ inline bool is_attached() {
   const PyThreadState *current = _PyThreadState_UncheckedGet();
 #if PY_VERSION_HEX < 0x030C0000
   // `current` belongs to the thread that has the GIL; while the interpreter ends, only one thread
-  // can take it.
+  // can take the GIL.
   if (current != nullptr && _Py_IsFinalizing()) {
     return current->thread_id == PyThread_get_thread_ident();
   }
@@ -161,9 +161,9 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
   }
 }
 
-/// Runs `call`, which releases something that needs the GIL. Destructors use this because they must
-/// not be unwound through. Does nothing without the GIL, when CPython unwinds a stack at the
-/// interpreter's end.
+/// Runs `call`, which releases something that needs the GIL. Destructors use this because the stack
+/// must not be unwound through a destructor. Does nothing if the GIL is not held, which is the case
+/// while CPython unwinds the stack at the end of the interpreter.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   if (TYPEDCALL_EXPECT(is_attached(), 1)) {

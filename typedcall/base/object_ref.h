@@ -13,9 +13,10 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// GIL: held to copy, assign or destroy a non-empty one. Before 3.14, references on a stack that
-/// CPython unwinds at the end of the interpreter are not released (see gil.h). If the interpreter
-/// ends while a `__del__` runs because the last reference was released, the thread stops there.
+/// GIL: held to copy, assign or destroy a non-empty reference. Before 3.14, references on a stack
+/// that CPython unwinds at the end of the interpreter are not released (see gil.h). If the
+/// interpreter ends while a `__del__` runs because the last reference was released, the thread
+/// stops there.
 class object_ref {
  public:
   object_ref() = default;
@@ -31,7 +32,7 @@ class object_ref {
 
   /// Takes ownership of a new reference. `object` may be NULL.
   static object_ref steal(PyObject *object) { return object_ref(object); }
-  /// Adds a reference of its own. `object` may be NULL.
+  /// Adds its own reference to `object`, which may be NULL.
   static object_ref borrow(PyObject *object) {
     Py_XINCREF(object);
     return object_ref(object);

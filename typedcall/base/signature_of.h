@@ -17,7 +17,7 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// Returns a type's code in the list of codes, or -1. If two codes have the same C++ type (`l` and
-/// `n` on LP64), the first in the list is used, since requests match by width anyway.
+/// `n` on LP64), the first in the list is used, because requests match by width anyway.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -50,8 +50,8 @@ struct real_type<PyNativeKind_COMPLEX, T> {
 };
 
 /// Calls body(Real()) with the real_type of a floating or complex code; for other codes, returns 0
-/// without a call. The types come from the list of codes, and so a body that does not handle a new
-/// type (see mantissa_bits below) does not compile.
+/// without calling `body`. The types come from the list of codes, so a body that does not handle a
+/// new type (see mantissa_bits below) does not compile.
 template <class Body>
 constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \

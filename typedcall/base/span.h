@@ -59,8 +59,8 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// Converts any type with data() and size() for such elements: std::vector, std::array,
-  /// std::span.
+  /// Converts from any type whose data() and size() describe such elements: std::vector,
+  /// std::array, std::span.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
@@ -85,7 +85,7 @@ namespace internal {
 #if TYPEDCALL_IS_SUPPORTED
 /// True if the compiler's name for a template (`__PRETTY_FUNCTION__`) is std::`wanted_name`. Names
 /// are compared because forward declarations in namespace std are not allowed, and the headers of
-/// these templates take longer to parse than all of this library's.
+/// these templates take longer to parse than this whole library's headers.
 constexpr bool names_std(const char *name, const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";
   for (;; ++name) {
@@ -121,7 +121,7 @@ constexpr bool is_sized_named_std(const char *wanted) {
   return names_std(__PRETTY_FUNCTION__, wanted);
 }
 #else
-// The templates themselves are compared if the compiler does not name them.
+// If the compiler does not name the templates, they are compared directly.
 template <template <class> class, template <class> class>
 constexpr bool is_same_template = false;
 template <template <class> class Template>
@@ -218,7 +218,7 @@ template <class R, class... A>
 using c_function = typename function_of<R, decltype(all_in_c(type_list<A...>()))>::type;
 
 /// Calls function(values...), with each buffer as a pointer and a count. The first `Count` values
-/// are not processed yet; each value moves to the end once it is processed.
+/// have yet to be processed; each value moves to the end once it is processed.
 template <std::size_t Count, class Function>
 TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function) {
   static_assert(Count == 0);

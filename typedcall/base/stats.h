@@ -29,12 +29,12 @@ enum class event : unsigned {
   trampoline,  ///< an invoker calls in one of three ways
   image,
   ffi,
-  boxed,                ///< a call of the Python callable
+  boxed,                ///< a call to the Python callable
   cache_hit,            ///< a call site found the callable's entry in its cache
   cache_miss,           ///< a call site had to search, and remembered the result
   cache_bypassed,       ///< a call site had to read or search again, and may do so next time
   found_instance_slot,  ///< find(), resolve() or a searching call site found an entry;
-  found_method_def,     ///< the order is that of typedcall::place
+  found_method_def,     ///< in the order of typedcall::place
   found_pypy_method_def,
   found_side_table_def,
   found_side_table_object,
@@ -57,12 +57,12 @@ class TYPEDCALL_HIDDEN stats {
     return counters[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
 
-  /// Sets all counters to 0. Concurrent counts of other threads may be lost.
+  /// Sets all counters to 0. Concurrent counts by other threads may be lost.
   static void reset() {
     for (auto &counter : counters) counter.store(0, std::memory_order_relaxed);
   }
 
-  /// Adds one if counting is on. Code that makes calls in other ways may use it, too.
+  /// Adds one if counting is on. Code that makes calls in other ways may also use this.
   static void add(event what) {
     counters[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,5 +1,5 @@
-// The entry of a C++ function, which is used unchanged or falls back when it throws. Used by
-// pybind11.h and nanobind.h.
+// The entry of a C++ function, which is used unchanged or wrapped to fall back when it throws. Used
+// by pybind11.h and nanobind.h.
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 

@@ -26,7 +26,7 @@ class waiting_exception {
   PyObject *get() const { return object_.load(); }
 
   /// Runs `body` in any thread and keeps the exception if `body` returns false. An exception that
-  /// was pending before stays pending. Returns false if `body` does, or if the interpreter has
+  /// is already pending stays pending. Returns false if `body` does, or if the interpreter has
   /// ended. `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
@@ -68,7 +68,7 @@ class waiting_exception {
     return true;
   }
 
-  /// Passes an exception that is still kept to sys.unraisablehook. A pending exception stays
+  /// If an exception is still kept, passes it to sys.unraisablehook. A pending exception stays
   /// pending. GIL: held.
   void tell(PyObject *callable) {
     if (!is_there()) return;

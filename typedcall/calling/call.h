@@ -1,5 +1,5 @@
-// Makes one call of a typed function for another runtime. Calls the overload that Python would
-// choose, in the thread state that it requires, or else the Python callable.
+// Makes one call to a typed function for another runtime. Calls the overload that Python would
+// choose, in the thread state that it requires, or failing that the Python callable.
 #ifndef TYPEDCALL_CALLING_CALL_H_
 #define TYPEDCALL_CALLING_CALL_H_
 
@@ -19,8 +19,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// Returns the Python object for a runtime's value, or null with an exception. Raises MemoryError
-/// for a text that could not be allocated earlier. GIL: held.
+/// Returns the Python object for a runtime's value, or null with an exception set. Raises
+/// MemoryError for a text that could not be allocated earlier. GIL: held.
 inline object_ref box(const given &value) {
   const native_value bits{value.bits};
   switch (value.kind) {
@@ -57,7 +57,7 @@ object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   return boxed.call(callable);
 }
 
-#ifndef PYPY_VERSION  // no sink runs on PyPy, which cannot tell if a thread has the GIL
+#ifndef PYPY_VERSION  // no sink runs on PyPy, which cannot tell whether a thread has the GIL
 /// Releases the GIL if this thread has it. Returns the argument for reattach(), or null if the
 /// thread did not have the GIL.
 inline PyThreadState *detach() {
@@ -78,7 +78,8 @@ void without_gil(const Body &body) {
 #endif
 
 /// Implements fall_back() by calling `callable` in the home `where`. The sink must have `object_ref
-/// box(std::size_t i)` and `bool give_object(PyObject *)`, which returns false with an exception.
+/// box(std::size_t i)` and `bool give_object(PyObject *)`, which returns false with an exception
+/// set.
 template <class Home, class Sink>
 TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
                               Sink &sink) {
@@ -112,14 +113,13 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls the chosen overload if it is not plain, or Python if there is no overload or it falls
-/// back.
+/// Calls the chosen overload (one that is not plain), or Python if there is none or it falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
   if (chosen != nullptr) chosen->prepare(values);
   if (chosen != nullptr && chosen->view.hold == PyNativeHold_NOTHING) {
-    result_cell cell;  // the function cannot raise, because that needs a thread state
+    result_cell cell;  // the function cannot raise, because raising needs a thread state
     if (chosen->run(values, &cell) == outcome::value) {
       return sink.give(chosen->result, chosen->at(cell));
     }
@@ -157,9 +157,9 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
   run(chosen, callable, where, count, values, sink);
 }
 
-/// Makes one call of one of the `functions`, chosen by the values, and passes the result to the
-/// sink; otherwise falls back. A call of a plain C function uses no allocation, lock, reference
-/// count or static variable.
+/// Calls the one of the `functions` that suits the values best, and passes the result to the sink;
+/// falls back if none suits. A call to a plain C function uses no allocation, lock, reference count
+/// or static variable.
 template <class Home, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
                                    const Home &where, std::size_t count, Sink &sink) {

@@ -73,7 +73,7 @@ class overloads {
 
   /// Returns the only overload, which needs no ranking, or null if there are several.
   const entry *alone() const { return alone_; }
-  /// Returns the overload to try before choose() for a single argument of this kind, or null.
+  /// For a single argument of this kind, returns the overload to try before choose(), or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
   /// Returns the overload for these arguments and fills in `values`. Returns null if Python must
@@ -116,8 +116,8 @@ class overloads {
     return true;
   }
 
-  // Returns null if any overload takes a buffer, because a value's kind does not show whether it
-  // suits.
+  // Returns null if any overload takes a buffer, because a value's kind does not show whether a
+  // buffer can take it.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -189,7 +189,7 @@ class overloads {
   // Tries the overloads, best first, until one of them takes the values.
   TYPEDCALL_OUT_OF_LINE const entry *walk(const given *arguments, std::size_t count,
                                           native_value *values) const {
-    constexpr std::size_t kMost = 64;  // Python chooses among more overloads than this
+    constexpr std::size_t kMost = 64;  // if there are more overloads, Python chooses
     unsigned char ranks[kMost * (PyNativeSignature_MAX_ARGS + 1)];
     const entry *found = nullptr;
     positions too_large;

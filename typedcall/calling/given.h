@@ -16,12 +16,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// One argument. There are no initialisers, because each call has an array for the longest
-/// signature.
+/// One argument. There are no initialisers, because each call makes an array long enough for the
+/// longest signature.
 struct given {
-  /// The value's kind in Python. `element` and `element_size` describe the elements of an ARRAY,
-  /// and of bytes, whose kind is OTHER; for other values, which no buffer takes, they are VOID and
-  /// 0.
+  /// The value's kind in Python. `element` and `element_size` describe the elements of an ARRAY, or
+  /// of bytes, whose kind is OTHER; for values that no buffer takes, they are VOID and 0.
   PyNativeGiven kind;
   PyNativeKind element;
   std::uint16_t element_size;
@@ -74,7 +73,7 @@ struct given {
   }
 };
 
-/// Returns the form of a C value that is not a buffer: a result, or an argument of a closure. A
+/// Converts a C value that is not a buffer (a result, or an argument of a closure) to this form. A
 /// value of type `v` and a null text become nothing().
 inline given given_of(const value_type &type, const void *place) {
   const std::uint64_t bits = type.bits_at(place);
@@ -100,12 +99,12 @@ inline given given_of(const value_type &type, const void *place) {
 
 enum class taken { yes, out_of_range, no };
 
-/// Implements take() for everything except floats for a `d` and ordinary ints.
+/// Implements take() for everything except ordinary ints, and floats passed as a `d`.
 TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_type &wanted,
                                               native_value *out) {
   out[0] = native_value{value.bits};
   if (wanted.is_integer && value.is_int()) {
-    // A value whose `size` is not 0 exceeds INT64_MAX.
+    // An int whose `size` is not 0 exceeds INT64_MAX.
     return value.size != 0 && wanted.kind == PyNativeKind_UNSIGNED && wanted.size == 8
                ? taken::yes
                : taken::out_of_range;

@@ -73,8 +73,8 @@ struct value_type {
   bool holds(std::int64_t number) const {
     return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
-  /// True for a text type if Python would pass these bytes, which end with a NUL, to a C function
-  /// unchanged.
+  /// True if this is a text type and Python would pass these bytes, which end with a NUL, to a C
+  /// function unchanged.
   bool holds(const void *text, std::size_t length) const {
     return is_utf8(static_cast<const unsigned char *>(text), length) &&
            (is_buffer || std::memchr(text, 0, length) == nullptr);

@@ -120,21 +120,21 @@ struct argument<span<const char>, void> {
   void set(span<const char> ready) { value = ready; }
 };
 
-/// True if a Python caller can pass a value of type T (python_can_pass) or get one.
+/// True if a Python caller can pass a value of type T (python_can_pass) or receive one.
 template <class T>
 constexpr bool python_can_pass =
     is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
 template <class T>
 constexpr bool python_can_get = std::is_void_v<T> || is_convertible_type<T> || has_pointer_code<T>;
 
-/// Returns 1 if the type has `__complex__`, 0 if not, or -1 with MemoryError.
+/// Returns 1 if the type has `__complex__`, 0 if not, or -1 with MemoryError set.
 inline int has_complex_method(PyTypeObject *type) {
   const object_ref name = object_ref::steal(PyUnicode_FromString("__complex__"));
   return !name ? -1 : _PyType_Lookup(type, name.get()) != nullptr ? 1 : 0;
 }
 
-/// Call this after an object failed to convert to a pointer. Clears the exception and returns true
-/// if objects of this type never convert. Returns false after any other error, which another
+/// Call this after an object has failed to convert to a pointer. Clears the exception and returns
+/// true if objects of this type never convert. Returns false after any other error, which another
 /// overload must not hide. Exporters raise BufferError if they cannot export, and exporters in C
 /// (NumPy, memoryview) also raise TypeError or ValueError. Only exceptions from a `__buffer__` in
 /// Python have a traceback.
@@ -161,7 +161,7 @@ constexpr bool is_tried = is_buffer<T> ? !std::is_same_v<T, span<const char>>
                                        : std::is_pointer_v<T> && !std::is_same_v<T, const char *> &&
                                              !std::is_same_v<T, PyObject *>;
 
-/// The ranks of all kinds of objects for a parameter.
+/// The rank of each kind of object for a parameter.
 template <class T>
 constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 

@@ -27,8 +27,8 @@ struct buffer_parts {
   std::size_t size() const {
     return type.code == PyNativeType_STRING ? 1 : PyNativeCode_Size(type.code);
   }
-  /// Returns the size of all elements. On overflow it is PY_SSIZE_T_MAX, too large for any Python
-  /// object.
+  /// Returns the total size of the elements. On overflow returns PY_SSIZE_T_MAX, which is too large
+  /// for any Python object.
   Py_ssize_t bytes() const {
 #if TYPEDCALL_IS_SUPPORTED
     Py_ssize_t found;
@@ -60,7 +60,7 @@ buffer_parts parts_of(Buffer buffer) {
 }
 
 /// Returns a memoryview of the elements in `copy`, a bytes or bytearray object to which the view
-/// holds a reference, or NULL with MemoryError. Sets the view's fields itself, because
+/// holds a reference, or NULL with MemoryError set. Sets the view's fields itself, because
 /// memoryview.cast() supports neither complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
@@ -87,15 +87,15 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// Returns the Python object for buffer `at` of a call. This is a str for a text, bytes for const
-/// bytes, and otherwise a one-dimensional memoryview of a copy, read-only for const elements.
+/// Returns the Python object for buffer `at` of a call. The object is a str for a text, bytes for
+/// const bytes, and otherwise a one-dimensional memoryview of a copy, read-only for const elements.
 /// Buffers over the same memory share one copy, so data written to one are visible in the other.
 /// Returns NULL with MemoryError, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
                                                   std::size_t at) {
   copied_buffer &own = all[at];
   const buffer_parts &parts = own.parts;
-  // Raised here because Python versions raise different exceptions.
+  // Raised here because different Python versions raise different exceptions.
   if (parts.bytes() == PY_SSIZE_T_MAX) return PyErr_NoMemory();
   if (parts.type.code == PyNativeType_STRING) {
     return PyUnicode_FromStringAndSize(parts.count == 0 ? "" : parts.begin(), parts.bytes());

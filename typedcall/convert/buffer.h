@@ -1,5 +1,5 @@
-// Gets buffers from Python callers, who pass any exporter of a contiguous array of the right
-// elements, or a str for a text.
+// Gets buffers from Python callers, who can pass any object that exports a contiguous array of the
+// right elements, or a str for a text.
 #ifndef TYPEDCALL_CONVERT_BUFFER_H_
 #define TYPEDCALL_CONVERT_BUFFER_H_
 
@@ -18,8 +18,8 @@ namespace internal {
 /// `view->obj` is not NULL afterwards, the caller releases the buffer once the elements are no
 /// longer used. `*data` is arbitrary if there are no elements. Returns false with TypeError if the
 /// object exports no elements of the wanted type, with ValueError if the array is not aligned or
-/// not one-dimensional (a count does not describe the shape), or with BufferError if the memory is
-/// not contiguous, or is read-only but must be writable. GIL: held.
+/// not one-dimensional (a single count cannot describe its shape), or with BufferError if the
+/// memory is not contiguous, or is read-only but must be writable. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
                                                      void **data, std::size_t *count,
                                                      Py_buffer *view) {

@@ -37,7 +37,8 @@ inline const char *end_of_parameter(const char *text) {
 }
 
 /// Makes `*names` from a text like "($self, x, /, y=1.5, *, z)". `*names` stays empty if the text
-/// does not show which of the last arguments are passed by name. Returns false with MemoryError.
+/// does not show which of the last arguments are passed by name. Returns false with MemoryError
+/// set.
 inline bool names_in_text(const char *text, std::size_t count, object_ref *names) {
   std::size_t at = 0;
   Py_ssize_t named = 0;

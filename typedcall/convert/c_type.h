@@ -1,5 +1,5 @@
 // The C types that correspond to a function's C++ types in the entry that consumers call, and
-// conversions between them.
+// conversions between the two.
 #ifndef TYPEDCALL_CONVERT_C_TYPE_H_
 #define TYPEDCALL_CONVERT_C_TYPE_H_
 
@@ -65,7 +65,7 @@ struct c_type<T, std::enable_if_t<is_buffer<T>>> {
 template <class T>
 using c_type_of = typename c_type<T>::type;
 
-/// True if T is a std::complex, which has a different type in C, so that consumers cannot call the
+/// True if T is a std::complex, for which C has a different type, so consumers cannot call the
 /// function directly.
 template <class T>
 constexpr bool is_std_complex =

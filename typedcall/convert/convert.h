@@ -21,7 +21,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// True for C's complex types. std::complex is a different type; see c_type.h.
+/// True for C's complex types, but not for std::complex (see c_type.h).
 template <class T>
 constexpr bool is_complex_type =
     internal::has_code<T> &&PyNativeCode_Kind(internal::code_of<T>()) == PyNativeKind_COMPLEX;
@@ -37,7 +37,7 @@ namespace internal {
 
 inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
 
-/// Gets the value of an int of one digit (below 2**30), the usual case, without a call. Returns
+/// For an int of one digit (below 2**30), the usual case, gets the value without a call. Returns
 /// false for longer ints, and always on PyPy, where the digits are not accessible.
 #ifdef PYPY_VERSION
 inline bool short_int(PyObject *, long *) { return false; }
@@ -64,16 +64,16 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
 }
 #endif  // PYPY_VERSION
 
-/// A value, or a sign that an exception is set. Returned in registers, because passing the value's
-/// address would force the value into memory in every wrapper.
+/// A value, or an indication that an exception is set. Returned in registers, because passing the
+/// value's address would force the value into memory in every wrapper.
 template <class T>
 struct converted {
   T value;
   bool is_valid;
 };
 
-// These are not inline, so that all wrappers share them. They convert arguments that are not short
-// ints.
+// These functions are not inline, so that all wrappers share them. They convert arguments that are
+// not short ints.
 TYPEDCALL_HIDDEN converted<long long> signed_from_object(PyObject *object, std::size_t bytes);
 TYPEDCALL_HIDDEN converted<unsigned long long> unsigned_from_object(PyObject *object,
                                                                     std::size_t bytes);
@@ -259,9 +259,9 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
          internal::from_python_by_call(object, value);
 }
 
-/// Returns a new reference, or NULL with MemoryError. An object is returned unchanged, even if it
-/// is NULL. A string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer becomes
-/// a capsule (see pointer.h), and a null string or pointer becomes None. GIL: held.
+/// Returns a new reference, or NULL with MemoryError set. An object is returned unchanged, even if
+/// it is NULL. A string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer
+/// becomes a capsule (see pointer.h), and a null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {
   static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,

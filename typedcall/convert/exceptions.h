@@ -7,7 +7,7 @@
 
 #include <Python.h>
 
-#if __has_include(<cxxabi.h>)  // MSVC does not have this header or need it
+#if __has_include(<cxxabi.h>)  // MSVC neither has nor needs this header
 #include <cxxabi.h>
 #endif
 
@@ -164,7 +164,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
 /// Inline and not noexcept, because the stack of a cancelled thread must continue to unwind. GIL:
 /// not needed.
 template <class Call, class Thrown>
-// A reference to a __forced_unwind is null, because there is no such object.
+// A reference to a caught __forced_unwind is null, because no such object exists.
 TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&call,
                                                                       Thrown &&thrown) {
   try {

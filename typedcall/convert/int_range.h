@@ -40,8 +40,8 @@ constexpr bool has_room(Given value) {
   }
 }
 
-/// Converts a number that fits with the wrapper's rules: values become a float or long double by
-/// way of double, and nan becomes true.
+/// Converts a number that fits, by the wrapper's rules: conversions to float or long double go
+/// through double, and nan becomes true.
 template <class Own, class Given>
 constexpr Own narrowed(Given value) {
   if constexpr (std::is_same_v<Own, bool>) {

@@ -97,9 +97,9 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
-/// Returns the kind of `object`, which is OTHER even if the object has only `__complex__`. Types
-/// have no slot for that method, so conversion_rank_of() looks it up for a complex parameter. GIL:
-/// held. Sets no exception, and runs no Python code.
+/// Returns the kind of `object`, which is OTHER if the object has only `__complex__`. Types have no
+/// slot for `__complex__`, so conversion_rank_of() looks it up for a complex parameter. GIL: held.
+/// Sets no exception, and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;

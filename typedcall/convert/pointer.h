@@ -76,8 +76,8 @@ struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr const char *text = printed.text;
 };
 
-/// Returns a capsule, or None for NULL. `name` must live as long as the process, like a constant of
-/// an extension module, because these are never unloaded.
+/// Returns a capsule, or None for NULL. `name` must live as long as the process; a constant in an
+/// extension module does, because extension modules are never unloaded.
 inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
   if (pointer == nullptr) Py_RETURN_NONE;
   return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
@@ -114,8 +114,8 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
                                  wanted.type);
 }
 
-/// Corrects writable bools in place. Returns false with ValueError if a read-only byte is not a
-/// bool. Must be the last check of a buffer, because it may change the elements.
+/// Corrects writable bools in place. Returns false with ValueError set if a read-only byte is not a
+/// bool. Must be the last check on a buffer, because it may change the elements.
 TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is_const) {
   const auto count = static_cast<std::size_t>(view.len);
   if (!is_const) {

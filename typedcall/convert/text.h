@@ -1,5 +1,5 @@
-// Builds text for documentation and messages with a few shared functions, off the hot path.
-// std::string is inline, and each use would add its own clean-up code.
+// Builds text for documentation and messages with a few shared functions, off the hot path. Does
+// not use std::string, which is inline: each use would add its own clean-up code.
 #ifndef TYPEDCALL_CONVERT_TEXT_H_
 #define TYPEDCALL_CONVERT_TEXT_H_
 
@@ -35,7 +35,7 @@ class text {
     is_cut_ = is_cut_ || other.is_cut_;
     return add(other.c_str(), other.length_);
   }
-  /// Adds `words`, and before it `between` if the text is not empty.
+  /// Adds `words`, preceded by `between` if the text is not empty.
   TYPEDCALL_RARE text &add_behind(const char *between, const char *words) noexcept {
     if (length_ != 0) add(between);
     return add(words);

@@ -66,13 +66,14 @@ class plan_ref {
   const call_plan *plan_ = nullptr;
 };
 
-/// Everything needed to call a function of one signature, except its address. Immutable once made.
+/// Everything needed to call a function with one particular signature, except the function's
+/// address. Immutable once made.
 class call_plan {
  public:
-  /// Returns the plan for `signature`, with the requested way of calling or else the fastest one.
-  /// Returns null, with the position of the fault, if there is no such plan. Plans are cached, so
-  /// preparing the next invoker of the same signature is only a look-up. Throws std::bad_alloc.
-  /// GIL: none.
+  /// Returns the plan for `signature`, with the requested way of calling or, if none is requested,
+  /// the fastest one. If there is no such plan, returns null and the position of the fault. Plans
+  /// are cached, so preparing another invoker with the same signature takes only a look-up. Throws
+  /// std::bad_alloc. GIL: none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
 #if TYPEDCALL_IS_SUPPORTED

@@ -1,5 +1,5 @@
 // Calls through libffi, for signatures that are known only at run time. Link with -lffi. The call
-// interface is prepared only once, and then each call only fills registers.
+// interface is prepared only once, after which each call only fills registers.
 #ifndef TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 #define TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 
@@ -19,8 +19,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns libffi's type for an integer of `size` bytes, because libffi names integer types by
-/// width.
+/// Returns libffi's type for an integer of `size` bytes; libffi names integer types by width.
 inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -133,9 +132,9 @@ class ffi_signature {
     return made;
   }
 
-  /// Calls `funcptr`. `arguments` contains the address of each argument, which has the C type of
-  /// the signature. `result` points to memory for the C result and is unused for `v`. The caller
-  /// must meet the requirements of the entry's flags.
+  /// Calls `funcptr`. `arguments` contains the address of each argument, which has the C type that
+  /// the signature specifies. `result` points to memory for the C result and is unused for `v`. The
+  /// caller must meet the requirements of the entry's flags.
   void call(void *funcptr, void *result, void *const *arguments) const {
     // libffi only reads the cif and the argument addresses, but its prototypes are not
     // const-correct.
@@ -162,7 +161,7 @@ class ffi_signature {
   ffi_signature() = default;
 
   // libffi widens integers that are narrower than a register. Not inline, because gcc would warn
-  // about calls of other signatures that pass a null `result`.
+  // about calls with other signatures that pass a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -1,5 +1,5 @@
-// One argument or result of a call by a run-time signature, in the form that a register holds. Used
-// by typedcall/invoker.h.
+// One argument or result of a call with a run-time signature, in the form that a register holds.
+// Used by typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 #define TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 
@@ -39,7 +39,7 @@ struct native_value {
     return made;
   }
 
-  /// Returns the value of a number that is too wide and is passed by its address.
+  /// Returns the value for a number that is too wide, which is passed by address.
   template <class T>
   static native_value at(const T *wide) {
     return of(reinterpret_cast<std::uintptr_t>(wide));
@@ -70,7 +70,7 @@ static_assert(sizeof(PyNativeType_ComplexLongDouble) <= sizeof(wide_value) &&
 
 namespace internal {
 
-/// True if a value of this type is passed by its address.
+/// True if a value of this type is passed by address.
 inline bool is_wide(PyNativeType type) {
   return PyNativeType_Size(type) > sizeof(native_value::bits);
 }

@@ -77,7 +77,7 @@ inline native_value as_value(double result) { return native_value::of(result); }
 
 inline constexpr unsigned trampoline_arguments = 4;
 /// A shape is a 1 followed by one bit for each argument, with the first argument in the lowest bit.
-/// A set bit means floating.
+/// A set bit means a floating-point argument.
 inline constexpr unsigned trampoline_shapes = 2u << trampoline_arguments;
 
 using trampoline = native_value (*)(void *funcptr, const native_value *arguments);

@@ -1,6 +1,6 @@
 // The general inner loop, for signatures without a compiled loop. It loads elements by type code,
-// calls through the invoker, or the Python callable if the function falls back, and stores results
-// by type code. Used by typedcall/loop.h.
+// makes each call through the invoker (or calls the Python callable if the function falls back),
+// and stores results by type code. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
@@ -168,7 +168,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
     }
     wide_value scratch = {};
     // Without a place nothing may be stored, because after 127 arguments and self there is no room
-    // for another.
+    // for another argument.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;

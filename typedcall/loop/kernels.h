@@ -1,5 +1,5 @@
-// Inner loops compiled for the most common signatures. Dispatch happens outside the loop, and so
-// the loop is as fast as a hand-written one. Used by typedcall/loop.h.
+// Inner loops compiled for the most common signatures. Dispatch happens outside the loop, so the
+// loop is as fast as a hand-written one. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 
@@ -20,11 +20,11 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 /// Calls `funcptr` for `count` elements. Returns the number of elements before the first call that
-/// raised an exception, or `count`.
+/// raised an exception, or `count` if none did.
 using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::intptr_t *steps,
                                  std::intptr_t count);
 
-/// The loops of one signature, for contiguous arrays, for any strides, and for any strides with a
+/// The loops for one signature: for contiguous arrays, for any strides, and for any strides with a
 /// check for errors. Each loop is small, but a program that includes this header compiles all loops
 /// of all signatures.
 struct compiled_loops {
@@ -44,7 +44,7 @@ T load_as(const char *from) {
   }
 }
 
-/// The loops of the signature R(A...). `At` is the index sequence of its arguments.
+/// The loops for the signature R(A...). `At` is the index sequence of its arguments.
 template <class At, class R, class... A>
 struct kernels_of;
 template <std::size_t... at, class R, class... A>
@@ -139,7 +139,7 @@ template <class... T>
 struct types {};
 
 /// Finds the loops for a signature that begins with `Signature` (result first) and has `left` more
-/// arguments, which are chosen from `Arguments` by their classes.
+/// arguments, whose types are chosen from `Arguments` by class.
 template <std::size_t left, class Arguments, class... Signature>
 struct chosen;
 template <std::size_t left, class... A, class... Signature>
@@ -182,7 +182,7 @@ struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
   }
 };
 
-/// Returns the loops of the signature R(A...) if its classes are those passed, else null.
+/// Returns the loops for the signature R(A...) if its classes are those passed, otherwise null.
 template <class R, class... A>
 const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, std::size_t count) {
   if (count != sizeof...(A) || result != kernel_class_of<R>) return nullptr;
@@ -191,7 +191,7 @@ const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, s
 
 inline constexpr std::size_t kernel_arguments = 4;
 
-/// Returns the loops for a signature of these classes, or null. To limit compile time, the list
+/// Returns the loops for a signature with these classes, or null. To limit compile time, the list
 /// contains only signatures that are common in C libraries: mixes of the usual types, truth values
 /// as results, and narrow integers of one type.
 inline const compiled_loops *find_compiled(unsigned result, const unsigned *arguments,

@@ -229,9 +229,9 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 ///
 /// A function with defaults is also offered without trailing parameters that have defaults. For
 /// example, the function power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If several
-/// overloads then take the same arguments, only the first is offered, which Python callers also
-/// reach. With the effect `widened`, functions that take or return float are also offered for
-/// double.
+/// overloads then take the same arguments, only the first is offered; it is also the one that
+/// Python callers reach. With the effect `widened`, functions that take or return float are also
+/// offered for double.
 ///
 /// A single function takes every argument that can be converted to its parameters (convert.h,
 /// argument.h). Among overloads, the first choice is one with exactly the arguments' types, then
@@ -245,25 +245,25 @@ inline constexpr auto spans = &internal::spanned_function<Function>::call;
 /// Overloads whose integers differ only in width or sign have equal ranks, and the value decides.
 /// If an int is out of range for the first overload, the next one is tried. For example, with
 /// def<f32, f64>("f"), Python's f(1) calls f32 and f(1 << 40) calls f64. (A consumer gets the
-/// overload whose signature it requests.) A later overload must not convert an argument that was
-/// out of range to a floating type, which would lose digits; other arguments are converted as
-/// usual. If no overload is left, OverflowError is raised. The next overload is tried only after an
-/// int that does not fit, or an exporter without a suitable buffer. Exceptions from an argument's
-/// own `__index__`, `__float__`, `__complex__` or Python `__buffer__` (except BufferError)
-/// propagate. These methods may be called once for each overload that is tried.
+/// overload with the signature that it requests.) A later overload must not convert an argument
+/// that was out of range to a floating type, which would lose digits; other arguments are converted
+/// as usual. If no overload is left, OverflowError is raised. The next overload is tried only after
+/// an int that does not fit, or an exporter without a suitable buffer. Exceptions from an
+/// argument's own `__index__`, `__float__`, `__complex__` or Python `__buffer__` (except
+/// BufferError) propagate. These methods may be called once for each overload that is tried.
 ///
 /// Error messages contain the def's name. Two defs of the same functions share a wrapper, whose
 /// messages contain the name of one of the defs.
 ///
 /// Types: c_type.h. For Python callers, a `long double` or complex `long double` result is rounded
 /// to a float or complex. Entries of such functions have PyNativeCallable_DIFFERS, and only
-/// consumers that accept it (typedcall::accepts_differences) use them. Signatures are made from C++
-/// types: where `Py_ssize_t` is long and `size_t` is unsigned long, their codes are `l` and `L`,
-/// which also satisfy requests for `n` and `N`. Only C code can make an entry with `n` or `N` on
-/// these platforms: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
+/// consumers that accept this flag (typedcall::accepts_differences) use them. Signatures are made
+/// from C++ types: where `Py_ssize_t` is long and `size_t` is unsigned long, their codes are `l`
+/// and `L`, which also satisfy requests for `n` and `N`. Only C code can make an entry with `n` or
+/// `N` on these platforms: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
 ///
 /// A function that may throw may also set a Python exception and return any value; the exception is
-/// then raised. The check takes a nanosecond, which `noexcept` and `nothrow` functions save. Use
+/// then raised. The check takes a nanosecond, which `noexcept` and `nothrow` functions avoid. Use
 /// `nothrow` for a function that does not throw but runs Python code, because with `noexcept` it
 /// would end the process when the interpreter ends (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>

@@ -1,6 +1,6 @@
 // Extra entries for a function, whose code the compiler generates. Some have fewer arguments and
-// use the Python wrapper's defaults. Others take double for float and round like the wrapper, for
-// consumers that call a bare pointer with doubles.
+// use the Python wrapper's defaults. Others take double in place of float and round as the wrapper
+// does, for consumers that call a bare pointer with doubles.
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
@@ -48,7 +48,7 @@ struct entry_types {
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
 };
 
-/// An entry without the last `Dropped` parameters, which have defaults, with the members of
+/// An entry without the last `Dropped` parameters, which have defaults. It has those members of
 /// native<> that a table needs. Parameters are counted from the end because self may come first.
 template <class Native, class Named, std::size_t Dropped>
 struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
@@ -127,7 +127,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
 
 // --- Entries that take double for float --------------------------------------------------------
 
-/// The type double for float, and complex double for complex float. Other types are unchanged.
+/// Replaces float with double, and complex float with complex double. Other types are unchanged.
 template <class T>
 using wide = std::conditional_t<std::is_same_v<T, float>, double,
                                 std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
@@ -165,7 +165,8 @@ struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Pla
   }
 };
 
-/// An entry that takes double for float, with the members of native<> that a table needs.
+/// An entry that takes double in place of float. It has those members of native<> that a table
+/// needs.
 template <class Native>
 struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   using types = entry_types<Native>;
@@ -189,7 +190,7 @@ struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   }
 };
 
-/// A list of entries, followed by their entries for double unless an earlier entry takes the same
+/// A list of entries, then the version of each for double unless an earlier entry takes the same
 /// arguments.
 template <class Done, class... Natives>
 struct entries_with_wide {
@@ -215,7 +216,7 @@ struct with_wide<type_list<Natives...>> {
   using type = typename entries_with_wide<type_list<Natives...>, Natives...>::type;
 };
 
-/// Returns `Entries`, followed by their entries for double if `Widens` is true.
+/// Returns `Entries`, followed by their versions for double if `Widens` is true.
 template <bool Widens, class Entries>
 constexpr auto all_entries(Entries) {
   if constexpr (Widens) {

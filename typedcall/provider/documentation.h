@@ -7,7 +7,7 @@
 #include "typedcall/convert/text.h"
 #include "typedcall/provider/parameter.h"
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 #include <charconv>
 #endif
@@ -76,8 +76,8 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Adds a floating-point number in Python's notation. Python has no literal for nan; like CPython's
-/// own signatures, uses "..." for a default that cannot be written.
+/// Adds a floating-point number in Python's notation. Python has no literal for nan; as in
+/// CPython's own signatures, a default that cannot be written becomes "...".
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value) {
   if (std::isnan(value)) {
     to->add("...");
@@ -90,7 +90,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
     *end.ptr = '\0';
     to->add(digits);
     if (std::strpbrk(digits, ".e") == nullptr) to->add(".0");
-#else  // macOS has supported to_chars() for double only since 13.3
+#else  // before 13.3, macOS does not support to_chars() for double
     char *const digits = PyOS_double_to_string(value, 'r', 0, Py_DTSF_ADD_DOT_0, nullptr);
     to->add(digits != nullptr ? digits : "...");
     if (digits == nullptr) PyErr_Clear();

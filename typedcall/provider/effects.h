@@ -32,8 +32,8 @@ inline constexpr std::uint64_t without_gil = std::uint64_t{1} << 35;
 inline constexpr std::uint64_t for_double = std::uint64_t{1} << 36;
 }  // namespace internal
 
-/// On failure, the function sets a Python exception and returns the error value of its class
-/// (error_value.h).
+/// On failure, the function sets a Python exception and returns the error value of its result's
+/// class (error_value.h).
 inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD> may_raise{};
 /// The function returns 0, or any other int with a Python exception set. If the last parameter is a
 /// pointer to a value (`int f(double x, bool *result)`), Python's result is stored through it;
@@ -46,13 +46,13 @@ inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEED
 /// - `int f(double x, double *result)`, which stores the value and returns 0, or returns any other
 ///   int to fall back;
 /// - a function that returns `std::optional`, which implies this effect. The function must be
-///   noexcept unless this effect is stated, which lets it fall back by throwing as well.
+///   noexcept unless this effect is also stated, in which case it may fall back by throwing, too.
 /// A call that falls back must have had no effect, and must not have used Python unless needs_gil
 /// is also stated, because consumers call the function without the GIL. See otherwise<> for
 /// Python's result.
 inline constexpr effects<PyNativeCallable_FALLS_BACK> falls_back{};
 /// The function's first parameter is self, as `PyObject *` or as a pointer to the object's own
-/// struct. This is the instance for a method, the class for a class method, and the module for a
+/// struct. Self is the instance for a method, the class for a class method, and the module for a
 /// function of a module.
 inline constexpr effects<PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD> takes_self{};
 /// The function uses the Python C API and may be called only with the GIL held. Implied by objects
@@ -70,15 +70,15 @@ inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
 inline constexpr effects<internal::cannot_throw> nothrow{};
 
 /// The function runs so long that the wrapper should release the GIL around the call. Implies
-/// thread_safe, because other threads can then call the function too. The function must not take or
-/// return objects or raise. Consumers may call it with or without the GIL.
+/// thread_safe, because other threads can call the function meanwhile. The function must not take
+/// or return objects or raise. Consumers may call it with or without the GIL.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
 
-/// Also offers a function of float for double, with the results that Python callers get. For
-/// example, `dd->d` is offered in addition to `ff->f`, for consumers that need a bare pointer
-/// (SciPy, or a ufunc whose results should not be float32). Integers are not widened, because a
-/// `long` version of an `int` function would have to report values out of range. Consumers check
-/// the range of ints themselves (fallback.h).
+/// Also offers a function of floats as a function of doubles, with the results that Python callers
+/// get. For example, `dd->d` is offered in addition to `ff->f`, for consumers that need a bare
+/// pointer (SciPy, or a ufunc whose results should not be float32). Integers are not widened,
+/// because a `long` version of an `int` function would have to report values out of range.
+/// Consumers check the range of ints themselves (fallback.h).
 inline constexpr effects<internal::for_double> widened{};
 
 /// Makes a type's def a class method, `Type.f(...)`. With takes_self, the first parameter is the

@@ -117,7 +117,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, void, type_list<
   static int wrapped(A... arguments) { return entry(arguments...) == 0 ? 0 : set_no_result(); }
 };
 
-/// Used if no otherwise<> was stated.
+/// Used if no otherwise<> is given.
 struct no_otherwise {
   static void join(const translation *) {}
   template <class Value>

@@ -7,7 +7,7 @@
 #include "typedcall/convert/text.h"
 #include "typedcall/provider/parameter.h"
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include <cstring>
 
 namespace typedcall {
@@ -29,9 +29,9 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,
                                                    std::size_t at);
 
-/// Fills `values`, which has an element for each parameter, with borrowed arguments, or NULL if the
-/// default applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false with
-/// TypeError; errors are checked in CPython's order. Keyword-only parameters cost nothing in
+/// Fills `values`, which has an element for each parameter, with borrowed arguments, or with NULL
+/// where the default applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false
+/// with TypeError; errors are checked in CPython's order. Keyword-only parameters cost nothing in
 /// functions that do not have any.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN bool place_arguments(const parameter_list &parameters,
@@ -125,8 +125,8 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
   return first;
 }
 
-/// Sets the error for `keyword`, which is not a name that can be passed. Some of `keywords` may be
-/// names of positional-only parameters.
+/// Sets the error for `keyword`, which does not name a parameter that can be passed by name. Some
+/// of `keywords` may be names of positional-only parameters.
 TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyObject *keywords,
                                           PyObject *keyword) {
   text names;

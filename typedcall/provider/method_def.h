@@ -8,7 +8,7 @@
 #include "typedcall/provider/native.h"
 #include "typedcall/typed_method.h"
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include <cstddef>
 #include <cstring>
 

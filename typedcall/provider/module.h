@@ -78,8 +78,8 @@ inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
   return module != nullptr && is_freed_by(module, free) ? module : nullptr;
 }
 
-/// Returns the result of maker_of() for the first class in the MRO of `type` for which it is not
-/// null. Finds the method's class even if `type` was made in Python.
+/// Returns the result of maker_of() for the first class in the MRO of `type` for which that result
+/// is not null. Finds the method's class even if `type` was made in Python.
 inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   if (PyObject *const module = maker_of(type, free)) return module;
 #ifdef PYPY_VERSION
@@ -224,7 +224,7 @@ TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   return *state;
 }
 
-/// Like state_of(PyObject *), if self is a pointer to the object's own struct.
+/// Like state_of(PyObject *), but for a self that is a pointer to the object's own struct.
 template <class State, class Object>
 TYPEDCALL_HIDDEN State &state_of(Object *self) {
   return state_of<State>(reinterpret_cast<PyObject *>(self));

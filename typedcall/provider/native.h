@@ -28,8 +28,7 @@ struct function_traits<R (*)(A...)> {
   using parameters = std::tuple<std::remove_cv_t<A>...>;
   static constexpr bool is_noexcept = false;
   static constexpr std::size_t count = sizeof...(A);
-  /// True if the function uses types that C does not have, which are C++ complex numbers and
-  /// buffers.
+  /// True if the function uses types that C does not have: C++ complex numbers or buffers.
   static constexpr bool has_own_types = is_std_complex<R> ||
                                         (is_std_complex<std::remove_cv_t<A>> || ...) ||
                                         (is_buffer<std::remove_cv_t<A>> || ...);
@@ -137,7 +136,7 @@ struct TYPEDCALL_HIDDEN offered {
   // --- Error reports -------------------------------------------------------------------------
 
   /// A function that may throw is offered through an adapter that converts C++ exceptions to Python
-  /// exceptions, because consumers may not be C++ and may have no frames to unwind.
+  /// exceptions, because consumers may not be written in C++ or have frames that can be unwound.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
   /// If the result of such a function has no error value, the adapter returns a status.
   static constexpr bool gets_status =
@@ -161,7 +160,7 @@ struct TYPEDCALL_HIDDEN offered {
   using shown_parameters = decltype(argument_list() + place());
   using self_list = std::conditional_t<takes_self, type_list<PyObject *>, type_list<>>;
   using entry_parameters = decltype(all_in_c(self_list() + shown_parameters()));
-  /// The function type of the signature, and that of the call as Python sees it.
+  /// The function types of the signature and of the call as Python sees it.
   using shown_type = typename function_of<entry_result, shown_parameters>::type;
   using python_type = typename function_of<value, argument_list>::type;
 
@@ -224,7 +223,8 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using own_parameters = typename type::own_parameters;
   using entry_result = typename type::entry_result;
 
-  /// Functions of the entry's type that call `Function` with its own types.
+  /// Adapters: functions of the entry's type that call `Function`, converting to and from its own
+  /// types.
   template <class Parameters>
   struct adapter;
   template <class... A>

@@ -1,4 +1,4 @@
-// Ranks and converts one argument of a call of overloads.
+// Ranks and converts one argument of a call to an overloaded function.
 #ifndef TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 #define TYPEDCALL_PROVIDER_OVERLOAD_ARGUMENTS_H_
 
@@ -22,7 +22,7 @@ inline outcome out_of_range() {
 }
 
 // Not inline, so that all wrappers share it. Repeats the steps of PyFloat_AsDouble, because after a
-// call of that function an OverflowError could also come from __float__.
+// call to that function an OverflowError could also come from __float__.
 TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyLong_CheckExact(object) || PyFloat_Check(object) ||

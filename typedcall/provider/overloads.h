@@ -7,7 +7,7 @@
 #include "typedcall/provider/overload_arguments.h"
 #include "typedcall/provider/wrapper.h"
 
-// These must come after Python.h.
+// These headers must come after Python.h.
 #include <initializer_list>
 #include <utility>
 
@@ -115,7 +115,7 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
   return most;
 }
 
-/// Chooses and calls one of the overloads of one name. `Defaults` supplies omitted arguments.
+/// Chooses and calls one of the overloads that share a name. `Defaults` supplies omitted arguments.
 template <class Defaults, class... Natives>
 struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
@@ -266,7 +266,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
   /// Returns true if this overload was called or an exception is set. Returns false if the next
-  /// overload may suit; `is_out_of_range` then marks arguments that are ints and were out of range.
+  /// overload may suit; in that case, `is_out_of_range` marks the arguments that are ints and were
+  /// out of range.
   template <class Native, std::size_t... I>
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
@@ -325,7 +326,7 @@ struct TYPEDCALL_HIDDEN overloads {
   }
 };
 
-/// Several functions under one name whose parameters have the same names and defaults.
+/// Several functions under one name, with the same parameter names and defaults.
 template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>

@@ -99,8 +99,8 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
     while (found < count && has_default[count - 1 - found]) ++found;
     return found;
   }
-  /// True if positional-only parameters precede others that can be passed by position, and if
-  /// parameters without a default precede those with a default among all of these.
+  /// True if positional-only parameters precede the others that can be passed by position and,
+  /// among all of these, those without a default precede those with one.
   static constexpr bool is_ordered() {
     const passing how[] = {P::how..., passing::by_name};
     for (std::size_t i = 0; i < by_position; ++i) {
@@ -113,7 +113,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   }
 };
 
-/// Returns a parameter that is passed by name only, for a parameter that follows keyword_only.
+/// Converts a parameter that follows keyword_only to one that is passed by name only.
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,

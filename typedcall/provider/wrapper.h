@@ -12,8 +12,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// One argument of a call. A std::tuple of arguments would take compilers longer than the rest of a
-/// wrapper. Calls of held_at() are qualified because argument-dependent look-up would instantiate
+/// One argument of a call. A std::tuple of arguments would take longer to compile than the rest of
+/// a wrapper. Calls to held_at() are qualified because argument-dependent look-up would instantiate
 /// the std::tuple of the types.
 template <std::size_t I, class Argument>
 struct held_argument {
@@ -32,7 +32,7 @@ struct call_frame;
 template <class Type, std::size_t... I, class... A>
 struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     : held_argument<I, argument<A>>... {
-  /// Returns false with an exception if an argument does not fit.
+  /// Returns false with an exception set if an argument does not fit.
   TYPEDCALL_IN_LINE bool convert(PyObject *const *args) {
     (void)args;
     return (held_argument<I, argument<A>>::held.convert(args[I]) && ...);
@@ -50,8 +50,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     return (from_python_by_call(args[I], &held_argument<I, argument<A>>::held.value) && ...);
   }
 
-  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception if
-  /// the call or the conversion fails.
+  /// Calls `entry`, a native::wrapped(), and converts the result. Returns NULL with an exception
+  /// set if the call or the conversion fails.
   template <class Entry>
   TYPEDCALL_IN_LINE PyObject *call(Entry entry, PyObject *self) {
     if constexpr (Type::is_status) {

@@ -141,7 +141,7 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
 }
 
 /// True for `staticmethod(f)` and `classmethod(f)` objects, which class dictionaries contain.
-/// Python 3.9 can call neither of them, and later versions only the first.
+/// Python 3.9 can call neither of them; later versions can call only the first.
 inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }

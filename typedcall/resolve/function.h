@@ -1,6 +1,6 @@
 // typedcall::function<double(double, double)>, which holds the C function pointer of a Python
-// callable and the reference that keeps it valid. A call of the function calls the pointer. There
-// are similar classes for bound and unbound functions that take self.
+// callable and the reference that keeps it valid. Calling the function calls the pointer. There are
+// similar classes for bound and unbound functions that take self.
 #ifndef TYPEDCALL_RESOLVE_FUNCTION_H_
 #define TYPEDCALL_RESOLVE_FUNCTION_H_
 
@@ -77,9 +77,9 @@ template <class Signature>
 class function;
 
 /// Empty, or an entry with the signature R(A...). The GIL is required to copy or destroy a
-/// non-empty function; the flags show whether a call needs it. A span (typedcall::span, std::span,
-/// std::string_view) is passed as a pointer and a count, and its elements must stay in place until
-/// the call returns.
+/// non-empty function; the flags show whether a call needs the GIL. A span (typedcall::span,
+/// std::span, std::string_view) is passed as a pointer and a count, and its elements must stay in
+/// place until the call returns.
 template <class R, class... A>
 class function<R(A...)> : public internal::native_pointer<R, A...> {
  public:
@@ -104,16 +104,16 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class bound_function;
 
-/// Empty, or an entry R(A...) that takes self first, together with its self. This is the instance
-/// or class of a bound method, the module of a module's function, or an instance with its own
-/// table. The GIL rules of function apply.
+/// Empty, or an entry R(A...) that takes self first, together with its self. The self is the
+/// instance or class of a bound method, the module of a module's function, or an instance with its
+/// own table. The GIL rules are those of `function`.
 template <class R, class... A>
 class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
   using pointer = internal::c_function<R, PyObject *, A...> *;
 
   bound_function() = default;
-  /// `self` must have the type that the function expects. For `keep_alive` see function.
+  /// `self` must have the type that the function expects. For `keep_alive` see `function`.
   bound_function(pointer address, std::uintptr_t flags, object_ref self, object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
         self_(std::move(self)),
@@ -135,7 +135,7 @@ template <class Signature>
 class unbound_function;
 
 /// Empty, or an entry R(A...) of an unbound method (`Type.method`), which takes self first. The GIL
-/// rules are those of function.
+/// rules are those of `function`.
 template <class R, class... A>
 class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
@@ -156,8 +156,8 @@ class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *,
   /// The behaviour is undefined if the function is empty or check(self) is false.
   R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
 
-  /// Returns this function bound to `self`, or an empty function with the exception of check().
-  /// GIL: held.
+  /// Returns this function bound to `self`; if check() fails, returns an empty function and leaves
+  /// the exception set. GIL: held.
   bound_function<R(A...)> bind(PyObject *self) const {
     if (!check(self)) return {};
     return {this->get(), this->flags(), object_ref::borrow(self), keep_alive_};

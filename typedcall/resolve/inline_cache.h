@@ -21,16 +21,16 @@ namespace internal {
 
 // An entry is valid as long as its guards hold. No guard reads memory that may have been freed. The
 // callable must be at the remembered address, and the caller must have a reference to it. Other
-// objects may have had this address in between, so the callable's PyMethodDef must also match. The
-// def may be new, at the address of a freed def, or may have changed. Therefore results from the
-// side table and from sibling symbols are remembered with an epoch, the sum of the interpreter's
-// counters, which change whenever a row is added or removed. A row is removed before its def or
-// object is freed, and a def with a sibling symbol is never freed. An entry found in front of
-// `ml_name` is remembered with the name's address, and only if def, name, table and signature are
-// static data of one shared object, which is never freed. All other tables, in instances and on the
-// heap, can change or be freed unnoticed, and are read again each time. The side table's row for an
-// object that may have its own table is also read again, because the object's own table would take
-// precedence.
+// objects may have had this address in the meantime, so the callable's PyMethodDef must also match.
+// The def may be new, at the address of a freed def, or may have changed. Therefore results from
+// the side table and from sibling symbols are remembered with an epoch, the sum of the
+// interpreter's counters, which change whenever a row is added or removed. A row is removed before
+// its def or object is freed, and a def with a sibling symbol is never freed. An entry found in
+// front of `ml_name` is remembered with the name's address, and only if def, name, table and
+// signature are static data of one shared object, which is never freed. All other tables, in
+// instances and on the heap, can change or be freed unnoticed, and are read again each time. The
+// side table's row for an object that may have its own table is also read again, because the
+// object's own table would take precedence.
 
 /// Identifies a callable in addition to its address, by its type and by a word in the object. For
 /// functions and unbound methods the word is the address of the def, and for other objects it is

@@ -24,9 +24,9 @@ inline namespace TYPEDCALL_LAYOUT {
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< PyPy's struct, or the seed post's, in front of `ml_name` (METH_TYPED)
-  side_table_def,     ///< the interpreter's side table, by PyMethodDef
-  side_table_object,  ///< the interpreter's side table, by object
+  pypy_method_def,    ///< PyPy's struct, or Bernstein's, in front of `ml_name` (METH_TYPED)
+  side_table_def,     ///< the interpreter's side table, keyed by PyMethodDef
+  side_table_object,  ///< the interpreter's side table, keyed by object
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
 };
 
@@ -143,7 +143,7 @@ inline constexpr bool others_run = true;
 inline constexpr bool others_run = false;
 #endif
 
-/// Calls `visit` with a row of the side table, if there is one. True if `visit` returns true.
+/// Calls `visit` with a row of the side table, if there is one. Returns true if `visit` does.
 template <keeping kept, class Visitor>
 bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
                PyObject *callable, place where, Visitor &visit) {
@@ -167,7 +167,7 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
 }
 
 /// Calls `visit` for each table of `callable` until `visit` returns true; see `keeping` for its
-/// arguments. A table from PyPy's struct is valid only during the call of `visit`. The side table
+/// arguments. A table from PyPy's struct is valid only during the call to `visit`. The side table
 /// is skipped if `interface` is null. Runs no Python code, except when a class with slots is used
 /// for the first time, or in a garbage collection. With keeping::held, may set MemoryError and skip
 /// a table.

@@ -23,7 +23,7 @@ using capabilities = std::uintptr_t;
 inline constexpr capabilities holds_gil = PyNativeCallable_NEEDS_THREAD;
 inline constexpr capabilities checks_errors =
     PyNativeCallable_NEEDS_THREAD | PyNativeCallable_MAY_RAISE | PyNativeCallable_ERROR_IS_NEG_ZERO;
-/// For a consumer that accepts results which differ from those of the Python callable.
+/// For a consumer that accepts results that differ from the Python callable's.
 inline constexpr capabilities accepts_differences = PyNativeCallable_DIFFERS;
 /// For a consumer that, like fallback.h, calls the Python callable if the function falls back.
 inline constexpr capabilities calls_boxed = PyNativeCallable_FALLS_BACK;
@@ -35,7 +35,7 @@ enum class casting : unsigned char {
   exact,       ///< entries with the same text
   equivalent,  ///< entries with the same widths, signedness and classes, which the same machine
                ///< code can call; more of their arguments may be const
-  safe         ///< entries that the consumer can call by lossless conversions (safe_cast)
+  safe         ///< entries that the consumer can call with lossless conversions (safe_cast)
 };
 
 /// A consumer's request.

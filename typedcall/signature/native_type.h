@@ -100,7 +100,7 @@ PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
          PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);
 }
 
-/// Returns 1 if a function that returns a status or falls back may store its value through a last
+/// Returns 1 if a function that returns a status or falls back may store its value through a final
 /// argument of this type, which must be "&" without "k". Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
   return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);

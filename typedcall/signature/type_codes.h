@@ -26,8 +26,8 @@
 struct _object;
 
 /// The complex types as C passes them. C++ code also uses C's types, because `std::complex` has the
-/// same layout, but on x86-64 a `long double _Complex` is returned in registers and a class in
-/// memory.
+/// same layout, but on x86-64 a `long double _Complex` is returned in registers, and a class is
+/// returned in memory.
 ///
 /// On platforms without tags the types are structs, because they are never passed, and some
 /// compilers lack C's complex types.

@@ -12,7 +12,7 @@ extern "C" {
 // The functions below accept only exact types, because PyPy's similar types have no def where
 // CPython's types have one.
 
-/// True for a function or bound method made from a PyMethodDef. The second type is that of
+/// True for a function or bound method made from a PyMethodDef. The second type belongs to
 /// METH_METHOD functions, which also have a defining class. GIL: held.
 static inline int PyTypedMethod_IsFunction(PyObject *callable) {
   return Py_TYPE(callable) == &PyCFunction_Type || Py_TYPE(callable) == &PyCMethod_Type;
@@ -25,8 +25,8 @@ static inline int PyTypedMethod_IsUnbound(PyObject *callable) {
 }
 
 /// Returns the def of a builtin function, a bound method, or an unbound method or class method
-/// (`list.append`, `dict.__dict__['fromkeys']`). The pointer is borrowed. Returns NULL without an
-/// exception for any other object. GIL: held.
+/// (`list.append`, `dict.__dict__['fromkeys']`). The pointer is borrowed. Returns NULL without
+/// setting an exception for any other object. GIL: held.
 static inline PyMethodDef *PyTypedMethod_DefOf(PyObject *callable) {
   if (PyTypedMethod_IsFunction(callable)) return ((PyCFunctionObject *)callable)->m_ml;
   if (PyTypedMethod_IsUnbound(callable)) return ((PyMethodDescrObject *)callable)->d_method;
