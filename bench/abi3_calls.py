@@ -14,7 +14,7 @@ import interleaved
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "examples/abi3/angles.c"
 CALLS = 300_000
-# All binaries have the init function of this module name.
+# All binaries have the init function for this module name.
 MODULE = "angles"
 
 

@@ -25,7 +25,7 @@ static std::optional<double> checked_part(double x) noexcept {
   return 1 / (1 + x);
 }
 
-// A hand-written NumPy loop over `bench_curve`, which only calls it and advances two pointers.
+// A hand-written NumPy loop for `bench_curve`: it only makes the call and advances two pointers.
 extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];

@@ -1,5 +1,5 @@
 // The cost of a call with a known signature: through a C function pointer, a function resolved from
-// a Python callable, libffi, and a boxed call of the callable.
+// a Python callable, libffi, and a boxed call to the callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -23,8 +23,8 @@ namespace {
 using typedcall::span;
 
 /// The loop of all benchmarks in this file, which calls call(arguments...) with arguments that the
-/// compiler does not know. The function is not inlined, because the code around a loop decides
-/// whether gcc unrolls it, which would make pointer and direct differ.
+/// compiler does not know. The function is not inlined: the code around a loop decides whether gcc
+/// unrolls it, and so could make pointer and direct differ.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {

@@ -47,7 +47,7 @@ def spring(t, y, rate, _):
 
 
 def numbers(callees, loop, calls):
-    """Returns arguments of compare(): calls, by_hand, run(address, data, share), made (as {name: Callback}) and
+    """Returns arguments for compare(): calls, by_hand, run(address, data, share), made (as {name: Callback}) and
     python."""
     made = {
         "typed": typedcall.callback(callees.identity, OF_NUMBER),

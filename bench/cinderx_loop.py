@@ -1,5 +1,5 @@
-"""The loop `i = inc(i)` of examples/cinderx under CinderX's JIT, both with the declaration that `python -m typedcall
-cinderx` writes and boxed, and boxed in CPython's own loop. Needs CPython 3.14 or later, cinderx and typedcall.
+"""The loop `i = inc(i)` of examples/cinderx: under CinderX's JIT, with the declaration that `python -m typedcall
+cinderx` writes, and boxed; and boxed in CPython's own loop. Needs CPython 3.14 or later, cinderx and typedcall.
 Usage: python bench/cinderx_loop.py [--rounds N]"""
 
 import importlib.util

@@ -54,7 +54,7 @@ PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greetin
   return made;
 }
 
-// A class without a pointer, which is the baseline for the others.
+// A class without a pointer: the baseline for the others.
 struct plain {
   static PyObject *make(PyObject *base, const greeting_class *) {
     return make_class(&PyType_Type, base);

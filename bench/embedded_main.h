@@ -19,7 +19,7 @@ namespace bench {
 /// loop exactly N times, for tools that count instructions.
 int run(int argc, char **argv, bool (*add_all)());
 
-/// Records the name of a benchmark, and applies --iterations. add() calls it.
+/// Called by add(): records the name of a benchmark, and applies --iterations.
 void prepare(const std::string &name, benchmark::internal::Benchmark *made);
 
 /// Registers `body`, which is called with a benchmark::State &.

@@ -70,7 +70,7 @@ struct OrElse {
   function other;
 };
 
-/// Measures find(object) with a call of the function in the slot, or of `other` if the slot is
+/// Measures find(object) with a call to the function in the slot, or to `other` if the slot is
 /// null.
 template <class Find>
 void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find,

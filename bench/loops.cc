@@ -1,5 +1,5 @@
-// Applies a function to arrays by a hand-written loop over its pointer, by typedcall::loop, and by
-// the best loops that call it as a Python callable.
+// Applies a function to arrays with a hand-written loop that calls its pointer, with
+// typedcall::loop, and with the best loops that call it as a Python callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -200,8 +200,7 @@ void add_maps(const std::string &group, const char *name, R (*address)(A...), st
   add_boxed("boxed_call", &by_boxed_call<R, A...>);
 }
 
-/// Adds benchmarks with columns of a table, in which the elements of the arrays are 3 elements
-/// apart.
+/// Adds benchmarks with columns of a table: the elements of each array are 3 elements apart.
 template <class R, class... A>
 void add_strided(const char *name, R (*address)(A...)) {
   constexpr std::intptr_t apart = 3;

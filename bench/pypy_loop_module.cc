@@ -24,8 +24,8 @@ int saved_errno = 0;
 volatile long kept;
 
 // Returns nanoseconds per call of inc in C, with the work of the code that PyPy generates around
-// each call through cffi: it restores and saves errno, releases the GIL by a store, acquires it by
-// a compare-and-swap, and stores the result in memory. No call through cffi takes less.
+// each call through cffi: it restores and saves errno, releases the GIL with a store, acquires it
+// with a compare-and-swap, and stores the result in memory. No call through cffi takes less.
 double letting_go(long count) noexcept {
   long (*volatile hidden)(long) = inc;
   long (*const function)(long) = hidden;

@@ -92,7 +92,7 @@ std::vector<PyObject *> in_turn(const callees &all, std::size_t count) {
   return some;
 }
 
-/// Measures find(callable) and a call of the function that it returns. The function is not inlined,
+/// Measures find(callable) and a call to the function that it returns. The function is not inlined,
 /// so every benchmark has a loop of its own.
 template <class Subject, class Find>
 __attribute__((noinline)) void time_finding(benchmark::State &state,

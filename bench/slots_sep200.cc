@@ -39,7 +39,7 @@ PyObject *own_object = nullptr;      // its class is made by core/extensible_typ
 /// Py_TPFLAGS_HEAPTYPE is set in these types and not in those of CPython's own objects.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
-/// Follows tp_base, as the SEP proposes. A call of PyType_IsSubtype would make the loop save its
+/// Follows tp_base, as the SEP proposes. A call to PyType_IsSubtype would make the loop save its
 /// registers.
 bool has_metaclass_or_derived(PyTypeObject *type) {
   const PyTypeObject *found = Py_TYPE(type);

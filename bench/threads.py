@@ -1,5 +1,5 @@
-"""Compares calls by two threads at once with calls by one on a free-threaded CPython, where shared reference counts
-and locks slow the second thread down. Usage: python3.13t bench/threads.py [--rounds N]"""
+"""Compares calls by two threads at once with calls by one thread on a free-threaded CPython, where shared reference
+counts and locks slow the second thread down. Usage: python3.13t bench/threads.py [--rounds N]"""
 
 import math
 import sys

@@ -1,4 +1,4 @@
-"""Compares calls of a C function from Python and from C++: as tvm-ffi's own function, as a typed function, and each
+"""Compares calls to a C function from Python and from C++: as tvm-ffi's own function, as a typed function, and each
 through the bridge to the other. Usage: python bench/tvm_ffi_calls.py [--rounds N]"""
 
 import pathlib

@@ -1,5 +1,5 @@
 // The cost of reaching the C data of a class over `list` from an instance (PEP 697): at a constant
-// offset, which requires the base's struct, by CPython's function, and by typedcall's.
+// offset (which requires the base's struct), with CPython's function, and with typedcall's.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 

@@ -38,7 +38,7 @@ def command(root, *options):
 
 
 def sections(path):
-    """Returns the bytes of each section of a 64-bit ELF file, by name."""
+    """Returns the size in bytes of each section of a 64-bit ELF file, keyed by name."""
     with open(path, "rb") as file:
         image = file.read()
     at, = struct.unpack_from("<Q", image, 0x28)

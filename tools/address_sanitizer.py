@@ -39,7 +39,7 @@ OPTIONS = {
 }
 # Functions whose memory is deliberately never freed: an interpreter's interface, and objects that modules create on
 # execution (typedcall/python/typedcall/calling/home.h). If a module's file was a copy that has been deleted, a report
-# has no names of its functions.
+# does not name its functions.
 KEPT = ("PyTC_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>

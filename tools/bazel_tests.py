@@ -27,8 +27,8 @@ DISK_CACHE_LIMIT = 8 << 30
 
 @functools.cache  # called once per run, because later parts use the results of earlier ones
 def cache_flag():
-    """Removes the half of the disk cache that was unused for longest if the cache is above the limit, because Bazel 4
-    never empties it. Returns Bazel's flag for the cache."""
+    """If the disk cache is above the limit, removes the half that was unused for longest, because Bazel 4 never empties
+    it. Returns Bazel's flag for the cache."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):
@@ -59,7 +59,7 @@ def _command(interpreter, flags):
 
 
 def _run(command, targets):
-    """Runs one command of Bazel, and returns its cases."""
+    """Runs one Bazel command, and returns its cases."""
     with tempfile.TemporaryDirectory() as folder:
         events = os.path.join(folder, "events.json")
         status, output = commands.run(*command, "--build_event_json_file=" + events, "--", *targets)
@@ -75,8 +75,8 @@ def _run(command, targets):
 
 
 def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
-    """Returns the cases of `bazel test` in folders under one interpreter, without those of some others. Bazel's cached
-    results count. Failures are run again, alone."""
+    """Returns the cases of `bazel test` under one interpreter in `folders`, except for the folders `without`. Bazel's
+    cached results count. Failures are run again, alone."""
     command = _command(interpreter, flags)
 
     def again(case):

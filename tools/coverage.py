@@ -29,7 +29,7 @@ os.environ.update(COVERED=str(os.getpid()), COVERAGE_PROCESS_START={!r}), \
 __import__("coverage").process_startup(), os.environ.pop("COVERAGE_PROCESS_START"))"""
 # The tags of tests that compile code themselves or measure compiled code.
 NOT_MEASURED = "-compiles,-compiles-once,-preflight,-programs,-timing"
-# A line of source, of whose `branches` the tests have taken `taken`.
+# A line of source; the tests have taken `taken` of its `branches`.
 Line = collections.namedtuple("Line", "path number text is_covered taken branches")
 
 
@@ -110,7 +110,7 @@ def read(path):
 
 
 def counted(lines, key):
-    """Returns [covered lines, other lines, branches taken, branches not taken] by key(line)."""
+    """Returns [covered lines, other lines, branches taken, branches not taken], keyed by key(line)."""
     counts = collections.defaultdict(lambda: [0, 0, 0, 0])
     for line in lines:
         counts[key(line)] = [a + b for a, b in zip(counts[key(line)], (

@@ -1,5 +1,5 @@
-# Sourced by the scripts that build an interpreter that Debian does not package from its source packages: fetches
-# them, and logs the build. debian_root.sh must be sourced first.
+# Sourced by the scripts that build, from Debian's source packages, an interpreter that Debian does not package: fetches
+# the source packages, and logs the build. debian_root.sh must be sourced first.
 
 # debian_source FOLDER LOG PACKAGE/RELEASE...: downloads source packages into FOLDER; ends the script through skip()
 # if they are not available.

@@ -33,7 +33,7 @@ def _find(rows, part, case):
 
 
 def is_expected(case, listed=None):
-    """True if the list has a failure of the case in any part. Such a case is not run again."""
+    """True if the list expects the case to fail in any part. Such a case is not run again."""
     return any(fnmatch.fnmatchcase(case.name, row["case"]) for row in (listed or entries())["fail"])
 
 

@@ -41,11 +41,11 @@ class Interpreter:
 
     @functools.cached_property
     def state(self):
-        """Returns a digest of the interpreter's program and library, which differs for another build at the same
-        path."""
+        """Returns a digest of the interpreter's program and library; another build at the same path has a different
+        one."""
         digest = hashlib.sha256(self.label.encode())
         for path in (self.executable, self.info["library"]):
-            # An emulated interpreter reports other paths for its files.
+            # An emulated interpreter reports paths that differ from the host's.
             if path and os.path.exists(path):
                 with open(path, "rb") as file:
                     digest.update(file.read())

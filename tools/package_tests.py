@@ -48,7 +48,7 @@ FILE_LIMIT = 900
 
 # A name that only this run has.
 RUN = f"{os.getpid()} {time.time_ns()}"
-# The state of work that is done once per run, by folder.
+# The state of work that is done once per run, keyed by folder.
 _made, _reasons, _installed = {}, {}, {}
 _lock = threading.Lock()
 

@@ -9,8 +9,8 @@ import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
 
-# Tests that call the compiler themselves, which neither Bazel's flags nor a second interpreter of the same version
-# affects. The slowest of these tests does not depend on the version, either.
+# Tests that call the compiler themselves, so neither Bazel's flags nor a second interpreter of the same version affects
+# them. The slowest of these tests does not depend on the version, either.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
 # tools/preflight runs the tests with the first tag. The others depend on the clock or on other programs, and --full
 # runs them.

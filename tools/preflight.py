@@ -56,7 +56,7 @@ def docs(name):
 
 
 def tests(*paths):
-    """Returns a check that runs Python tests which need no build and read the sources."""
+    """Returns a check that runs Python tests; these need no build and read the sources."""
     def check(name):
         path = os.pathsep.join(["tools", "tests/support", os.path.dirname(paths[0])])
         for test in paths:
@@ -97,7 +97,7 @@ CHECKS = {
 
 def main():
     os.environ["PYTHON"] = sys.executable
-    # In a hook, git's own variables point to its repository, and tests that create others must not use it.
+    # In a hook, git's own variables point to its repository, which tests that create other repositories must not use.
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         del os.environ[name]
     chosen = [name for name in CHECKS if re.search("".join(sys.argv[1:2]), name)]

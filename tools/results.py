@@ -128,8 +128,8 @@ def _key(case):
 
 
 def run_again(cases, again):
-    """Runs each failed case again, alone, by again(case), which returns the cases of that run. A case that passes the
-    second time is FLAKY. Final failures, and all failures if there are many, are not run again."""
+    """Runs each failed case again, alone, through again(case), which returns the cases of that run. A case that passes
+    the second time is FLAKY. Final failures, and all failures if there are many, are not run again."""
     failed = [case for case in cases if case.outcome == FAILED and case.target and not case.is_final]
     if len(failed) > MOST_AGAIN:
         return

@@ -1,4 +1,4 @@
-"""Compares boxed calls of fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and
+"""Compares boxed calls to fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and
 unmodified, with Numba and NumPy. Usage: python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
 
 import os

@@ -36,7 +36,7 @@ def call(f):
 
 
 def calls(name, coordinates, more):
-    """Returns a function that takes f and returns two functions that Numba can compile: one call of f, and a loop of
+    """Returns a function that takes f and returns two functions that Numba can compile: one call to f, and a loop of
     calls."""
     scope = {}
     exec(CALL.format(any=", ".join("xyzw"[:coordinates]), more=more and ", " + more,

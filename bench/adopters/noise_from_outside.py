@@ -1,4 +1,4 @@
-"""Compares boxed calls of the functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and
+"""Compares boxed calls to the functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and
 unmodified, with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_from_outside.py [--rounds N]"""
 
 import os

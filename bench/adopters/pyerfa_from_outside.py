@@ -1,4 +1,4 @@
-"""Compares boxed calls of pyerfa 2.0's ufuncs with Numba, SciPy's quad and NumPy, for the functions that take and
+"""Compares boxed calls to pyerfa 2.0's ufuncs with Numba, SciPy's quad and NumPy, for the functions that take and
 return numbers, tagged from outside and unmodified. Usage: python bench/adopters/pyerfa_from_outside.py"""
 
 import os

@@ -84,7 +84,7 @@ def run(steps, count, x, y, vx, vy, fx, fy, histogram):
 
 
 def arrays(mode, count):
-    """Returns seven sequences of zeros, which are NumPy arrays for Numba and otherwise lists."""
+    """Returns seven sequences of zeros: NumPy arrays for Numba, and otherwise lists."""
     if mode != "numba":
         return [[0.0] * count for _ in range(6)] + [[0] * BINS]
     import numpy

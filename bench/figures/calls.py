@@ -1,5 +1,5 @@
 """The cost of one call: from Python, from C++, and in libraries that call functions in loops. Each source is a
-benchmark elsewhere in bench/. This file selects the results to show, and how to show them."""
+benchmark elsewhere in bench/. This file defines which results to show, and how."""
 
 from results import Comparison, Group, NotHere, Source
 
@@ -64,7 +64,7 @@ def application(bench):
 
 
 def per_point(bench):
-    """Divides by a million points, which is one iteration of these benchmarks."""
+    """Divides by a million points, the size of one iteration of these benchmarks."""
     groups = bench.program("loops", "/(map_(d_d|dd_d|l_l)|integrate)/(pointer|loop|direct|vectorcall)$")
     return [Group(group.name, {name: [each / 1e6 for each in taken]
                                for name, taken in group.samples.items()}) for group in groups]
@@ -145,7 +145,7 @@ SOURCES = [
             "The arguments are in an array.", ours=("typedcall::invoker",)),
     ]),
     Source("slots", "tools/bench slots",
-           # Each of the sixteen repetitions has another position in a cache line.
+           # Each of the sixteen repetitions has a different position in a cache line.
            by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
         Comparison(
             "slots", "Finding the function behind an object, and calling it",

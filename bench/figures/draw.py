@@ -63,7 +63,7 @@ def svg_of(figure, title):
     text = re.sub(r"(?s)^.*?<svg ", '<svg role="img" ', stream.getvalue(), count=1)
     # matplotlib measures text with its own font; readers may have another one.
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, Arial, sans-serif")
-    # matplotlib spells each colour in only one way, by which these rules find it.
+    # matplotlib always spells a colour in the same way, so these rules can find it.
     rules = "".join(f'[style*="{part}: {light}"]{{{part}:{dark} !important}}\n'
                     for light, dark in DARK.items() for part in ("fill", "stroke"))
     style = f"<style>@media (prefers-color-scheme: dark) {{\n{rules}}}</style>\n"

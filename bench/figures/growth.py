@@ -22,7 +22,7 @@ def main(count):
 {made}
 assert main(int(sys.argv[2])) == float(sys.argv[2])
 """
-# The code before the loop, and after it, by name.
+# The code before the loop and the code after it, keyed by name.
 WAYS = {
     "CPython": ("add = module.add", ""),
     "Numba": ("import numba\nadd = module.add", "main = numba.njit(main)"),

@@ -75,7 +75,7 @@ def rows_of(programs):
 
 
 def counts_of(rows):
-    """Returns the instructions of one iteration, by the row's name."""
+    """Returns the number of instructions per iteration, keyed by row name."""
     every = {*rows, *(row.base for row in rows if row.base)}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         counted = dict(zip(every, pool.map(

@@ -19,7 +19,7 @@ from results import Group, NotHere, reason_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
-#: C libraries with callbacks, by the names of their Debian packages.
+#: The Debian packages of C libraries with callbacks.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
 #: The time limit of one benchmark, in seconds. If it is exceeded, the benchmark counts as missing.
 TIME_LIMIT = 600

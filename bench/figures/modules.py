@@ -1,5 +1,5 @@
-"""The cost of a module at build time and at start-up: compile time, size, import, and Numba's cache, and their growth
-with the number of functions."""
+"""The cost of a module at build time and at start-up: compile time, size, import time and Numba's cache, and how these
+grow with the number of functions."""
 
 from results import Comparison, Group, Source
 
@@ -15,7 +15,7 @@ def cost(bench, functions, rounds):
 
 
 def seconds_of(file, functions):
-    """Returns the seconds to compile a module, including the time to generate C for tools that do so."""
+    """Returns how many seconds it takes to compile a module, including generating C for tools that do so."""
     made, key = file["seconds_to_make_c"], "seconds" if functions else "seconds_of_one"
     if not functions:
         return file[key]
@@ -31,7 +31,7 @@ def modules(bench):
 
 
 def growing(bench):
-    """Measures the seconds to compile modules of 1 to 1000 functions, and their bytes."""
+    """Measures the compile times of modules of 1 to 1000 functions, and their sizes."""
     groups = []
     for functions in (10, 100) if bench.quick else (10, 100, 1000):
         file = cost(bench, str(functions), bench.rounds(2, 1) if functions < 1000 else "1")

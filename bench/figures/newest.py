@@ -11,7 +11,7 @@ from calls import by_name, pypy_groups, tag_cost
 from machine import first_line
 from results import Comparison, NotHere, Source
 
-#: The topics, which have the names of interpreters.
+#: The topics, which are named after interpreters.
 PYTHONS = ("python3.15", "python3.14")
 SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
@@ -36,7 +36,7 @@ def with_jit(bench):
 
 
 def sources(python):
-    """Returns the sources of a topic, whose pictures have their own names."""
+    """Returns the sources of a topic; their pictures have names of their own."""
     suffix, version = "_" + python.replace(".", "_"), python.replace("python", "")
     place = "CPython " + version
     found = [again(source, suffix, place, version) for source in CALLS if source.name in SHOWN]

@@ -89,7 +89,7 @@ def section(group, shown):
 
 
 def made(files, topics):
-    """Returns the generated part of the page. `files` are the results by topic, `topics` the sources by topic."""
+    """Returns the generated part of the page. `files` are the results and `topics` the sources, both keyed by topic."""
     lines, shown, earlier, groups = [BEGIN, ""], set(), [], {}
     for topic, sources in topics.items():
         found = {each["name"]: each for each in files[topic]["comparisons"]} if topic in files else {}

@@ -173,7 +173,7 @@ def read(path):
 
 
 def write(path, file):
-    """Writes each row to a line of its own, which makes differences between runs readable."""
+    """Writes each row to a line of its own, to make differences between runs readable."""
     wrong = check(file)
     if wrong:
         raise ValueError("\n".join(wrong))

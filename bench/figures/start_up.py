@@ -60,7 +60,7 @@ def seconds(command, environment=None):
 
 
 def of_numba(folder, built):
-    """Returns (name, command, environment) for Numba's four ways, of which those that are kept use the cache."""
+    """Yields (name, command, environment) for Numba's four ways; the kept ones use the cache."""
     for name, function in (("numba", OWN), ("numba over typedcall", TYPED)):
         for keep in (True, False):
             script = folder / f"{name.replace(' ', '_')}_{keep}.py"

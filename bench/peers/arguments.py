@@ -30,7 +30,7 @@ def functions(_count):
 
 
 def build(folder):
-    """Returns the modules by tool."""
+    """Returns the modules, keyed by tool."""
     module_text.functions = functions
     ways, skipped = module_cost.available_ways()
     for name, reason in skipped.items():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # The cost of a module of 50 functions for its author: compile time and stripped size, with typedcall,
-# by hand, with Cython, nanobind and pybind11. See README.md.
+# by hand, and with Cython, nanobind and pybind11. See README.md.
 import argparse
 import collections
 import json
@@ -29,7 +29,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """Returns the available ways by name, and the reasons why others are not available."""
+    """Returns the available ways, keyed by name, and the reasons why others are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
@@ -171,7 +171,7 @@ def check_equal(bench, ways, count):
 
 
 def measure(bench, ways, count, rounds):
-    """Returns lists of processor seconds by name: for compiling, and for generating C if a tool does so."""
+    """Returns lists of processor seconds, keyed by name: for compiling, and for generating C if a tool does so."""
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):

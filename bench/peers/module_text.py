@@ -12,7 +12,7 @@ C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "f
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 
-# The argument of each type with which a check compares the modules.
+# For each type, the argument with which a check compares the modules.
 VALUES = {"l": 3, "i": 4, "L": 5, "d": 1.5, "f": 0.5, "b": True}
 
 
@@ -59,7 +59,7 @@ static volatile double sink;
 """ % "\n".join(function.native() for function in made)
 
 
-# C code that reads one argument, for example a0 from args[0], by the code of its type.
+# C code that reads one argument, for example a0 from args[0], keyed by the code of its type.
 FROM_PYTHON = {
     "l": """  long a{i} = PyLong_AsLong({object});
   if (a{i} == -1 && PyErr_Occurred()) return NULL;

@@ -81,7 +81,7 @@ def tvm_ffi_library():
 
 
 class Workshop:
-    """A folder of built modules. A module is not rebuilt from the same text with the same flags."""
+    """A folder of built modules. A module is not rebuilt if its text and flags are the same."""
 
     def __init__(self, folder, typedcall_root=ROOT):
         self.folder = os.path.join(folder, sys.implementation.cache_tag)
@@ -123,7 +123,7 @@ class Workshop:
     def module(self, name, source, flags=(), objects=(), link=()):
         """Compiles one source to the extension module `name`, and returns its path."""
         output = self.path(name + sysconfig.get_config_var("EXT_SUFFIX"))
-        # If two checkouts are compared, the headers of the other one come first.
+        # If two checkouts are compared, the headers of the other checkout come first.
         includes = ["-I" + self.typedcall_root, "-I" + ROOT, python_include()]
         command = [compiler(source), "-shared", "-DMODULE_NAME=" + name] + COMMON + list(flags)
         command += includes + [source] + list(objects) + ["-o", output] + list(link)
@@ -239,8 +239,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# The measured ways: the label in the tables, and the function that makes the module. The second hand-written module
-# is built again from the same text, so its difference from the first is noise.
+# The approaches that are measured: for each, its label in the tables and the function that makes its module. The second
+# hand-written module is built again from the same text, so its difference from the first is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),
@@ -263,7 +263,7 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Returns the modules by name, and the reasons why others are unavailable. The project's own modules must
+    """Returns the modules, keyed by name, and the reasons why others are unavailable. The project's own modules must
     build."""
     modules, skipped = {}, {}
     for name in names:

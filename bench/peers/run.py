@@ -3,7 +3,7 @@
 # pybind11, cffi, ctypes, tvm-ffi and Numba, from a Python loop and by vectorcall, interleaved in one process. See
 # README.md.
 #
-# tools/peers runs it with these tools installed; it names and skips those that are missing.
+# tools/peers runs this script with these tools installed; the script names and skips those that are missing.
 import argparse
 import collections
 import ctypes
@@ -104,7 +104,7 @@ def python_loop(function, arguments):
 
 
 def make_timers(shop, modules):
-    """Returns functions by (how, shape, name). Each takes the number of calls and returns nanoseconds per call."""
+    """Returns functions keyed by (how, shape, name). Each takes a number of calls and returns nanoseconds per call."""
     timer = loaders.module("vectorcall_timer", shop.module(
         "vectorcall_timer", peers.source("vectorcall_timer.c"), ["-std=gnu99"]))
     timers = {}
@@ -128,7 +128,7 @@ def make_timers(shop, modules):
 
 
 def measure_time(timers, hows, names, rounds, calls):
-    """Returns lists of nanoseconds per call, one for each round, by how, shape and name."""
+    """Returns lists of nanoseconds per call, one for each round, keyed by how, shape and name."""
     for timer in timers.values():
         timer(calls)
     samples = {(how, shape): {name: [] for name in names} for how in hows for shape in peers.SHAPES}

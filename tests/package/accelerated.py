@@ -45,7 +45,7 @@ class Accelerated(unittest.TestCase):
         self.addCleanup(restore, self.counting)
 
     def calls(self, function, *args, **keywords):
-        """Returns the number of (native, boxed) calls that one call makes."""
+        """Returns (native, boxed): the numbers of native and boxed calls that one call makes."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(function, args, keywords)

@@ -20,7 +20,7 @@ EXAMPLES = ROOT / "examples"
 
 def library(name):
     """Imports a library, or skips the test and gives the reason. On PyPy, a file that calls this at the top level is
-    skipped as a whole; in other files, only cases that are ON_CPYTHON call it."""
+    skipped as a whole; in other files, only cases marked ON_CPYTHON call it."""
     support.module_only_if(not support.IS_PYPY, "%s is used with CPython's package" % name)
     try:
         return importlib.import_module(name)
@@ -29,7 +29,7 @@ def library(name):
 
 
 def compile_pyx(source, folder, language="c"):
-    """Compiles a .pyx file to an extension module in `folder`; its .pxd files are beside it."""
+    """Compiles a .pyx file to an extension module in `folder`; its .pxd files are next to it."""
     library("Cython")
     source = pathlib.Path(source)
     generated = pathlib.Path(folder) / (source.stem + (".cpp" if language == "c++" else ".c"))
@@ -56,7 +56,7 @@ def compile_pyx(source, folder, language="c"):
 
 
 def offering(functions):
-    """Returns a Python function that offers these functions by their signatures, each as a C function."""
+    """Returns a Python function tagged with C functions made from `functions`, a dict keyed by signature."""
     def offered(*arguments):
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ def offering(functions):
 
 
 def called_by(code):
-    """Returns the addresses of typed functions in Numba's code, as inspect_llvm() shows it."""
+    """Returns the addresses of the typed functions to which Numba's code, as shown by inspect_llvm(), refers."""
     binding = importlib.import_module("llvmlite.binding")
     symbols = set(re.findall(r"typedcall\.[\w.]*\.[0-9a-f]{32}", code))
     numbers = set(re.findall(r"numba\.dynamic\.globals\.([0-9a-f]+)", code))
@@ -83,7 +83,7 @@ def nopython_call(function, count=1, **options):
 
 
 class NumbaCalls(unittest.TestCase):
-    """A base for tests that call the functions of `module` in nopython code."""
+    """A base class for tests that call the functions of `module` in nopython code."""
 
     module = None
 

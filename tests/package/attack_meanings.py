@@ -13,7 +13,7 @@ from typedcall import Flags
 from typedcall.record.records import falling_back, parse_signature
 
 IS_CPYTHON = sys.implementation.name == "cpython"
-#: The exceptions that the package's functions raise according to its documentation, and those of hostile objects.
+#: The exceptions that the package's functions are documented to raise, and those that hostile objects raise.
 ALLOWED = (TypeError, ValueError, OverflowError, RuntimeError, ImportError, AttributeError,
            LookupError, pickle.PicklingError)
 KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
@@ -91,7 +91,7 @@ def _method(kind, plain, name):
 
 
 def _import_again(name, attribute):
-    """Returns a function that imports a module again, which makes new builtin functions with the same defs."""
+    """Returns a function that imports a module again and so makes new builtin functions with the same defs."""
     def make():
         known = sys.modules.pop(name, None)
         try:

@@ -1,5 +1,5 @@
-"""One random program of property_attack.py. It makes callables, correct tags and all that the package makes of them,
-and deletes them in any order, also from `__del__` and `__eq__`."""
+"""One random program of property_attack.py. It makes callables, correct tags and everything that the package makes from
+them, and deletes them in any order, even from `__del__` and `__eq__`."""
 import copy
 import ctypes
 import gc
@@ -81,7 +81,7 @@ class Program(Callables):
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        # A native function that falls back takes a place for the result, even when Python calls it.
+        # A native function that falls back has a parameter for its result even when Python calls it.
         if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 

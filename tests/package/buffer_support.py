@@ -8,7 +8,7 @@ module = support.build("buffer_functions")
 
 _SAFE = Flags.THREAD_SAFE
 _RAISES = Flags.NEEDS_THREAD
-#: Signature and flags of each function.
+#: The signature and flags of each function.
 FUNCTIONS = {
     "norm": ("*kd->d", _SAFE),
     "dot": ("*kd*kd->d", _SAFE),

@@ -3,7 +3,7 @@ compiler print the type of each parameter and result."""
 
 import re
 
-#: The C type for each letter. The compiler decides which letter "c", plain char, stands for.
+#: The C type for each letter. For plain char, "c" here, the compiler decides which letter applies.
 VALUES = {
     "?": "_Bool", "b": "signed char", "B": "unsigned char", "c": "char", "h": "short", "H": "unsigned short",
     "i": "int", "I": "unsigned int", "l": "long", "L": "unsigned long", "q": "long long",
@@ -16,8 +16,8 @@ _SPELLINGS = [each.split() for each in (
     [*VALUES.values(), *_OTHER_NAMES] + "signed|unsigned|short int|signed short|unsigned short int|signed int|"
     "long int|signed long|signed long int|unsigned long int|long long int|signed long long|signed long long int|"
     "unsigned long long int|double complex|float complex|long double complex".split("|"))]
-# Each entry is one token, because nothing may come between the two words. Enums are missing: the compiler treats them
-# as integers, but the package refuses them.
+# Each entry counts as one token, because nothing may come between its two words. Enums are missing: the compiler treats
+# them as integers, but the package refuses them.
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
 # Parameters of pointed-to functions; no test reads them.
@@ -93,10 +93,10 @@ class Function:
     def __init__(self, name):
         self.name = name
         self.tokens, self.definition = [], []
-        #: Whether the package must refuse the function, and whether it returns nothing.
+        #: Whether the package must refuse the function, and whether the function returns nothing.
         self.is_refused = self.is_void = False
         self.names = []
-        #: Array parameters whose lengths are the next parameters.
+        #: Array parameters whose lengths are later parameters.
         self.buffers = []
         #: Forward declarations of parameters that are used before they are declared.
         self.forward = []
@@ -168,12 +168,12 @@ class Generator:
         return words, is_refused, is_void, around
 
     def operations(self, is_void, around):
-        """Returns the pointers "*", arrays "[" and functions "(" around a name, from the inside out, as C allows
-        them."""
+        """Returns pointers "*", arrays "[" and functions "(" around a name, from the inside out, in an order that C
+        allows."""
         made = []
         for _ in range(self.random.choice([0, 1, 1, 1, 1, 2, 2, 3])):
             made.append(self.random.choice({"": "***[[(", "*": "***[(", "[": "*[", "(": "*"}[made[-1] if made else ""]))
-        # The type that the specifiers name follows the last operation.
+        # The last operation applies directly to the type that the specifiers name.
         last, behind = "".join(made[-1:]), around[:1]
         if last == "[" and (is_void or behind == "(") or last == "(" and behind in ("[", "(") and behind:
             made.append("*")
@@ -277,8 +277,8 @@ class Generator:
         return [*front, *length.split(), count]
 
     def header(self, names):
-        """Returns (the header's text, the functions that the compiler sees, the names that it does not see).
-        Functions that the package must refuse have other names than the given ones."""
+        """Returns (the header's text, the functions that the compiler sees, the names that it does not see). Functions
+        that the package must refuse get names that are not among the given ones."""
         parts, functions, hidden = [], [], []
         for name in names:
             if self.chance(0.4):

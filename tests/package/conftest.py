@@ -1,6 +1,6 @@
-"""Configures pytest. A file whose cases are all for other runtimes (tests/support/collected.py), or are all
-deselected by -m, is empty: neither a skip nor an error. pytest still ends with status 5 for any other file without
-cases. Signals work as they do in a terminal."""
+"""Configures pytest. A file whose cases are all for other runtimes (tests/support/collected.py), or are all deselected
+by -m, counts as empty: neither a skip nor an error. pytest still ends with status 5 for any other file without cases.
+Signals work as they do in a terminal."""
 import pathlib
 import signal
 import sys
@@ -11,8 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
 
-# nohup and background jobs of a shell start with these signals ignored, and a test's child processes would inherit
-# that.
+# nohup and a shell's background jobs start with these signals ignored, and a test's child processes would inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)

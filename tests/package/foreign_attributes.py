@@ -30,8 +30,8 @@ class Text(str):
 
 
 class Answer:
-    """The replacement of one attribute. Once armed, it returns a value or raises an exception. It also records
-    whether the attribute was read."""
+    """The replacement for one attribute. Once armed, it returns a value or raises an exception. It also records whether
+    the attribute was read."""
 
     def __init__(self, value=None, error=None):
         self.value, self.error = value, error
@@ -73,7 +73,7 @@ def overriding(base, name, answer, of_class=False):
     return owner
 
 
-# --- One function for each kind of object, which makes one whose attribute `name` is `answer` ---
+# --- For each kind of object, a function that makes one whose attribute `name` is `answer` -------
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -262,7 +262,7 @@ def of_scipy_ctypes(metaclass_too):
     return make
 
 
-#: The attributes that adapters read, by the function that makes the object.
+#: The attributes that adapters read, keyed by the function that makes the object.
 TABLE = {
     of_ctypes: ("argtypes restype errcheck callable _objects _b_base_ _b_needsfree_ __bool__ "
                 "__call__ __repr__ __hash__ __eq__ __getattribute__"),

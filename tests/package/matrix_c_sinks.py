@@ -56,14 +56,14 @@ class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
     name, prototype, with_data = "callback", staticmethod(ctypes.PYFUNCTYPE), True
-    # The callback returns at once while an exception of an earlier call is pending.
+    # The callback returns at once if an exception from an earlier call is still pending.
     threads_share = False
 
     def caller(self, function, entry):
         return self.called_with(function, *entry.python_types())
 
     def called_with(self, function, letters, result):
-        """Calls a callback's C pointer, which C declares with these types."""
+        """Returns a function that calls a callback's C pointer, declared in C with these types."""
         returned, types = ctypes_of(letters, result)
         try:
             made = typedcall.callback(function, declaration_of(letters, result, self.with_data))
@@ -113,7 +113,7 @@ class ConvertingCallback(Callback):
 
 
 class ClosurePointer(CSink):
-    """The C function that typedcall.tvm_ffi.source() makes of a tvm-ffi function, called through ctypes."""
+    """The C function that typedcall.tvm_ffi.source() makes from a tvm-ffi function, called through ctypes."""
 
     name, library = "closure pointer", "tvm_ffi"
 
@@ -135,7 +135,7 @@ class ClosurePointer(CSink):
 
 
 class LowLevelCallable(CSink):
-    """The C function in SciPy's capsule, called while the GIL is held, which SciPy may do."""
+    """The C function in SciPy's capsule, called with the GIL held, as SciPy may do."""
 
     name, library = "LowLevelCallable", "scipy"
 
@@ -237,7 +237,7 @@ class Cython(CSink):
         return lambda *arguments: caller(*flat(entry.python_types()[0], arguments, lambda value, letters: value))
 
     def compiled(self, module):
-        """Compiles a def function for each C function that the module exports, named with its types."""
+        """Compiles a def function for each C function that the module exports, with the types in its name."""
         names, text = typedcall.export_to_cython(module), typedcall.cython_declarations(module)
         lines = [f"cimport {module.__name__} as typed"]
         for name, types in re.findall(r"(?m)^cdef .*?(\w+)\(([^)]*)\)", text):

@@ -7,8 +7,8 @@ import typedcall
 from matrix_choice import LIMITS
 from matrix_sink import Refused, counts
 
-#: The type's name in C and the ctypes type, by letters. The table is written by hand, independently of the package's
-#: tables.
+#: The type's name in C and the ctypes type, keyed by letters. The table is written by hand, independently of the
+#: package's tables.
 TYPES = {
     "?": ("_Bool", ctypes.c_bool), "b": ("signed char", ctypes.c_byte), "B": ("unsigned char", ctypes.c_ubyte),
     "h": ("short", ctypes.c_short), "H": ("unsigned short", ctypes.c_ushort), "i": ("int", ctypes.c_int),
@@ -62,7 +62,7 @@ def usual_letters(value):
 
 
 def _is_float(value):
-    """False for a double beyond the largest float, whose conversion C leaves undefined."""
+    """False for a double beyond the largest float, because C does not define its conversion."""
     try:
         struct.pack("=f", value)
     except OverflowError:

@@ -14,8 +14,8 @@ from matrix_sinks import Refused
 
 
 def held(sink):
-    """Makes the sink's callable from a function that falls back to Python below 0 or, if the sink refuses that, from
-    another. Returns a function that calls it and returns True if the results are right."""
+    """Makes the sink's callable from a function that falls back to Python below 0 or, if the sink refuses that one,
+    from another function. Returns a function that calls it and returns True if the results are right."""
     def opposite(x):
         return -x if x < 0 else x**0.5
 
@@ -137,7 +137,7 @@ def made_in(sink, own_gil):
     assert calls(), "in the main interpreter"
     if said == b"called":
         return "right", "called here and there"
-    # A sink's library may refuse to load in another interpreter, but a sink without one must work there.
+    # A sink's library may refuse to load in another interpreter, but a sink without a library must work there.
     return ("limit" if sink.library else "wrong"), said.decode()
 
 

@@ -56,7 +56,7 @@ def vanishing(entry):
 
 
 def kept_alive(sink, entry, results):
-    """Calls the sink's callable after the function's names, its class and its module are gone."""
+    """Calls the sink's callable after the function's names, class and module are gone."""
     function, kept = vanishing(entry)
     watched = weakref.ref(kept)
     made = sink.held(function)
@@ -85,7 +85,7 @@ class Cyclic:
 
 
 def cycle(sink):
-    """Drops a function that refers to the sink's callable and to which its own entry refers back."""
+    """Drops a function that refers to the sink's callable and whose own entry refers back to it."""
     function = Cyclic()
     kept = tagged(function, entry_of("typed_functions", "half"))
     # On free-threaded builds the table owns the object that a tag keeps; see docs/support.md.
@@ -119,7 +119,7 @@ def making(sink):
             made = other.held(function)
             assert other.result(made(8.0), 4.0) == 4.0
 
-    # DuckDB and JAX take long to make a callable.
+    # DuckDB and JAX take a long time to make a callable.
     return is_counted(make, function, {"duckdb": 20, "jax": 100}.get(sink.name, 200))
 
 

@@ -7,7 +7,7 @@ from no_memory_support import ENDS_DEEP_CALLS, MAKES_FUNCTIONS, sweep
 
 
 def is_for_want(error):
-    """True for errors by which other libraries report that memory allocation failed."""
+    """True for errors with which other libraries report that memory allocation failed."""
     return re.search("(?i)nomem|memory", f"{type(error).__name__} {error}") is not None
 
 

@@ -1,8 +1,8 @@
-"""The reference for every sink of the matrix: the choice of an overload by Python's values, in plain Python, written
+"""The reference for every sink of the matrix: the choice of an overload for Python values, in plain Python and written
 from docs/ABI.md, 8.7 to 8.9. It does not use the package's tables or wrappers, because these are under test."""
 
 EXACT, NEAR, SAFE, NONE = range(4)
-#: Limits of the integer types, by letter.
+#: The limits of the integer types, keyed by letter.
 LIMITS = {letter: (-2**(bits - 1), 2**(bits - 1) - 1) if letter.islower() else (0, 2**bits - 1)
           for letters, bits in (("bB", 8), ("hH", 16), ("iI", 32), ("lLqQnN", 64)) for letter in letters}
 
@@ -32,7 +32,7 @@ def kind_of(value):
 
 
 def rank(value, letters):
-    """Returns how well a value suits a parameter, by docs/ABI.md, 8.7."""
+    """Returns how well a value suits a parameter, according to docs/ABI.md, 8.7."""
     kind, is_exact = kind_of(value)
     own = EXACT if is_exact else NEAR
     if letters == "O":
@@ -69,7 +69,7 @@ def better(one, other):
 
 
 def in_order(overloads, ranks):
-    """Returns the numbers of the overloads that fit, best first."""
+    """Yields the indices of the overloads that fit, best first."""
     left = [at for at in range(len(overloads)) if max(ranks[at], default=EXACT) < NONE]
     while left:
         worst = min(max(ranks[at], default=EXACT) for at in left)
@@ -80,8 +80,8 @@ def in_order(overloads, ranks):
 
 
 def choose(overloads, arguments):
-    """Returns the index of the overload (a list of letters) that the arguments choose. Raises NoOverload if there is
-    none. A single overload is always chosen."""
+    """Returns the index of the overload that the arguments choose; each overload is a list of letters. Raises
+    NoOverload if there is none. A single overload is always chosen."""
     if len(overloads) == 1:
         return 0
     fitting = [each if len(each) == len(arguments) else None for each in overloads]

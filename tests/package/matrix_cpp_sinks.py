@@ -79,7 +79,7 @@ class CppCallback(CppFallback):
 
 
 class CppNarrowing(Sink):
-    """Calls of a fallback_function from C++ code that passes bools, 64-bit ints and doubles to functions of narrower
+    """Calls to a fallback_function from C++ code that passes bools, 64-bit ints and doubles to functions of narrower
     numbers."""
 
     name, has_typed_results = "narrowing", True

@@ -1,5 +1,5 @@
-"""The properties of the matrix: the respects in which every sink must treat a typed function as Python does. A
-property yields cells: an ID, an outcome (right, wrong, refused by the sink, or a limit of another library), and the
+"""The properties of the matrix: the respects in which every sink must treat a typed function as Python does. A property
+yields cells, each with an ID, an outcome (right, wrong, refused by the sink, or a limit of another library), and the
 result or the reason."""
 from matrix_properties_buffers import buffers
 from matrix_properties_calls import by_position, choice, defaults, equality, falling_back, native, raising, status, texts

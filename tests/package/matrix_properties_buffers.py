@@ -1,4 +1,4 @@
-"""The matrix's property of buffers: like Python, a sink passes an object's memory to a function or refuses the
+"""The matrix's property for buffers: like Python, a sink passes an object's memory to a function or refuses the
 object."""
 import array
 
@@ -17,8 +17,8 @@ def cast(size, letter, *shape):
     return memoryview(bytearray(size)).cast(letter, *shape)
 
 
-#: Functions that make objects to pass for a buffer, acceptable or not, by name. Each call gets a new object, because
-#: the function may write to it.
+#: Functions, keyed by name, that make objects to pass as a buffer, acceptable or not. Each call gets a new object,
+#: because the function may write to it.
 OBJECTS = {
     "no doubles": doubles,
     "doubles": lambda: doubles(3.0, 4.0),
@@ -82,7 +82,7 @@ def numpy_arrays():
     }
 
 
-#: Second arguments that are numbers; SECOND has the names of buffers.
+#: Second arguments that are numbers; SECOND names those that are buffers.
 NUMBERS = {"2.5": lambda: 2.5, "3": lambda: 3, "2**40": lambda: 2**40, "True": lambda: True, "None": lambda: None}
 SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray",
           "bools that are none")
@@ -91,7 +91,7 @@ FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times
 
 
 class NotTaken(Failure):
-    """Represents the exception that is raised for an object that cannot be passed. Exporters raise one of three
+    """Stands for the exception that is raised for an object that cannot be passed. Exporters raise one of three
     kinds."""
 
     KINDS = {"TypeError", "BufferError", "ValueError"}
@@ -113,7 +113,7 @@ def python_does(function, arguments):
 
 
 def calls(letters):
-    """Returns the functions that make the arguments of each call, by the call's name."""
+    """Returns the functions that make the arguments of each call, keyed by the call's name."""
     objects = {**OBJECTS, **numpy_arrays()}
     if len(letters) == 1:
         return {name: (maker,) for name, maker in objects.items()}

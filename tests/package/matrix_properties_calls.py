@@ -11,7 +11,7 @@ from matrix_values import (
 from narrow_support import functions
 import typedcall
 
-#: For each function with overloads, the overloads' parameters, and for each overload a function that does the same.
+#: For each overloaded function, the parameters of its overloads, and a Python function for each overload.
 OVERLOADED = {
     "int_or_float": ([["i"], ["d"]], [lambda x: 0, lambda x: 1]),
     "float_or_int": ([["d"], ["i"]], [lambda x: 0, lambda x: 1]),
@@ -32,7 +32,7 @@ def pairs():
 
 
 def choice(sink):
-    """Each value chooses the same overload as in Python, by docs/ABI.md, 8.7 to 8.10."""
+    """Each value chooses the same overload as in Python, according to docs/ABI.md, 8.7 to 8.10."""
     calls = {1: [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())],
              2: [*pairs(), *itertools.product(numpy_values()[:2] + numpy_narrow(), repeat=2)]}
     for name, (overloads, alone) in OVERLOADED.items():
@@ -43,7 +43,7 @@ def choice(sink):
 
 
 def alone(sink, letters, calls, module=functions):
-    """Compares a sink's calls of functions without overloads with Python's calls. `letters` maps each function's name
+    """Compares a sink's calls to functions without overloads with Python's calls. `letters` maps each function's name
     to its parameters."""
     for name, each in letters.items():
         function = getattr(module, name)
@@ -72,13 +72,14 @@ def equality(sink):
 
 
 def raising(sink):
-    """A call raises the function's exception. The error value without an exception is a result."""
+    """A call raises the function's exception. If no exception is set, the error value is an ordinary result."""
     names = {"checked_i": "i", "checked_B": "B", "checked_f": "f", "checked_d": "d"}
     yield from alone(sink, names, [(value,) for value in (13, 13.0, -1, 255, -1.0, 1, 2.5, True, 300, "3", None, 1j)])
 
 
 def status(sink):
-    """A nonzero status becomes an exception, even if none was set. Otherwise the function has stored its result."""
+    """A nonzero status becomes an exception, even if none was set. With status 0, the function has stored its
+    result."""
     yield from alone(sink, {"status": "i", "expect": "i"}, [(value,) for value in (13, 14, 0, -7, 2**31, True, "3", None, 1j)])
 
 
@@ -138,7 +139,7 @@ def c_long(value):
 
 
 def native(sink):
-    """A call calls the C function, exactly once."""
+    """Each call calls the C function exactly once."""
     for module, name, arguments in (
             (functions, "same_b", (5,)), (functions, "same_L", (5,)), (functions, "same_f", (1.5,)),
             (functions, "same_d", (1.5,)),
@@ -195,7 +196,7 @@ NAMES = {
 
 
 def calls_by_name(names, *values):
-    """Returns arguments of calls. The first few are passed by position; of the others one, all but one, or all are
+    """Returns arguments for calls. The first few are passed by position; of the others, one, all but one, or all are
     passed by name. Some calls fit no function."""
     names, made = names.split(), []
     for each in values:

@@ -15,8 +15,8 @@ WORKER = pathlib.Path(__file__).resolve().with_name("matrix_worker.py")
 OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # a free-threaded build needs its own allocator
     OVERWRITTEN["PYTHONMALLOC"] = "malloc"
-#: Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before it can release it; then the main
-#: thread hangs.
+#: Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before releasing it; then the main thread
+#: hangs.
 ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 120)
 
 
@@ -33,8 +33,8 @@ def ended(sink, name, cells, environment):
 
 
 def of_process(sink, name, cells, environment=None, apart=False):
-    """Runs the cells in one process, and starts a new process after a cell that ends it. With `apart`, each cell runs
-    in its own process, which must end silently."""
+    """Runs the cells in one process, and starts a new process after any cell that ends the current one. With `apart`,
+    each cell runs in its own process, which must end silently."""
     left = []
     for cell in cells:
         reason = matrix_limits.why_not(sink, name, cell)
@@ -62,7 +62,7 @@ def of_process(sink, name, cells, environment=None, apart=False):
 def lifetimes(sink):
     """A sink's callable keeps the function and its entry, and is collected with them."""
     yield from of_process(sink, "lifetimes", ("the C function", "the callable", "a cycle"), OVERWRITTEN)
-    # The blocks of CPython's own allocator can be counted.
+    # These cells use CPython's own allocator, whose blocks can be counted.
     yield from of_process(sink, "lifetimes", ("making", "calling"))
 
 

@@ -1,4 +1,4 @@
-"""The matrix's property that values choose among random sets of overloads by docs/ABI.md, 8.7 to 8.10."""
+"""The matrix's property that, in random sets of overloads, values choose as docs/ABI.md, 8.7 to 8.10, prescribes."""
 import itertools
 import os
 import random
@@ -39,7 +39,7 @@ def tagged(overloads, number):
 
 
 def drawn(numbers):
-    """Returns a set of overloads of one or two parameters, and arguments of some calls."""
+    """Returns a set of overloads with one or two parameters, and the arguments of some calls."""
     places = numbers.choice((1, 2, 2))
     every = ["".join(each) for each in itertools.product(LETTERS, repeat=places)]
     if places == 2 and numbers.random() < 0.5:
@@ -49,8 +49,8 @@ def drawn(numbers):
 
 
 def has_two_faults(overloads, arguments):
-    """True for a single overload that gets a float for an int. Libraries that check types first report the float
-    before an int that is too large."""
+    """True if a single overload gets a float for an int. Libraries that check types first report that, and not an int
+    that is too large."""
     return len(overloads) == 1 and any(letter in "il" and type(value) is float
                                        for letter, value in zip(overloads[0], arguments))
 

@@ -1,4 +1,4 @@
-"""The matrix's properties of threads and signals: when a sink holds the GIL, and that it loses no interrupt."""
+"""The matrix's properties for threads and signals: a sink holds the GIL when it must, and loses no interrupt."""
 import _thread
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ import typedcall
 from matrix_sinks import Refused
 from narrow_support import functions
 
-#: The milliseconds that a function waits for another thread that should not arrive, and for one that should.
+#: How many milliseconds a function waits for another thread that should not arrive, and for one that should.
 PATIENCE, GENEROUS = 100, 5000
 
 
@@ -39,7 +39,7 @@ def two_at_once(sink, make):
 
 
 def waiting_for_python(sink, flags):
-    """Calls a function that waits for another thread, which needs the GIL."""
+    """Calls a function that waits for another thread that needs the GIL."""
     module = support.build("thread_functions")
 
     def waits(milliseconds):
@@ -71,7 +71,7 @@ def waiting_for_python(sink, flags):
 
 
 def holding(sink):
-    """A sink holds the GIL during calls of functions that need it, and releases it for functions that acquire it
+    """A sink holds the GIL during calls to functions that need it, and releases it for functions that acquire it
     themselves."""
     cases = {
         "a thread that needs the GIL": lambda: waiting_for_python(sink, typedcall.Flags.THREAD_SAFE),

@@ -65,12 +65,12 @@ class Sink:
 
     def held(self, function):
         """Returns the sink's callable for a function of one double. The sink itself keeps no object alive that the
-        library's own object must keep."""
+        library's own object must keep alive."""
         return self.made(function)
 
     def single(self, function, value):
-        """Returns a function that makes one call with as little of the library's code as possible, and one that reads
-        its result."""
+        """Returns a function that makes one call with as little of the library's code as possible, and a function that
+        reads the call's result."""
         made = self.held(function)
         return lambda: made(value), lambda given: given
 
@@ -105,7 +105,7 @@ class Sink:
         return False
 
     def result(self, value, wanted):
-        """Returns the library's result as Python would return it. Python's own result is `wanted`."""
+        """Returns the library's result as Python would return it. `wanted` is Python's own result."""
         return value
 
 

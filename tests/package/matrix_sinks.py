@@ -1,4 +1,4 @@
-"""The sinks of the matrix, by name. Each class defines how a typed function becomes a callable, which values the
+"""The sinks of the matrix, keyed by name. Each class defines how a typed function becomes a callable, which values the
 callable accepts, and how its errors map to Python's exceptions. A sink refuses a cell with a one-line reason."""
 from matrix_c_sinks import (
     Callback,

@@ -30,7 +30,7 @@ def tagged_with_defaults(x, y, z=4.5):
 
 
 def given(x):
-    """Returns the result that the matrix has chosen if x is below 0, where the C function falls back."""
+    """If x is below 0, where the C function falls back, returns the result that the matrix has chosen."""
     return results[0] if x < 0 else x**0.5
 
 

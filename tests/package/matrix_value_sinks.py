@@ -222,8 +222,8 @@ def closure_of(function, signature, flags):
 
 
 class Closure(TvmFfi):
-    """A closure, which is a typed function made from a tvm-ffi function that was made from a typed one. TypedFunction
-    converts Python values to the closure's C types."""
+    """A closure: a typed function made from a tvm-ffi function that was itself made from a typed function.
+    TypedFunction converts Python values to the closure's C types."""
 
     name, flags, has_typed_results = "closure", 0, True
 
@@ -257,6 +257,6 @@ class Closure(TvmFfi):
 
 
 class FreeClosure(Closure):
-    """A closure for callers without the GIL, which falls back if an error occurs."""
+    """A closure for callers without the GIL; it falls back if an error occurs."""
 
     name, falls_back_there, flags = "free closure", True, int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

@@ -132,7 +132,7 @@ def found(sink, made, arguments, wanted, names={}):
 
 
 def shown(value):
-    """Returns the part of a cell's name for this value."""
+    """Returns the part of a cell's name that stands for this value."""
     text = repr(value)
     return text if len(text) < 80 else f"a large {type(value).__name__}"
 

@@ -7,8 +7,7 @@ import sys
 import _testcapi
 
 refuse, again = _testcapi.set_nomemory, _testcapi.remove_mem_hooks
-# CPython 3.12 and 3.13 release a code object twice if there is no memory to make its function (also a generator
-# expression or a lambda).
+# CPython 3.12 and 3.13 release a code object twice if there is no memory to make its function (or generator or lambda).
 MAKES_FUNCTIONS = sys.version_info[:2] in ((3, 12), (3, 13))
 # Before 3.11, each frame through which an exception passes while there is no memory uses up one of CPython's sixteen
 # spare MemoryErrors, and a seventeenth ends the process.
@@ -25,11 +24,11 @@ def is_forgotten(error):
 
 def sweep(call, undo=lambda result: None, errors=(), after=lambda: None, onwards=True, until=(),
           is_for_want=lambda error: False):
-    """Makes a call again and again, each time with a later allocation that fails. A call may return a result, which
-    is passed to `undo`, or raise MemoryError or one of the `errors` that it raises anyway. `after` runs after each
-    call. If `onwards` is false, only one allocation fails. An error in `until` ends the sweep. `is_for_want` is true
-    for errors that a library raises in place of MemoryError. Import all modules beforehand, because an import may
-    crash some versions of CPython when allocation fails. Returns the number of calls that failed."""
+    """Makes a call again and again, and each time makes a later allocation fail. A call may return a result, which is
+    passed to `undo`, or raise MemoryError or one of the `errors` that it raises anyway. `after` runs after each call.
+    If `onwards` is false, only one allocation fails. An error in `until` ends the sweep. `is_for_want` is true for
+    errors that a library raises in place of MemoryError. Import all modules beforehand, because an import may crash
+    some versions of CPython when allocation fails. Returns the number of calls that failed."""
     failures = 0
     try:
         undo(call())

@@ -25,7 +25,7 @@ FAILED = 3
 
 
 def child(options):
-    """Runs programs, and writes each program's number to the file `options.log` first."""
+    """Runs programs, and before each one writes its number to the file `options.log`."""
     import support
     import attack_meanings
     import attack_program
@@ -134,7 +134,7 @@ class Batch:
 
 
 def environments(seed):
-    """Returns the environments of alternate batches; the second one makes the allocators overwrite freed memory."""
+    """Returns the environments for alternate batches; the second one makes the allocators overwrite freed memory."""
     plain = {"PYTHONHASHSEED": str(random.Random(seed).randrange(1000))}
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return [plain, plain]  # mimalloc cannot overwrite freed memory

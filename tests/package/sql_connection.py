@@ -43,14 +43,14 @@ class Connection:
             self.value(text, *values)
 
     def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """Tags a Python function with the native function of another one. Their results differ, which shows which was
-        called."""
+        """Tags a Python function with the native function of another one. Their results differ, so a result shows which
+        one was called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
         return f
 
     def falling_back(self, f, flags=None):
-        """Returns a function of a double that calls the Python function `f` for a negative one."""
+        """Returns a function of a double that calls the Python function `f` for negative values."""
         return self.tagged(f, "d&d->i", fallbacks.root, flags)
 
 
@@ -136,7 +136,7 @@ class Connections(Connection):
                 self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
             elif end == "unregister":
                 self.unregister(connection, "f", 1)
-                # In Python 3.11, sqlite3 leaves a function in place that raises an exception.
+                # In Python 3.11, sqlite3 does not remove the function, but leaves one that raises an exception.
                 with self.assertRaisesRegex(Exception, "no such function|raised exception"):
                     connection.execute("select f(8.0)").fetchall()
             else:

@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.sql: base classes with connections of sqlite3 and APSW."""
+"""Shared by the tests of typedcall.sql: base classes with sqlite3 and APSW connections."""
 
 import importlib
 import unittest

@@ -52,7 +52,7 @@ def timing(test):
 
 
 def compiler(language):
-    """Returns the command that compiles `language`, "c" or "c++", as a list."""
+    """Returns, as a list, the command that compiles `language` ("c" or "c++")."""
     variable, usual = ("CXX", "c++") if language == "c++" else ("CC", "cc")
     command = shlex.split(os.environ.get(variable, usual))
     if shutil.which(command[0]) is None:
@@ -87,7 +87,7 @@ def compile_module(source, folder, name=None, flags=(), include=None):
         (name or source.stem) + sysconfig.get_config_var("EXT_SUFFIX"))
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
-    # The compiler writes to another name, because a concurrent test must not find half a module.
+    # The compiler writes to a temporary name, because a concurrent test must not find half a module.
     half_made = made.with_name("%d.%s" % (os.getpid(), made.name))
     run(command + [source, *flags, "-o", half_made])
     os.replace(half_made, made)
@@ -150,7 +150,7 @@ def printed(*arguments, **options):
 
 
 def wait_for_interrupt():
-    """Waits at most a minute for Python to check for signals, which raises KeyboardInterrupt. """
+    """Waits at most a minute for Python to check for signals and raise KeyboardInterrupt. """
     for _ in range(6000):
         time.sleep(0.01)
 

@@ -1,5 +1,5 @@
-"""Long loops of accelerated calls on PyPy: they leave no memory behind, and after an interrupt ends them, later
-results are right. Also calls with texts."""
+"""Long loops of accelerated calls on PyPy: they leave no memory behind, and after an interrupt ends them, later results
+are right. Also tests calls with texts."""
 import gc
 import itertools
 import os
@@ -192,8 +192,8 @@ class Interrupts(Loops):
 @ON_PYPY
 class Texts(Loops):
     def test_which_stay_boxed(self):
-        # Only the original function can take a `const char *`. A pointer with a length is passed by cffi, from PyPy's
-        # own UTF-8.
+        # Only the original function can take a `const char *`. For a pointer with a length, cffi passes PyPy's own
+        # UTF-8.
         for done in (self.done, typedcall.accelerate(self.functions, trust="thread_safe")):
             self.assertIn("const char *", done.refused["same_text"])
             self.assertIs(self.functions.same_text, self.boxed["same_text"])

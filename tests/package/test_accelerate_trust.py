@@ -1,5 +1,5 @@
 """Which functions typedcall.accelerate calls without the GIL: those that are declared PURE or THREAD_SAFE by their
-entry, their module or the caller's `trust=`. Also tags that add facts that a bare METH_TYPED row cannot express."""
+entry, their module or the caller's `trust=`. Also tests tags with facts that a bare METH_TYPED row cannot express."""
 import pathlib
 import pickle
 import sys

@@ -44,7 +44,7 @@ else:
     raise AssertionError("nothing raised")
 """
 
-# A script for a separate process in which another interpreter imports the module first, and ends.
+# A script for a separate process in which another interpreter imports the module first, and then ends.
 FIRST = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -1,4 +1,4 @@
-"""Calls of a TypedFunction: with every type, with errors, and as methods. In all other respects they match the
+"""Calls to a TypedFunction: with every type, with errors, and as methods. In all other respects they match the
 wrapper's."""
 import array
 import collections
@@ -14,7 +14,7 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall.native import _native  # PyPy has another extension module
+from typedcall.native import _native  # PyPy has a different extension module
 
 typed = support.build("typed_functions")
 
@@ -173,7 +173,7 @@ class Methods(unittest.TestCase):
             scale()
 
     def test_who_brings_no_self_gets_nothing_of_an_unbound_method(self):
-        # A caller without self gets nothing even if the C function takes no self, because Python would require it.
+        # A caller without self gets nothing even if the C function takes no self, because Python would require one.
         append, (entry, *_) = collections.deque.append, typedcall.entries(typed.Scaler.twice)
         typedcall.tag(append, "d->d", entry.address, flags=Flags.THREAD_SAFE)
         self.addCleanup(typedcall.untag, append)

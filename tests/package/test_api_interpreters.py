@@ -27,7 +27,7 @@ def run(source, **how):
         support.module_folder("plain_functions")]
     made = interpreters.create(**how)
     try:
-        # run_string() returns an exception since 3.13, and raised it before.
+        # From 3.13 on, run_string() returns the exception; before, it raised it.
         failed = interpreters.run_string(made, preamble + source)
         if failed is not None:
             raise AssertionError(getattr(failed, "formatted", failed))

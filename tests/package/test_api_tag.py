@@ -307,7 +307,7 @@ class Pointers(Tagged):
         self.check(make(address_of("half"), None, None))
         typedcall.untag(plain.half)
         name = b"double (double)"
-        # A capsule made by Cython has a name like this, a declaration without "noexcept".
+        # A capsule made by Cython has a name like this: a declaration without "noexcept".
         typedcall.tag(plain.half, "d->d", make(address_of("half"), name, None))
         entry, = typedcall.entries(plain.half)
         self.assertEqual((entry.address, entry.flags & Flags.MAY_RAISE),

@@ -1,5 +1,5 @@
-"""bench/application is one program that can run in several ways. All ways give the same results, and it reports those
-that it used."""
+"""bench/application is one program that can run in several ways. Each way gives the same results, and the program
+reports which ways it used."""
 import importlib.util
 import pathlib
 import sys

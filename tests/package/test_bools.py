@@ -14,7 +14,7 @@ BYTES = b"\x03\x00\xff\x01"
 
 
 class Python(unittest.TestCase):
-    """Calls of the wrappers; test_matrix.py compares the other sinks with these."""
+    """Calls to the wrappers; test_matrix.py compares the other sinks with these."""
 
     def test_buffers(self):
         given = memoryview(bytearray(BYTES)).cast("?")
@@ -86,8 +86,7 @@ class SQL(unittest.TestCase):
 
 class Callbacks(unittest.TestCase):
     def call(self, f, declaration, data):
-        """Calls f as a library does that passes these bytes, their number and the data pointer, and returns the
-        result."""
+        """Calls f like a library that passes these bytes, their number and the data pointer, and returns the result."""
         made = typedcall.callback(f, declaration)
         prototype = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         result = prototype(made.address)(ctypes.addressof(data), len(data), made.data)

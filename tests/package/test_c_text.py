@@ -1,4 +1,4 @@
-"""Signatures in C syntax. The same rules hold for tag(), for tables and headers of tag_module(), for callbacks and
+"""Signatures in C syntax. The same rules hold for tag(), for the tables and headers of tag_module(), for callbacks and
 for cffi's prototypes. The tests cover const, arrays, refusals and the time that parsing takes."""
 
 import ctypes
@@ -268,8 +268,8 @@ class LinearTime(unittest.TestCase):
         for at, make in enumerate(makers):
             with self.subTest(at, text=make(3)):
                 short, long = (self.seconds(function, make(n)) for n in (4000, 8000))
-                # Quadratic growth would be a factor of 4, cubic growth one of 8. Times below 20 ms are too short to
-                # compare.
+                # Quadratic growth would be a factor of 4, cubic growth a factor of 8. Times below 20 ms are too short
+                # to compare.
                 self.assertLess(long, max(3 * short, 0.02))
 
     @support.timing

@@ -1,5 +1,5 @@
-"""The package reads the same types in random C texts and headers as the C compiler. The gate tests a few hundred with
-a fixed seed; --full tests 10,000 functions with a new seed each time."""
+"""The package reads the same types in random C texts and headers as the C compiler. The gate tests a few hundred
+functions with a fixed seed; --full tests 10,000 with a new seed each time."""
 
 import os
 import random
@@ -63,7 +63,7 @@ class Random(unittest.TestCase):
         return "".join(letters[:-1]) + "->" + letters[-1]
 
     def found(self, text):
-        """Returns the signatures that the package reads by tag() and from a table."""
+        """Returns the signatures that the package reads with tag() and from a table."""
         def function(*arguments):
             raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""typedcall.callback() makes C callbacks for libraries from typed functions. The tests call these like a library,
+"""typedcall.callback() makes C callbacks for libraries from typed functions. The tests call these as a library would,
 through ctypes without conversions, with values, arrays, lengths and places for results."""
 
 import ctypes

@@ -1,5 +1,5 @@
 """Examples of typedcall.callback() with the libraries that it is meant for: NLopt, GSL, CVODE, cubature, SciPy's C
-interface, numbalsoda."""
+interface and numbalsoda."""
 
 import ctypes.util
 import unittest

@@ -55,7 +55,7 @@ class Source(support.InAFolder):
         self.addCleanup(typedcall.untag, function)
         typedcall.tag(function, "size_t (const char *)", function)
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
-        # The hint about char * appears for no other difference.
+        # For any other difference, the message has no hint about char *.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
             with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))

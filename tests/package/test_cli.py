@@ -78,7 +78,7 @@ class Show(CommandLine):
 
     @staticmethod
     def words(table):
-        """Returns the words of the table without its lines and without addresses, which vary."""
+        """Returns the words of the table without its lines or its addresses, which vary."""
         return [re.sub("0x[0-9a-f]+", "0x", word) for word in table.split()
                 if word.isascii() and set(word) != {"-"}]
 

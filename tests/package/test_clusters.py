@@ -1,5 +1,5 @@
 """Typed functions, ufuncs and Numba code in other processes. A pickle names the provider's module and callable, which
-the other process imports and queries. If they are missing there, it raises an error."""
+the other process imports and queries. If they are missing there, using the unpickled object raises an error."""
 
 import copy
 import importlib
@@ -14,7 +14,7 @@ import typedcall
 from cluster_support import FOLDER, functions
 from typedcall import Flags
 
-# The text of a Python module with a function tagged with another module's C function; each version fills in other
+# The text of a Python module with a function tagged with another module's C function; each version fills in different
 # values.
 PROVIDER = """
 import typed_functions, typedcall
@@ -297,7 +297,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
     def test_a_provider_that_ends_the_worker(self):
-        # The workers find another module of the same name first on their path.
+        # The workers first find another module of the same name on their path.
         self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
         self.write("ends/versions.py", "import sys; sys.exit(3)")
         printed = self.spawn(

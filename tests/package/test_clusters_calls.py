@@ -1,5 +1,5 @@
-"""Calls of unpickled typed functions in worker processes: values, exceptions that reach the caller, workers that end
-or are interrupted in the middle of a call, and pickles that leave nothing behind."""
+"""Calls to unpickled typed functions in worker processes: values, exceptions that reach the caller, workers that end or
+are interrupted in the middle of a call, and pickles that leave nothing behind."""
 
 import ast
 import concurrent.futures

@@ -15,7 +15,7 @@ COLLECTED = CONFTEST.parents[1] / "support" / "collected.py"
 @unittest.skipIf(importlib.util.find_spec("pytest") is None, "pytest is not installed")
 class Collected(unittest.TestCase):
     def run_pytest(self, text, *options):
-        """Returns (status, output) of pytest for a file with this text."""
+        """Returns pytest's (status, output) for a file with this text."""
         with tempfile.TemporaryDirectory() as folder:
             tests, shared = pathlib.Path(folder, "package"), pathlib.Path(folder, "support")
             tests.mkdir()

@@ -10,7 +10,7 @@ CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "conformance"
 
 @support.ON_CPYTHON
 class Mutations(unittest.TestCase):
-    # The test compiles a reader for each mutation, which exceeds the usual time limit on a busy machine.
+    # The test compiles a reader for each mutation, and exceeds the usual time limit on a busy machine.
     @pytest.mark.timeout(800)
     def test_each_is_noticed(self):
         status, printed, _ = support.python(CONFORMANCE / "mutations.py", together=True, timeout=800)

@@ -66,7 +66,7 @@ class Source(unittest.TestCase):
             typedcall.resolve(exports.by_five, "l->l")
 
     def test_objects_of_a_type_that_the_capsule_does_not_show(self):
-        # In a signature a list is any object; only the Python call checks that it is a list.
+        # In a signature, a list counts as any object; only the Python call checks for a list.
         for function, signature in ((exports.first, "O->O"), (exports.same, "O->O"), (exports.x_of, "P->d"),
                                     (exports.moved, "d->P")):
             (entry,) = typedcall.entries(function)

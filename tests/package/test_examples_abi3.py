@@ -1,5 +1,5 @@
-"""The wheels of examples/abi3, one for CPython 3.12 and later and one for 3.15 and later with and without the GIL.
-Each is installed and run under every suitable interpreter, where the entries that the modules offer are also read."""
+"""The wheels of examples/abi3, one for CPython 3.12 and later and one for 3.15 and later with and without the GIL. Each
+is installed and run under every suitable interpreter, which also reads the entries that the modules offer."""
 
 import os
 import pathlib

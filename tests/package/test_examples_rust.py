@@ -1,4 +1,4 @@
-"""examples/rust: a provider and a reader in Rust that know only docs/ABI.md of typedcall."""
+"""examples/rust: a provider and a reader in Rust that, of typedcall, know only docs/ABI.md."""
 import sys
 import unittest
 

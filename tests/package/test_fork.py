@@ -34,7 +34,7 @@ def forks(work):
 
 class Forks(unittest.TestCase):
     def runs(self, code, **options):
-        # CPython warns about a fork while threads are running from 3.12 on.
+        # From 3.12 on, CPython warns about a fork while threads are running.
         status, said, _ = support.python("-W", "ignore::DeprecationWarning", "-X", "faulthandler",
                                          "-c", COMMON + code, together=True, **options)
         self.assertEqual((status, said.strip()), (0, "True"))

@@ -25,8 +25,8 @@ EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apa
 
 
 def headers(folder, suffix=".h"):
-    """Returns the headers' paths relative to `folder`, which contains core/ and typedcall/, without the package's own
-    sources."""
+    """Returns the headers' paths, excluding the package's own sources, relative to `folder`, which contains core/ and
+    typedcall/."""
     found = {path.relative_to(folder) for room in ROOMS for path in (folder / room).rglob("*" + suffix)}
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
@@ -113,7 +113,7 @@ class Distributions(support.InAFolder):
             shutil.copy(ROOT / name, self.source / name)
 
     def build(self, function, source, **options):
-        """Runs a build by scikit-build-core, and returns whether it succeeds and its output. The build is not
+        """Runs a build with scikit-build-core, and returns whether it succeeded, and its output. The build is not
         optimised, because compiling takes most of the time."""
         code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
         status, printed, _ = support.python("-c", code % (function, str(self.folder)), cwd=source,
@@ -128,7 +128,7 @@ class Distributions(support.InAFolder):
         return path
 
     def test_a_wheel_from_the_source_distribution_is_complete(self):
-        # These files are left over from other builds.
+        # These files imitate leftovers from other builds.
         for name in ("native/_native.old.so", "__pycache__/cli.pyc"):
             stale = self.source / SOURCES / name
             stale.parent.mkdir(exist_ok=True)

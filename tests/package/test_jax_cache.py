@@ -1,5 +1,5 @@
 """typedcall.jax: programs in JAX's persistent compilation cache are used by processes in which the functions have
-other addresses, have been replaced, or are missing."""
+different addresses, have been replaced, or are missing."""
 
 import os
 import unittest

@@ -1,8 +1,8 @@
 """The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py). Cells listed in
 matrix_expected.json must fail; when one passes, its line must be removed. A function that a sink refuses must be
-refused with all values. This file has the fast sinks and, for some of them, the properties whose cells run in
+refused with all values. This file has the fast sinks and, for some of them, the properties whose cells run in separate
 processes. test_matrix_types.py calls the sinks that compile code for types, test_matrix_full.py covers their other
-properties and the C++ sinks, and test_matrix_processes.py the other processes."""
+properties and the C++ sinks, and test_matrix_processes.py the remaining cells in separate processes."""
 import collections
 import json
 import pathlib
@@ -19,7 +19,7 @@ HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Cells:
-    """A base for test classes that set `sink` to a sink's name."""
+    """A base class for tests, which set `sink` to a sink's name."""
 
     sink = ""
 
@@ -68,7 +68,7 @@ def cases(base, *names):
     return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-#: The properties of results and exceptions of single calls.
+#: The properties of single calls' results and exceptions.
 Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
 #: All properties of single calls.
 Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
@@ -94,7 +94,7 @@ SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 
 def of(sinks, properties=Matrix, suffix=""):
-    """Returns a test class for each of these sinks, by the class's name."""
+    """Returns a test class for each of these sinks, keyed by the class's name."""
     made = {}
     for sink in sinks:
         kind = matrix_sinks.SINKS[sink]

@@ -1,5 +1,5 @@
 """Functions with narrow parameters take wider arguments in Numba, like their wrappers: ints with a range check that
-raises the wrapper's OverflowError, doubles rounded to float."""
+raises the wrapper's OverflowError, and doubles rounded to float."""
 
 import ctypes
 

@@ -1,5 +1,5 @@
 """Ufuncs of functions with narrow parameters take wider arrays, like their wrappers: ints with a range check that
-raises the wrapper's OverflowError, doubles rounded to float."""
+raises the wrapper's OverflowError, and doubles rounded to float."""
 
 import concurrent.futures
 import ctypes

@@ -170,7 +170,7 @@ class WithoutMemory(unittest.TestCase):
     """
 
     def test_apsw(self):
-        """Sweeps register() and calls of the function. The statements cause no errors, because APSW crashes if it has
+        """Sweeps register() and calls to the function. The statements cause no errors, because APSW crashes if it has
         no memory to raise an exception, even with `select abs(-9223372036854775807 - 1)`."""
         code = self.SQLITE.format(module="apsw", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
@@ -183,7 +183,7 @@ class WithoutMemory(unittest.TestCase):
 
     @support.only_if(support.SQLITE3_LOADS)
     def test_sqlite3(self):
-        """Sweeps register() and calls of the function, including errors."""
+        """Sweeps register() and calls to the function, including errors."""
         code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         class Failing:

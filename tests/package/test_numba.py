@@ -1,4 +1,4 @@
-"""Typed functions in Numba's nopython code, which need no import of typedcall, and Numba's C callbacks as typed
+"""Typed functions in Numba's nopython code, without an import of typedcall, and Numba's C callbacks as typed
 functions."""
 
 import ctypes

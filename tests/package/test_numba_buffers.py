@@ -112,7 +112,7 @@ class Calls(unittest.TestCase):
             raise NotImplementedError
 
         typedcall.tag(function, "*kZd->d", module.addresses["norm"])
-        # The C function reads as many doubles as there are complex numbers, which is only the real part of 3+4j.
+        # The C function reads as many doubles as there are complex numbers, so only the real part of 3+4j.
         self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
 
         given = []

@@ -1,5 +1,5 @@
-"""Numba's type of a typed function keeps the function alive as long as the type exists, or any code that was compiled
-with the function's address."""
+"""Numba's type of a typed function keeps the function alive as long as the type, or any code compiled with the
+function's address, exists."""
 
 import ctypes
 import gc

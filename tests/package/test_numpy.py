@@ -1,4 +1,4 @@
-"""Typed functions as ufuncs: types, names, pickles, errors, threads."""
+"""Typed functions as ufuncs: types, names, pickles, errors and threads."""
 
 import ctypes
 import pathlib

@@ -89,7 +89,7 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, reason):
                     _native.scalar_functions(numpy.add)
         self.assertEqual(_numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)(3.0), 1.5)
-        # NumPy's version is read from the capsule of its array API, which must also be the right one.
+        # NumPy's version is read from the capsule of its array API, and only the right capsule is accepted.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
                 _native.scalar_functions(numpy.add)

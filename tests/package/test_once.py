@@ -1,4 +1,4 @@
-"""Objects that are made once per function are made only once even if two threads request one at the same time; and a
+"""Objects that are made once per function are made only once even if two threads request one at the same time; and each
 decision reads a function's entries only once. One thread stops at each line of the package's code in turn, while the
 other runs."""
 import unittest

@@ -21,7 +21,7 @@ def call(double x):
 
 
 class OneTagForAll(unittest.TestCase):
-    """Each library calls `typed_functions.square`, and at the tag's address if the library shows the address."""
+    """Each library calls `typed_functions.square`, and if it shows the address, that is the tag's."""
 
     def setUp(self):
         self.expected = [0.0, 1.0, 4.0, 6.25]

@@ -1,4 +1,4 @@
-"""ctypes pointer objects passed for `P`. As in a call by ctypes, C receives the pointer and not the address of the
+"""ctypes pointer objects passed for `P`. As in a ctypes call, C receives the pointer and not the address of the
 object's own memory. The calls go through the wrapper, a typed function, and a typed function of a tagged Python
 function."""
 import ctypes

@@ -29,7 +29,7 @@ def table_below(heading, text):
 
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
-    # The BUILD file contains the target's name, or the part before an ending that a list adds.
+    # The BUILD file contains the target's name, or the part of the name before an ending that a list adds.
     ends = re.findall(r'\bname \+ "(\w+)"', text)
     return '"%s"' % name in text or any(
         name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
@@ -119,7 +119,7 @@ class Diagrams(unittest.TestCase):
                 self.assertEqual(root[0].tag, SVG + "title")
                 light, dark, end = re.match(r"(?s)(.*)@media \(prefers-color-scheme: dark\) \{(.*?)\n    \}(.*)",
                                             path.read_text(encoding="utf-8")).groups()
-                # Each rule and each attribute with a colour for light pages needs another colour for dark pages.
+                # Each rule and each attribute with a colour for light pages also needs one for dark pages.
                 for selector in re.findall(r"(\.?\w+) \{[^}]*(?:fill|stroke): #", light):
                     self.assertIn(selector + " {", dark)
                 for attribute in set(re.findall(r'(?:fill|stroke)="#\w+"', end)):

@@ -1,5 +1,5 @@
-"""According to its own log, PyPy's JIT compiles a loop over an accelerated function to one call of the C function at
-a constant address. Only the frame of the shim around the call remains."""
+"""According to its own log, PyPy's JIT compiles a loop over an accelerated function to one call to the C function at a
+constant address. Only the frame of the shim around the call remains."""
 import collections
 import pathlib
 import re

@@ -1,5 +1,5 @@
-"""Compares the extension module's table, which ranks how well each kind of value fits each type of parameter, with
-docs/ABI.md, 8.7, which matrix_choice.py implements without the table."""
+"""Compares the extension module's table of how well each kind of value fits each type of parameter with docs/ABI.md,
+8.7, as matrix_choice.py implements it without the table."""
 import contextlib
 import pathlib
 import random

@@ -11,7 +11,7 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOW = "import typedcall; print(typedcall.__file__, typedcall.signatures(len))"
-# Some tools make an editable installation importable by a finder like this, after Python's own finders.
+# Some tools make an editable installation importable through a finder like this, after Python's own finders.
 EDITABLE = """
 import importlib.util, sys
 class Finder:

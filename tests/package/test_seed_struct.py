@@ -35,7 +35,7 @@ class SeedStruct(unittest.TestCase):
                     "typedcall.signatures(seed.%s), seed.%s(1)" % (name, name)),
                                  "([], 2)\n")
 
-    @support.ON_CPYTHON  # PyPy makes only boxed calls of functions that need the GIL
+    @support.ON_CPYTHON  # PyPy makes only boxed calls to functions that need the GIL
     def test_calls(self):
         self.assertEqual(self.ask("typedcall.resolve(seed.inc, 'l->l')(41), "
                                   "typedcall.resolve(seed.heap, 'q->q')(41), "

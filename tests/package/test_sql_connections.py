@@ -93,8 +93,8 @@ class Functions(sql_connection.Connections):
                 meeting.wait()
 
         class AtOnce:
-            """A connection shared by two threads: both are refused loading, both enable it, and one disables it
-            before the other loads."""
+            """Two threads share a connection: both are refused permission to load, both enable loading, and one
+            disables it before the other loads."""
 
             def load_extension(self, path):
                 try:

@@ -94,7 +94,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, suppo
         self.register(functions.check, name="f")
         self.refuses("thirteen", "f(13)")
         self.refuses("TypeError", "f('three')")
-        # A function with the same argument and another result type replaces the previous one.
+        # A function with the same argument and a different result type replaces the previous one.
         self.register(self.tagged(lambda x: 1, "b->b", functions.next_char), name="g")
         self.register(functions.next_char, name="g")
         self.assertEqual(self.value("g(1::tinyint)"), 2)

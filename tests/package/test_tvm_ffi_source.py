@@ -217,7 +217,7 @@ class Interrupts(unittest.TestCase):
         self.assertIs(kind_of(made), expected)
         self.assertIs(kind_of(typed(f, "d->d")), expected)
         self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
-        # The way without the GIL reports an error, after which a PURE function is called again.
+        # The call without the GIL reports an error, after which a PURE function is called again.
         free = typedcall.resolve(made, "d&d->i")
         self.assertTrue(free.flags & Flags.FALLS_BACK)
         self.assertIsNone(kind_of(free))

@@ -329,7 +329,7 @@ class Verify(CommandLine):
         try:
             while True:
                 shown += os.read(terminal, 4096)
-        except OSError:  # Linux reports the end by an error
+        except OSError:  # Linux reports the end as an error
             os.close(terminal)
         self.assertEqual(ended.status, 0, shown)
         self.assertIn(b"verifying", shown)

@@ -154,7 +154,7 @@ class Ends(CommandLine):
 
 
 def is_running(pid):
-    """True if the process is running, but false for a zombie, which an init process that does not wait may leave."""
+    """True if the process is running; false for a zombie, which may remain if the init process does not wait."""
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):

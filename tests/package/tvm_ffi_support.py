@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.tvm_ffi: the library (a skip without it) and native functions."""
+"""Shared by the tests of typedcall.tvm_ffi: the library, without which tests are skipped, and native functions."""
 
 import ctypes
 

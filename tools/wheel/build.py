@@ -29,7 +29,7 @@ def run(*command, **options):
 
 
 def chosen(required):
-    """Returns an interpreter of each flavour that the package supports, without debug builds."""
+    """Returns an interpreter of each flavour that the package supports, except for debug builds."""
     found = {}
     for each in interpreters.find(required):
         if each.runs_package and not each.debug:

@@ -1,4 +1,4 @@
-# Checks an installed wheel: import, command line, a typed call of a C function through libffi, a callback, and, with
+# Checks an installed wheel: import, command line, a typed call to a C function through libffi, a callback, and, with
 # the libraries named as arguments, a ufunc, nopython code and SQL functions.
 import ctypes
 import importlib

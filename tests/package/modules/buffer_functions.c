@@ -1,5 +1,5 @@
-/* Functions of buffers as people write them without this library, each with a hand-written wrapper.
- * The module's `addresses` has the addresses of the C functions, for tests that tag them. */
+/* Functions that take buffers, as people write them without this library, with hand-written
+ * wrappers. The module's `addresses` has the C functions' addresses, for tests that tag them. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>

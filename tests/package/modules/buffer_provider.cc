@@ -1,5 +1,5 @@
 // The functions of buffer_functions.c with compiler-generated wrappers. Tests compare all consumers
-// with these wrappers, and these with the hand-written ones.
+// with these wrappers, and these wrappers with the hand-written ones.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 // C++ callers for the matrix that pass bools, ints and doubles to a fallback_function, whatever
-// numbers it takes. An int that is out of range raises Python's exception.
+// numbers it takes. An int that is out of range raises the same exception as in Python.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <array>

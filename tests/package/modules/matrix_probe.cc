@@ -22,7 +22,7 @@ enum class kind { call_site, fallback, loop, callback };
 constexpr std::array kinds = {"call site", "fallback", "loop", "C++ callback"};
 constexpr std::size_t most = 4;  // arguments
 
-/// Reads one argument, whose type the matrix has checked. A span is valid as long as `view`.
+/// Reads one argument, whose type the matrix has checked. A span is only valid while `view` is.
 template <class T>
 bool read(PyObject *object, T *value, Py_buffer *) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -189,7 +189,7 @@ struct consumer<R(A...)> {
   }
 };
 
-/// The function with which each kind of consumer calls a signature, or null if it cannot call it.
+/// For each kind of consumer, the function that calls the signature, or null if the kind cannot.
 struct row {
   const char *signature;
   std::array<PyObject *(*)(PyObject *, PyObject *), kinds.size()> run;

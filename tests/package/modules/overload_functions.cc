@@ -1,5 +1,5 @@
-// Functions of one or two parameters, of each combination of `d`, `l`, `i` and `?`, for sets of
-// overloads that are made at run time, and a few sets with wrappers. The results show which
+// Functions with one or two parameters, covering each combination of `d`, `l`, `i` and `?`, for
+// sets of overloads that are made at run time, and a few sets with wrappers. The results show which
 // function was called.
 #include "typedcall/provider.h"
 

@@ -149,7 +149,7 @@ static PyObject *nothing(PyObject *module, PyObject *x) {
 
 static PyObject *none(PyObject *module, PyObject *unused) { return boxed(PyLong_FromLong(-1)); }
 
-/* Chooses by the exact type of the argument, like overloads. */
+/* Chooses by the exact type of the argument, as overloads do. */
 static PyObject *size(PyObject *module, PyObject *args) {
   double x;
   long y;
@@ -213,7 +213,7 @@ PyTypedMethod_DEFINE(object_typed, "object",
                      PyTypedMethod_ENTRY(PyNativeCallable_NEEDS_THREAD, object_c, OBJECT, OBJECT),
                      PyTypedMethod_ENTRY(SIMPLE, mixed_long_c, LONG, LONG));
 
-/* PyPy's own struct, without typedcall's struct in front of it. */
+/* PyPy's own struct, with none of typedcall's in front of it. */
 static int bare_codes[] = PyTypedMethod_CODES(T_C_LONG);
 static const PyPyTypedMethodMetadata bare_typed = {bare_codes, T_C_LONG, (void *)inc_c, "bare"};
 

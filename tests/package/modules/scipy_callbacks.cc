@@ -1,4 +1,4 @@
-// Functions of all signatures that SciPy calls, and some that it accepts only as functions of an
+// Functions with all signatures that SciPy calls, and some that it accepts only as functions of an
 // array.
 #include "typedcall/provider.h"
 

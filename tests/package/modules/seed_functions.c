@@ -1,6 +1,6 @@
 /* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions", with
    the post's struct and without typedcall's headers: static structs behind words that are not
-   pointers, and one on the heap, in a block of exactly its size. There are also structs of PyPy's
+   pointers, and one on the heap, in a block of exactly its size. There are also structs with PyPy's
    layout in ambiguous positions. */
 #include <Python.h>
 

@@ -26,7 +26,7 @@ long meets(long milliseconds) noexcept {
   return has_met;
 }
 
-/// Waits this long for a call of let_go(), and returns true if one is made.
+/// Waits this long for a call to let_go(), and returns true if one is made.
 long waits(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   may_go = false;
