@@ -1,5 +1,5 @@
-// Asserts, at compile time and for both C and C++, every struct, offset, size, bit, name and
-// constant of docs/ABI.md, on which separately compiled modules must agree.
+// Asserts at compile time, for C and C++, what separately compiled modules must agree on: every
+// struct, offset, size, bit, name and constant of docs/ABI.md.
 #ifndef TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 #define TYPEDCALL_TESTS_ABI_ABI_ASSERTIONS_H_
 
@@ -109,7 +109,7 @@ SAME(PyNativeCallable_SHORT, 0x040000);
 
 SAME(METH_TYPED, 0x1000);
 SAME(METH_TYPED_EXT, 0x2000);
-// The bits are not among CPython's own, so a def with these bits still loads.
+// CPython does not use these bits, so a def that has them still loads.
 SAME((METH_TYPED | METH_TYPED_EXT) &
          (METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_CLASS | METH_STATIC |
           METH_COEXIST | METH_FASTCALL | METH_METHOD),
@@ -147,8 +147,8 @@ FIELD(PyTypedMethod_OneArgMetadata, arg_type, 0, 4);
 FIELD(PyTypedMethod_OneArgMetadata, ret_type, 4, 4);
 FIELD(PyTypedMethod_OneArgMetadata, underlying_func, 8, 8);
 FIELD(PyTypedMethod_OneArgMetadata, ml_name, 16, 100);
-// The int at ml_name - 12 distinguishes the two structs: it is a field of the first and padding in
-// the second.
+// The int at ml_name - 12 distinguishes the two structs: it is a field in the first, padding in the
+// second.
 SAME(offsetof(PyTypedMethod_OneArgMetadata, ret_type), 16 - 12);
 SAME(offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int), 24 - 12);
 
@@ -207,8 +207,8 @@ FIELD(PyTypedcall_Counters, generations, 24, 8);
 static PyCustomSlot abi_slots[] = {{PyCustomSlot_ID_SKIP, {NULL}},
                                    {PYCUSTOMSLOT_NATIVECALLABLE_ID, {NULL}}};
 
-// SEP 200's positional initialiser (type, count, table). It omits the magic, because the SEP's
-// struct ends with the table, and most members of the type.
+// SEP 200's positional initialiser (type, count, table). It leaves out most members of the type,
+// and the magic, because the SEP's struct ends with the table.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static PyHeapExtensibleTypeObject abi_sep200_type = {

@@ -34,7 +34,7 @@ std::vector<Flag> Listed() {
   };
 }
 
-// Returns the stripped cells of a table's line, or none for any other line.
+// Returns the stripped cells of a line from a table, or no cells for any other line.
 std::vector<std::string> Cells(const std::string &line) {
   std::vector<std::string> cells;
   for (size_t begin = line.find('|'); begin != std::string::npos;) {

@@ -1,5 +1,5 @@
 // Full-API and limited-API code in one interpreter. Built twice: LIMITED_FIRST selects which of the
-// two installs the interface, which includes the metaclass and its implementation.
+// two installs the interface, and with it the metaclass.
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -24,7 +24,7 @@ class InstallFirst : public testing::Environment {
 
 testing::Environment *const environment = testing::AddGlobalTestEnvironment(new InstallFirst);
 
-/// Returns the results of the full and of the limited tier.
+/// Returns the results of the full tier and of the limited tier.
 std::vector<long> Found(PyObject *object, uintptr_t id) {
   return {Value(object, id), LimitedValue(object, id)};
 }

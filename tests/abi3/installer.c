@@ -1,4 +1,4 @@
-// The limited-API half of the test programs in this folder: installs the interface if it comes
+// The limited-API half of the test programs in this folder: it installs the interface if it comes
 // first, and looks slots up.
 #include "tests/abi3/installer.h"
 

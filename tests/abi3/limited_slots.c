@@ -1,4 +1,4 @@
-// A provider and consumer compiled for the limited API: types with slots, look-ups of both tiers,
+// A provider and consumer compiled for the limited API: types with slots, look-ups in both tiers,
 // foreign types. Each module has its own state and works in interpreters with their own GIL.
 // abi3t_slots is the same module compiled for abi3t.
 #include "core/custom_slots_limited.h"
@@ -37,7 +37,7 @@ static PyObject *FindForeign(PyObject *module, PyObject *args) {
   return Result(PyForeignSlots_Find(Api(module)->interface, object, (uintptr_t)id, 0));
 }
 
-// find_under_error(object, id) calls find() with a pending exception, which must not change.
+// find_under_error(object, id) calls find() with a pending exception, and checks that it stays.
 static PyObject *FindUnderError(PyObject *module, PyObject *args) {
   PyObject *object;
   unsigned long long id;

@@ -13,7 +13,7 @@ import leaks
 
 MODULES = {"limited": "limited_slots", "abi3t": "abi3t_slots", "full": "slot_tools"}
 A, B, C = 0x01000101, 0x01000201, 0x01000301
-T = typing.TypeVar("T")  # only one is made, because typing caches each
+T = typing.TypeVar("T")  # made only once, because typing caches each one
 
 
 def check(what, expected):
@@ -154,7 +154,7 @@ def out_of_memory(m):
         return
     Base, failures = m.make({A: 1}), 0
     for start in range(1, 1000):
-        # This bypasses __init__, because CPython's own type.__new__ leaks when memory runs out.
+        # A class statement is not used, because CPython's own type.__new__ leaks when memory runs out.
         late = type.__new__(m.Metaclass, "Late", (Base,), {"__customslots__": {B: 2}})
         X = type.__new__(m.Metaclass, "X", (late,), {"__customslots__": {C: 3}})
         arguments = X, "X", (late,), {}
@@ -182,14 +182,14 @@ def freed(m):
 
 
 def nothing_leaks(m):
-    """Repeating the same work allocates no more blocks, except for caches of abc and typing."""
+    """Repeating the same work allocates no more blocks, except in the caches of abc and typing."""
     def work():
         during_creation(m)
         foreign(m)
         refused(m)
 
-    # One object leaked by each call would be at least 20 blocks. With some memory layouts the caches grow during the
-    # first three hundred calls.
+    # If each call leaked one object, there would be at least 20 more blocks. With some memory layouts the caches grow
+    # during the first three hundred calls.
     leaks.check(work, 20, warm_up=500, rounds=9, blocks=20)
 
 
@@ -228,7 +228,7 @@ def in_other_interpreters(name):
         for _ in range(3):
             other = interpreters.create()  # by default the interpreter has its own GIL
             try:
-                error = interpreters.run_string(other, code)  # 3.12 raises it, 3.13 returns it
+                error = interpreters.run_string(other, code)  # 3.12 raises the error, 3.13 returns it
             except Exception as raised:
                 error = raised
             if error is not None:

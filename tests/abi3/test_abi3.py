@@ -1,5 +1,5 @@
-# Tests one binary for the limited API of 3.12 under every installed CPython from 3.12 on, and one for abi3t from 3.15
-# on, also without the GIL. Each is also tested with modules compiled for the full API, in both import orders.
+# Tests one binary for the limited API of 3.12 under every installed CPython from 3.12 on, and one for abi3t under each
+# from 3.15 on, also without the GIL. Both are also tested with modules for the full API, in both import orders.
 import importlib.util
 import os
 import re
@@ -29,8 +29,8 @@ def run(*command, **environment):
 
 
 class Cases:
-    """The checks for each kind of binary. A subclass defines the kind's name for scenario.py, its module, the oldest
-    CPython, whether builds without the GIL can load it, and a function that it needs."""
+    """The checks for each kind of binary. A subclass defines the kind's name for scenario.py, the module, the oldest
+    CPython, whether builds without the GIL can load the module, and a function that it needs."""
 
     def test_under_every_later_interpreter(self):
         ran = []
@@ -45,7 +45,7 @@ class Cases:
             if info["multiarch"] != sysconfig.get_config_var("MULTIARCH"):
                 continue  # this interpreter was built for another C library
             with self.subTest(each.label):
-                # Without this setting, a free-threaded interpreter may enable the GIL for another module.
+                # Without this setting, importing another module may make a free-threaded interpreter enable the GIL.
                 off = {"PYTHON_GIL": "0"} if info["gil_disabled"] else {}
                 done = run(each.executable, SCENARIO, self.name, **off)
                 self.assertEqual(done.status, 0, done.out)
@@ -107,7 +107,7 @@ class OneBinary(Cases, unittest.TestCase):
     other_orders = ()
 
 
-@only_if(sys.version_info >= (3, 15))  # 3.15 added abi3t (PEP 803)
+@only_if(sys.version_info >= (3, 15))  # abi3t (PEP 803) is new in 3.15
 class OneBinaryForBothBuilds(Cases, unittest.TestCase):
     name, module, suffix = "abi3t", "abi3t_slots", ".abi3t.so"
     oldest, without_gil = (3, 15), True

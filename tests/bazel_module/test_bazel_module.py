@@ -9,10 +9,10 @@ import unittest
 
 import processes
 
-#: The project's folder in the repository, not in Bazel's copy of the test.
+#: The project's folder in the repository itself; Bazel runs a copy of the test.
 PROJECT = pathlib.Path(__file__).resolve().parent / "project"
 BAZEL = shutil.which("bazel")
-#: Bazel finds the system's compiler through the PATH of its server.
+#: Bazel finds the system's compiler through its server's PATH.
 ENVIRONMENT = {"USER": os.environ.get("USER", "nobody")}
 
 
@@ -21,7 +21,7 @@ def version():
     if not BAZEL:
         return 0
     found = re.search(r"\d+", processes.run([BAZEL, "--version"], check=False).out)
-    # Bazel 4.2.3 of Debian 12 reports "no_version".
+    # Debian 12's Bazel 4.2.3 reports "no_version".
     return int(found.group()) if found else 4
 
 
@@ -29,7 +29,7 @@ class TestDependency(unittest.TestCase):
     def build(self, *flags):
         """Builds the modules with these flags and returns their output. Leaves no Bazel server running."""
         with tempfile.TemporaryDirectory() as output:
-            # The project is copied because Bazel 4 always leaves a link in it.
+            # The project is copied because Bazel 4 always leaves a link in its folder.
             project = shutil.copytree(PROJECT, os.path.join(output, "project"))
             for name in ("MODULE.bazel", "WORKSPACE"):
                 file = pathlib.Path(project, name)

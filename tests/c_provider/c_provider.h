@@ -1,6 +1,5 @@
-// A module with hand-written wrappers for every calling convention, as functions of the module and
-// as methods of types, in the common subset of C99 and C++11. The including file defines
-// PROVIDER_NAME.
+// A module with hand-written wrappers for every calling convention, as module functions and as
+// methods, in the common subset of C99 and C++11. The including file defines PROVIDER_NAME.
 #ifndef TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 #define TYPEDCALL_TESTS_C_PROVIDER_C_PROVIDER_H_
 
@@ -20,7 +19,7 @@ static long twice_of(long x) { return (long)(2 * (unsigned long)x); }
 static double twice_double_of(double x) { return 2 * x; }
 static long plus_of(long x, long y) { return (long)((unsigned long)x + (unsigned long)y); }
 
-// -1 without an exception is an ordinary result.
+// If no exception is set, -1 is an ordinary result.
 static long positive_of(long x) {
   if (x < -1) PyErr_SetString(PyExc_ValueError, "neither positive nor -1");
   return x < -1 ? -1 : x;
@@ -184,7 +183,7 @@ static PyType_Slot counter_slots[] = {{Py_tp_methods, methods}, {0, NULL}};
 static PyType_Spec counter_spec = {NAME_TEXT(PROVIDER_NAME) ".Counter", sizeof(Counter), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, counter_slots};
 
-// Creates a type with the methods above. Returns a new reference, or NULL with an exception.
+// Creates a type with the methods above. Returns a new reference, or NULL with an exception set.
 static PyObject *make_type(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *type = PyType_FromSpec(&counter_spec);

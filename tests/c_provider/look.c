@@ -1,5 +1,5 @@
-// A consumer in plain C that is independent of the providers: finds a callable's tables in each
-// place, lists their entries, and calls some signatures.
+// A consumer in plain C that is independent of the providers: finds a callable's table in each
+// place, lists the entries, and calls functions of some signatures.
 #include "tests/support/c_module.h"
 #include "typedcall/sibling_symbol.h"
 #include "typedcall/tag.h"
@@ -11,7 +11,8 @@ static const PyMethodDef *def_of(PyObject *callable) {
   return PyTypedMethod_DefOf(callable);
 }
 
-// Stores the callable's table in each place, or NULL. Returns 0, or -1 with an exception.
+// Stores the callable's table for each place, or NULL if it has none there. Returns 0, or -1 with
+// an exception set.
 static int tables_of(PyObject *callable, const PyNativeCallableTable *tables[3]) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
@@ -49,7 +50,7 @@ static PyObject *places(PyObject *module, PyObject *callable) {
   return found;
 }
 
-// Calls `entry` with the numbers, preceded by `self` if the function takes it.
+// Calls `entry` with the numbers, and with `self` in front of them if the function takes it.
 static PyObject *call_entry(const PyNativeCallableEntry *entry, PyObject *self, const long *l,
                             const double *d) {
   const int bound = (entry->flags & PyNativeCallable_TAKES_SELF) != 0;

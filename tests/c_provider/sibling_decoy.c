@@ -1,4 +1,4 @@
-// A library with sibling symbols for names that defs in the plugin also have.
+// A library with sibling symbols whose names match those of defs in the plugin.
 #include "tests/c_provider/sibling_plugin.h"
 
 static double half(double x) { return x / 2; }

@@ -1,5 +1,5 @@
-// Defs with correct sibling symbols, and with every kind of wrong one. This shared object calls no
-// Python function, because the test loads it without an interpreter.
+// Defs with correct sibling symbols, and with every kind of wrong one. This shared object must not
+// call any Python function, because the test loads it without an interpreter.
 #include "tests/c_provider/sibling_plugin.h"
 
 #include <string.h>

@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-/// Makes some symbols of the plugin refer to the caller's data, and returns the plugin's defs,
-/// which end with a NULL name. `outside` becomes a table whose only fault is its location.
+/// Makes some of the plugin's symbols refer to the caller's data, and returns the plugin's defs; a
+/// NULL name ends the array. `outside` becomes a table whose only fault is its location.
 const PyMethodDef *sibling_plugin_prepare(PyNativeCallableTable *outside, const char *outside_name,
                                           const char *outside_signature);
 
-/// Makes the symbol `_PyPyTyped_pointed_at` of the decoy, a library linked with the plugin, refer
-/// to a def and a table of another object.
+/// Makes `_PyPyTyped_pointed_at` in the decoy, a library linked with the plugin, refer to a def and
+/// a table in another shared object.
 void sibling_decoy_point_at(const PyMethodDef *def, const PyNativeCallableTable *table);
 
 /// Returns the decoy's own defs, `in_decoy` and `in_both`.

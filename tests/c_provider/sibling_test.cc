@@ -1,5 +1,5 @@
-// Sibling symbols: which symbols are used, and that no def, address or symbol misleads the reader.
-// The test is linked without libpython, so a call of a Python function is a link error.
+// Tests which sibling symbols the reader uses, and that no def, address or symbol misleads it. The
+// test is linked without libpython, so a call to a Python function is a link error.
 #include "typedcall/sibling_symbol.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ PyMethodDef program_defs[] = {{"in_program", nullptr, METH_O, nullptr},
 PyNativeCallableTable outside;
 const char outside_signature[] = "l->l";
 
-// A def's name that is on the heap.
+// The heap-allocated name of a def.
 std::string &NameOutside() {
   static std::string name = "name_outside";
   return name;
@@ -120,7 +120,7 @@ TEST(Sibling, NotOfDefsThatAreCopied) {
   EXPECT_EQ(PyTypedMethod_SiblingTable(&on_stack), nullptr);
   const auto on_heap = std::make_unique<PyMethodDef>(*plugin.Def("good"));
   EXPECT_EQ(PyTypedMethod_SiblingTable(on_heap.get()), nullptr);
-  // A copy in another shared object is not the def to which the symbol refers, either.
+  // Nor is a copy in another shared object the def to which the symbol refers.
   static PyMethodDef in_program;
   in_program = *plugin.Def("good");
   EXPECT_EQ(PyTypedMethod_SiblingTable(&in_program), nullptr);
@@ -135,7 +135,7 @@ TEST(Sibling, AnyAddressMayBeAskedFor) {
   }
 }
 
-// The sanitizer would report reads between two variables, which are harmless.
+// The sanitizer would report the harmless reads between two variables.
 #ifndef __SANITIZE_ADDRESS__
 TEST(Sibling, AnyAddressInAnObjectMayBeAskedFor) {
   const Plugin plugin;
@@ -159,7 +159,7 @@ TEST(Sibling, OfALibraryThatIsGone) {
   for (int i = 0; i < 3; ++i) EXPECT_NE(PyTypedMethod_SiblingTable(good), nullptr);
   plugin.Close();
   Dl_info info;
-  // The library was unloaded, because look-ups keep no reference to it.
+  // The library has been unloaded, because look-ups keep no reference to it.
   ASSERT_EQ(dladdr(good, &info), 0);
   EXPECT_EQ(PyTypedMethod_SiblingTable(good), nullptr);
   EXPECT_EQ(dlerror(), nullptr);

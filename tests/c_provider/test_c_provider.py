@@ -1,5 +1,5 @@
-"""Typed functions and methods in plain C: tags change nothing for Python, consumers find all of them, and each lives as
-long as the module or type whose array contains the def."""
+"""Typed functions and methods in plain C: tags change nothing for Python code, consumers find every tag, and a tag
+lives as long as the module or type whose array contains the def."""
 import array
 import gc
 import importlib
@@ -122,8 +122,8 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.places(counter.untyped), {})
 
     def test_nobody_else_has_a_sibling(self):
-        """Functions that are linked into the interpreter, allocated on the heap, or from other modules have no sibling
-        symbol."""
+        """Functions that are built into the interpreter, whose defs are on the heap, or that come from other modules
+        have no sibling symbol."""
         seen = 0
         modules = [module for module in sys.modules.values() if isinstance(module, ModuleType)]
         for holder in modules + object.__subclasses__():
@@ -154,7 +154,7 @@ class WhatConsumersSee(unittest.TestCase):
             self.assertEqual(look.call(module.Counter.of_class, None, "->l"), 42)
 
 
-@only_if(not BITS_ARE_FREE)  # if the bits are free, defs have them and need no side table
+@only_if(not BITS_ARE_FREE)  # where the bits are free, defs have them and need no side table
 class HowLongTagsLive(unittest.TestCase):
     def collect(self):
         while gc.collect():
@@ -170,7 +170,7 @@ class HowLongTagsLive(unittest.TestCase):
             self.assertIn("side table", look.places(module.twice))
 
     def test_types(self):
-        # All types share the array, and its rows are removed with the last type made from it.
+        # All types share the array, whose rows are removed with the last type made from it.
         module = again(c_provider)
         types = [module.make_type() for _ in range(3)]
         while types:

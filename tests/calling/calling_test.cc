@@ -1,5 +1,5 @@
 // The engine behind sinks: the values that parameters accept, the choice of an overload, the
-// outcomes of calls, the thread state of a call, and calls of Python.
+// outcomes of calls, the thread state during a call, and calls to Python.
 #include "typedcall/calling.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST(Take, Reals) {
   EXPECT_EQ(out[0].get<float>(), 0.1f);
   EXPECT_EQ(outcome_of(given::integer((INT64_C(1) << 53) + 1), "d", out), taken::yes);
   EXPECT_EQ(out[0].get<double>(), 9007199254740992.0);
-  // Python converts values that do not fit a register.
+  // For parameters of these types, Python converts the values.
   for (const char *letters : {"g", "Zd", "Zg", "O", "P"}) {
     EXPECT_EQ(outcome_of(given::real(1.0), letters), taken::no) << letters;
     EXPECT_EQ(outcome_of(given::integer(1), letters), taken::no) << letters;
@@ -176,8 +176,8 @@ TEST(Choice, AnIntThatIsTooLarge) {
   EXPECT_EQ(chosen({"id->d", "dd->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "di->d"}, {large, given::integer(1)}), -1);
   EXPECT_EQ(chosen({"dd->d", "id->d", "ld->d"}, {large, given::integer(1)}), 2);
-  // The second overload is skipped because of its first argument, and its second parameter, which
-  // is too narrow, does not matter.
+  // The second overload is skipped because of its first argument, so its second parameter, which is
+  // too narrow, does not matter.
   const given middle = given::integer(INT64_C(1) << 35), one = given::integer(1);
   EXPECT_EQ(chosen({"ill->d", "dil->d", "ldl->d", "lld->d"}, {large, middle, one}), 2);
 }
@@ -233,7 +233,7 @@ TEST(Entry, IsRefused) {
   EXPECT_TRUE(refused("d", 0));
   EXPECT_TRUE(refused("d->g", 0));  // no register holds a long double
   EXPECT_TRUE(refused("d->d", PyNativeCallable_TAKES_SELF));
-  EXPECT_TRUE(refused("d->d", 0x8000));  // a future flag, which must be understood
+  EXPECT_TRUE(refused("d->d", 0x8000));  // a future flag that callers must understand
   EXPECT_TRUE(refused("d->d", PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD));
 }
 
@@ -409,7 +409,7 @@ TEST_F(Call, InTheThreadStateThatItWants) {
   test_home home;
   EXPECT_EQ(call("d->d", PyNativeCallable_THREAD_SAFE, real_, four, home).result, 7.0);
   EXPECT_EQ(home.asked, 0);
-  EXPECT_EQ(attached_in_call, 1);  // attached like this thread
+  EXPECT_EQ(attached_in_call, 1);  // still attached, as this thread was
   EXPECT_EQ(call("d->d", 0, real_, four, home).result, 7.0);
   EXPECT_EQ(home.asked, 1);  // the function is not declared thread-safe
   EXPECT_EQ(call("d->d", PyNativeCallable_ACQUIRES_GIL, real_, four, home).result, 7.0);

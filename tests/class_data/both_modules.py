@@ -1,4 +1,4 @@
-"""A base for test cases that run once for each module of the example."""
+"""A base for test cases that run once for each of the example's modules."""
 
 import importlib
 import os
@@ -8,10 +8,10 @@ NO_CYTHON = os.environ.get("TYPEDCALL_NO_CYTHON", "")
 
 
 class InCpp(unittest.TestCase):
-    """Test cases derive from this; a second class derives from the test case and InCython."""
+    """A test case derives from this class, and a second one derives from the first and InCython."""
 
     module_name = "greetings_cpp"
-    NO_MODULE = ""  # the reason if the module is missing
+    NO_MODULE = ""  # the reason for the skip if the module is missing
 
     @classmethod
     def setUpClass(cls):

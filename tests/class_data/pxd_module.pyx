@@ -60,8 +60,8 @@ def make(uintptr_t id, flags, Py_ssize_t offset, base):
 
 
 def read(obj, uintptr_t id, Py_ssize_t expected):
-    """Returns (flags of the slot with that ID or None, is extensible, count, position of that
-    slot)."""
+    """Returns (the flags of the slot with that ID or None, whether `obj` is extensible, the number
+    of slots, the slot's position)."""
     cdef const PyCustomSlot *slot = PyCustomSlots_Find(obj, id, expected)
     where = slot - PyCustomSlots_Table(obj) if slot is not NULL else None
     return (slot.data.flags if slot is not NULL else None, PyCustomSlots_Check(obj),

@@ -1,5 +1,5 @@
-"""The pointers that subclasses find in the six designs of bench/class_data_designs.cc, as the example's table states.
-No test follows the NULL that two designs return."""
+"""Subclasses find the pointers that the example's table states for the six designs of bench/class_data_designs.cc. No
+test follows the NULL that two designs return."""
 
 import sys
 import unittest
@@ -30,7 +30,7 @@ def table_rows(text):
 
 
 def words_of(cells):
-    """Returns the cells, with None for figures, which differ between machines."""
+    """Returns the cells, with None in place of figures, which differ between machines."""
     return [None if cell[:1].isdigit() or cell[:1] in "+-" else cell for cell in cells]
 
 
@@ -98,8 +98,8 @@ class Designs(unittest.TestCase):
             printed = table_rows(file.read())
         for name, cells in rows.items():
             self.assertEqual(words_of(printed[name]), words_of(cells), name)
-        # With a meta-metaclass a class is two objects instead of one (IOPy had a proxy, too). A custom slot must stay
-        # below the second limit.
+        # With a meta-metaclass a class consists of two objects instead of one (in IOPy, also of a proxy). A custom slot
+        # must stay below the second limit.
         self.assertGreater(int(rows["meta-metaclass"][4]), 1000)
         if "t" not in sys.abiflags:
             # In free-threaded builds, CPython's allocator rounds up more.

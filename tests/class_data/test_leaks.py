@@ -1,5 +1,5 @@
-"""A thousand rounds of using and deriving from the modules' classes leak no references and no memory blocks. In C++,
-importing and dropping the module does not leak either."""
+"""A thousand rounds of using the modules' classes and deriving from them leak no references and no memory blocks. In
+C++, importing and dropping the module does not leak either."""
 
 import importlib
 import pickle
@@ -10,8 +10,8 @@ import leaks
 from both_modules import NO_CYTHON
 
 CYCLES = 1000
-# A leak increases the counts by CYCLES or more. References are exact except for those that the interpreter itself
-# keeps; the number of memory blocks varies by hundreds with the interpreter's free lists.
+# A leak increases the counts by CYCLES or more. The number of references is exact, except for the interpreter's own;
+# the number of memory blocks varies by hundreds with the interpreter's free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 
@@ -46,7 +46,7 @@ class Base:
 
 class Leaks(unittest.TestCase):
     def check(self, cycle):
-        # The test needs six rounds, because 3.14's debug build releases only half of the references in each.
+        # The test needs six rounds, because 3.14's debug build releases only half of the references per round.
         leaks.check(cycle, CYCLES, warm_up=50, rounds=6, both_ways=True,
                     blocks=BLOCKS, references=REFERENCES)
 

@@ -1,4 +1,4 @@
-"""Everything that the files core/*.pxd declare exists, and behaves in Cython as in C."""
+"""Everything that the files core/*.pxd declare exists, and behaves in Cython as it does in C."""
 
 import abc
 import glob

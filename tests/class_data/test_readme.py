@@ -1,4 +1,5 @@
-"""The commands in the example's README build and run the modules, and its code is identical to that of the modules."""
+"""The commands in the example's README build and run the modules, and the code in it is identical to the modules'
+code."""
 
 import os
 import re
@@ -34,7 +35,7 @@ class Readme(unittest.TestCase):
                              environment=dict(processes.UNSANITIZED, PYTHONPATH=None)).out
 
     def setUp(self):
-        # The commands create `build` in a folder that contains only the files of an adopter.
+        # The commands create `build` in a folder that contains only what an adopter has.
         self.root = folders.temporary(self.addCleanup)
         for folder in ("core", FOLDER):
             shutil.copytree(folder, os.path.join(self.root, folder))

@@ -1,4 +1,4 @@
-"""Classes derived in Python from the example's classes. Each has the pointer of the C array, however the class is
+"""Classes derived in Python from the example's classes. Each has the pointer from the C array, however the class is
 made."""
 
 import abc
@@ -95,7 +95,7 @@ class Cases:
             colour: str
             size: int = 3
 
-        # The __init__ of a dataclass does not call Hello's.
+        # A dataclass's __init__ does not call Hello's.
         self.assertEqual(Card("red").greet(), "Hello World!")
         self.assertEqual(Card("red"), Card("red", 3))
 

@@ -1,5 +1,5 @@
-// Metaclasses written in C, for test_c_metaclasses.py: with a tp_new that forbids names, with a
-// tp_dealloc that counts (static and heap types), and with fields.
+// Metaclasses written in C, for test_c_metaclasses.py: some with a tp_new that forbids names, some
+// with a tp_dealloc that counts (static and heap types), and some with fields.
 #include "core/platform.h"
 #include "tests/support/c_module.h"
 

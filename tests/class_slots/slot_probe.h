@@ -1,8 +1,8 @@
-// The functions that slot_tools and the module for the limited API have in common. Before it
-// includes this header, each module defines these macros, which can use the variable `module`:
+// The functions that slot_tools shares with the module for the limited API. Before it includes this
+// header, each module defines these macros, which can use the variable `module`:
 //
 //     PROBE_MADE                        the name of the types that make() makes
-//     PROBE_INTERFACE                   the interface, or NULL with an exception
+//     PROBE_INTERFACE                   the interface, or NULL with an exception set
 //     PROBE_CHECK(object), PROBE_COUNT(object), PROBE_TABLE(object), PROBE_FIND(object, id,
 //     position)
 #ifndef TYPEDCALL_TESTS_CLASS_SLOTS_SLOT_PROBE_H_

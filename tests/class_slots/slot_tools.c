@@ -1,5 +1,5 @@
-// Makes extensible types with any IDs and slots of foreign types, returns the results of all
-// consumer functions as Python numbers, and counts living capsules.
+// Makes extensible types with any IDs, registers slots for foreign types, returns what the consumer
+// functions find as Python numbers, and counts living capsules.
 #include "core/extensible_type.h"
 
 #define PROBE_MADE "slot_tools.Made"
@@ -18,7 +18,7 @@ static void CapsuleDied(PyObject *capsule) {
   --live_capsules;
 }
 
-// capsule(name=None) returns a capsule around new memory, which is freed with the capsule.
+// capsule(name=None) returns a capsule of new memory, which is freed with the capsule.
 static PyObject *Capsule(PyObject *self, PyObject *args) {
   const char *name = NULL;
   if (!PyArg_ParseTuple(args, "|z", &name)) return NULL;
@@ -56,8 +56,8 @@ static PyObject *Address(PyObject *self, PyObject *object) {
   return PyLong_FromVoidPtr((void *)PyCustomSlots_Table(object));
 }
 
-// touch(object, id) returns the first byte behind a slot's pointer. Under AddressSanitizer a
-// dangling pointer ends the test.
+// touch(object, id) returns the byte at a slot's pointer. Under AddressSanitizer a dangling pointer
+// ends the test.
 static PyObject *Touch(PyObject *self, PyObject *args) {
   PyObject *object;
   unsigned long long id;
@@ -67,8 +67,8 @@ static PyObject *Touch(PyObject *self, PyObject *args) {
   return PyLong_FromLong(*(const volatile unsigned char *)slot->data.pointer);
 }
 
-// allocate(type) returns an instance, even of a type that is still being made, as C code can do. It
-// does not support types whose instances have a dict.
+// allocate(type) returns an instance, even of a type that is still being made, which C code can do.
+// It does not support types whose instances have a dict.
 static PyObject *Allocate(PyObject *self, PyObject *type) {
   return PyType_GenericAlloc((PyTypeObject *)type, 0);
 }

@@ -10,7 +10,7 @@ import c_metaclasses as c
 from collected import only_if
 from slot_tools import make, table
 
-import _extensibletype  # exists after a module has imported the metaclass
+import _extensibletype  # this module exists once another has imported the metaclass
 
 A, B = 0x01000101, 0x01000201
 Base = make({A: 1})

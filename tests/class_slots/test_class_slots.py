@@ -283,7 +283,7 @@ class Refused(unittest.TestCase):
         self.check([(B, 1), (B, 1)], ValueError, "custom slot 1 has ID 0x1000201, which occurs twice")
 
     def test_the_native_callable_slot(self):
-        # If Python code could set an offset, every consumer would follow a pointer at that place.
+        # If Python code could set the offset, every consumer would follow whatever pointer is there.
         for value in (16, capsule()):
             self.check({SEP_201: value}, ValueError, "only C code can vouch for")
 
@@ -312,7 +312,7 @@ class Refused(unittest.TestCase):
         Base = make({A: 1})
         gc.collect()
         before = live_capsules()
-        # These are more slots than the merging code keeps on the stack.
+        # There are more slots here than the merging code keeps on the stack.
         more = {C + 0x100 * i: capsule() for i in range(1, 21)}
         body = {"__customslots__": {B: capsule(), C: capsule(), **more}}
         failures = 0
@@ -338,8 +338,8 @@ class Refused(unittest.TestCase):
 
 class Reentrant(unittest.TestCase):
     def test_a_mapping_that_looks_the_class_up(self):
-        """Reading the declaration runs code that looks up slots of the same class. None exist yet, and the declaration
-        is not read again."""
+        """Reading the declaration runs code that looks slots up on the same class. No slots exist yet, and the
+        declaration is not read again."""
         classes = []
 
         class Asking(collections.UserDict):
@@ -360,7 +360,7 @@ class Reentrant(unittest.TestCase):
         self.assertEqual(Asking.reads, 1)
 
     def test_a_mapping_that_looks_the_class_up_twice_and_fails(self):
-        """If each look-up read the declaration again, the time would double with each level."""
+        """If each look-up read the declaration again, each level would double the time."""
         classes = []
 
         class Asking(collections.UserDict):

@@ -1,5 +1,5 @@
-# Types that PyType_Freeze (3.14) has made immutable. Their slots do not change, and Python code can no longer change
-# the bases from which the slots came.
+# Types that PyType_Freeze (3.14) has made immutable. Their slots stay, and Python code can no longer change the bases
+# from which they came.
 import ctypes
 import gc
 import sys

@@ -1,5 +1,5 @@
-"""examples/slots: each consumer finds the slots of each provider at the agreed position, and no file includes a file of
-another provider or consumer."""
+"""examples/slots: each consumer finds the slots of each provider at the agreed position, and no provider or consumer
+includes another's files."""
 import os
 import pathlib
 import re
@@ -14,7 +14,7 @@ import total
 
 EXAMPLE = pathlib.Path(os.environ["EXAMPLE"])
 VTABLE, MEMORY = 0x016E7601, 0x016E6D01
-UNIT = id(measured.Measured)  # a pointer ID is the object's address
+UNIT = id(measured.Measured)  # a pointer ID is an object's address
 
 
 class Example(unittest.TestCase):

@@ -13,7 +13,7 @@ GNU = re.compile(r"__attribute__|__builtin_\w+|__atomic_\w+|__sync_\w+|\b(?:__as
                  r"|#\s*pragma|__(?:FLT|DBL|LDBL)_\w+|__BYTE_ORDER__")
 # These adapters include headers of other libraries.
 OTHERS = {"typedcall/nanobind.h", "typedcall/pybind11.h"}
-# This header needs CPython 3.12.
+# This header needs CPython 3.12 or later.
 LIMITED = {"core/custom_slots_limited.h"} if sys.version_info < (3, 12) else set()
 CXX_EXAMPLES = ["examples/quickstart/functions.cc", "examples/quickstart/integrate.cc"]
 VENDORED = "examples/vendored/geometry.c"
@@ -42,8 +42,8 @@ class Headers(without_tags.WithoutTags):
         gcc = compilers.installed("gcc") or self.skipTest("no gcc here")
         for header in headers():
             with self.subTest(header):
-                # This option follows directives, but does not expand macros. CPython's own headers may reject such a
-                # compiler, which is not a failure.
+                # This option makes GCC follow directives, but not expand macros. That CPython's own headers may reject
+                # such a compiler is not a failure.
                 seen = compilers.run(gcc[0], "-E", "-fdirectives-only", "-U__GNUC__", "-w", "-x",
                                      "c++" if without_tags.is_cxx(header) else "c", "-I.", *compilers.PYTHON_HEADERS,
                                      header).out

@@ -8,7 +8,7 @@ import compilers
 import processes
 
 SOURCES = sorted(glob.glob("typedcall/python/typedcall/**/*.cc", recursive=True))
-# This adapter needs another library's header; CMake leaves it out, too, if the header is missing.
+# This adapter needs another library's header; if that is missing, CMake also leaves the adapter out.
 SQLITE = "typedcall/python/typedcall/sinks/sql/_sqlite.cc"
 # The source for PyPy needs the headers from Debian's pypy3-dev.
 PYPY = "typedcall/python/typedcall/native/_native_pypy.cc"
@@ -44,7 +44,7 @@ class PackageSources(compilers.Compiling):
         check(self, compilers.installed("clang++") or self.skipTest("no clang here"), "c++17")
 
     def test_module_at_og(self):
-        # At -Og GCC inlines least, so its warnings about uninitialised variables have the least information.
+        # At -Og GCC inlines little, so it knows least when it warns about uninitialised variables.
         module = """
             #include "typedcall/provider.h"
             int twice(int x) noexcept { return 2 * x; }

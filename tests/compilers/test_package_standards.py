@@ -1,4 +1,4 @@
-"""Compiles the Python package's C++ sources under the standards that test_package_sources.py omits."""
+"""Compiles the Python package's C++ sources under the standards that test_package_sources.py leaves out."""
 import unittest
 
 import compilers

@@ -1,5 +1,5 @@
-"""Forbidden compiler options: each header of the C++ layer reports one #error that names the required option, and no
-other errors."""
+"""With a forbidden compiler option, each header of the C++ layer produces one #error that names the required option,
+and no other errors."""
 import glob
 import re
 import unittest

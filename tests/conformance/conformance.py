@@ -16,9 +16,9 @@ READERS = os.path.join(records.HERE, "readers")
 EXPECTED = os.path.join(records.HERE, "expected_failures.json")
 #: Our readers that run on every CPython: the names of Python modules, or of source files without the extension.
 OURS = ["reader_c_headers", "reader_cpp_resolve", "reader_python_package", "reader_provider"]
-#: Our readers that need the named library, or, for None, a limited API with the functions they use.
+#: Our readers that need the library named, or, for None, a limited API that has the functions they use.
 MORE = {"reader_numba": "numba", "reader_sqlite": "apsw", "reader_limited_api": None}
-#: The Rust example must compile with Debian's rustc, which is often not the first on PATH.
+#: The Rust example must compile with Debian's rustc, which is often not first on PATH.
 RUSTC = shutil.which("rustc", path=os.defpath) or shutil.which("rustc")
 RIGHT, WRONG, CRASHED, NOT_ASKED = "right", "wrong", "crashed", "not asked"
 #: The time limit for one batch of records, in seconds.
@@ -27,7 +27,7 @@ Answer = collections.namedtuple("Answer", "id place seen outcome")
 
 
 def prepare(reader, folder, headers=None):
-    """Compiles a reader with these headers if its source is C or C++."""
+    """Compiles a reader with these headers if it is written in C or C++."""
     for suffix in (".c", ".cc"):
         source = os.path.join(READERS, reader + suffix)
         if os.path.exists(source):
@@ -41,7 +41,7 @@ def prepare(reader, folder, headers=None):
 
 
 def prepare_members(folder, names=("c", "ctypes", "headers")):
-    """Compiles or copies the members' modules; "headers" is the provider that uses our headers."""
+    """Compiles or copies the members' modules; the member "headers" is the provider that uses our headers."""
     for name in names:
         source = os.path.join(records.HERE, "members", name)
         if name in ("c", "headers"):
@@ -74,8 +74,8 @@ def environment_of(folder):
 
 
 def ask(reader, ids, folder, python):
-    """Runs the reader on these records in a separate process. Returns the answers in order (up to a crash), and how the
-    process ended."""
+    """Runs the reader on these records in a separate process. Returns the answers in order (up to a crash, if any), and
+    how the process ended."""
     try:
         done = subprocess.run([python, os.path.join(records.HERE, "worker.py"), folder, reader], text=True, errors="replace",
                               input="\n".join(ids), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -98,8 +98,8 @@ def ask(reader, ids, folder, python):
 
 
 def run(reader, found, folder, python=sys.executable):
-    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process
-    continues."""
+    """Returns every answer of a reader. If its process dies, the pending answer is CRASHED, and a new process takes
+    over."""
     answers = []
     # PyPy has no interface.
     batches = [[record["id"]] for record in found
@@ -121,7 +121,7 @@ def run(reader, found, folder, python=sys.executable):
 
 
 def load_expected(path=EXPECTED):
-    """Returns {reader: {id: reason}} of the records that our readers do not satisfy yet."""
+    """Returns {reader: {id: reason}} for the records that our readers do not satisfy yet."""
     with open(path, encoding="utf-8") as file:
         return json.load(file)
 
@@ -137,7 +137,7 @@ def judge(reader, answers, expected):
 
 
 def report(found, results, expected):
-    """Returns a page in Markdown: counts by verdict, by rule, and by reader."""
+    """Returns a Markdown page: counts by verdict, by rule, and by reader."""
     lines = ["# Conformance", "", "| layer | " + " | ".join(sorted(records.VERDICTS)) + " |",
              "|---|" + "---|" * len(records.VERDICTS)]
     for layer in sorted(records.LAYERS):

@@ -1,5 +1,5 @@
-"""Tests the records: removes one check at a time from copies of our headers, and runs the readers compiled with them.
-Exits with status 1 unless the records notice every mutation."""
+"""Tests the records: removes one check at a time from a copy of our headers, and runs the readers compiled with this
+copy. Exits with status 1 unless the records notice every mutation."""
 import os
 import shutil
 import sys
@@ -95,7 +95,7 @@ def main():
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         records.build(found, folder)
-        # If records failed without a mutation, every mutation would count as noticed.
+        # If a record failed without any mutation, every mutation would count as noticed.
         unchanged = noticed_by(("", CALLABLE, "#endif  // TYPEDCALL_NATIVE_CALLABLE_H_", "#endif"), folder, asked)
         if unchanged:
             sys.exit(f"without a mutation: {unchanged}")

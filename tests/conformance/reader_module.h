@@ -1,5 +1,5 @@
-// Shared by our readers in C and C++: makes a module that needs the interface and lists the places
-// that it reads.
+// Shared by our readers in C and C++: makes a module that imports the interface and lists the
+// places that the reader reads.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_READER_MODULE_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_READER_MODULE_H_
 
@@ -7,7 +7,7 @@
 
 #include "core/await.h"
 
-// Sets `interface` and returns the module, or returns NULL with an exception if either is missing.
+// Sets `interface` and returns the module. Returns NULL with an exception set on failure.
 static PyObject *ReaderModule(PyModuleDef *definition, const PyTypedcall_Interface **interface) {
   *interface = PyTypedcall_Await();
   if (*interface == NULL) return NULL;

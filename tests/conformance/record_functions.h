@@ -34,7 +34,7 @@ static Py_ssize_t length(const char *text, Py_ssize_t size) {
 }
 static double square_there(double *place) { return *place *= *place; }
 
-// Functions that may raise. They return the error value, with or without an exception.
+// Functions that may raise. They return the error value, with or without an exception set.
 static int Refuses(double x) {
   if (x < 100) return 0;
   PyErr_SetString(PyExc_ValueError, "too large");

@@ -28,7 +28,7 @@ typedef struct Table {
 } Table;
 
 // The data in front of a name, field by field. `kind` is the kind of struct that follows the
-// header, or that is used without one.
+// header, or stands there without a header.
 enum { ALONE_NOTHING, PYPY, ONE_ARG };
 typedef struct Name {
   int flags;     // the flags of the PyMethodDef
@@ -57,7 +57,7 @@ typedef struct Record {
 // --- Guarded memory ---
 
 // Returns `size` bytes at the beginning or the end of memory that lies between two unreadable
-// pages. They are never freed.
+// pages. The memory is never freed.
 static char *Guarded(size_t size, int is_at_end) {
   const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size + page - 1) / page * page;
   char *start = (char *)mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -116,7 +116,7 @@ static const char *GuardedName(const Name *name, const Table *table) {
 
 // --- Callables ---
 
-// The Python result is the first argument plus 1000, which no native function returns.
+// The Python result is the first argument plus 1000; no native function returns this.
 static PyObject *BoxedOf(PyObject *const *arguments, Py_ssize_t count) {
   if (count < 1) return PyLong_FromLong(1000);
   PyObject *thousand = PyLong_FromLong(1000);
@@ -177,8 +177,8 @@ static PyCFunction BoxedFor(int flags) {
   }
 }
 
-// Makes a def on the heap, which is never freed, and its callable: a function of the module, or a
-// method of a new type.
+// Makes a def on the heap, which is never freed, and a callable with this def: a function of the
+// module, or a method of a new type.
 static PyObject *FunctionOf(PyObject *module, const char *name, int flags, const char *binding,
                             PyMethodDef **made) {
   const int method = strcmp(binding, "static") == 0 ? METH_STATIC : 0;
@@ -248,7 +248,7 @@ typedef struct Interface {
 
 static const char kCapsuleName[] = "_extensibletype.typedcall_v2";
 
-// Returns the original interface, or NULL with an exception if no module has installed one.
+// Returns the original interface, or NULL with an exception set if no module has installed one.
 static const Interface *FindInterface(void) {
   static const Interface *found;
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -333,7 +333,8 @@ static PyTypeObject *ClassWithSlots(PyTypeObject *base, PyObject *body, const Sl
   return type;
 }
 
-// The slot at the position that consumers expect, or at position 1 and for another field.
+// The slot at the position that consumers expect; or at position 1, with the offset of another
+// field.
 static const Slot kTableSlot[] = {{0x04000001, offsetof(Instance, table)}};
 static const Slot kOtherSlots[] = {{1, 0}, {0x04000001, offsetof(Instance, other)}};
 

@@ -1,5 +1,5 @@
-// The template of the module of records, where records.py inserts functions, rows and symbols at
-// the marks. The module makes a callable from a record, with its table in the requested place.
+// The template of the module of records; records.py inserts functions, rows and symbols at the
+// marks. The module makes a callable from a record, with its table in the requested place.
 #include "record_module.h"
 #include "record_types.h"
 // After these.
@@ -60,8 +60,8 @@ static PyObject *OfferThere(PyObject *module, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// Makes the class that introduces SEP 201's slot from its body and a flag, which puts the slot in
-// an unexpected place.
+// Makes the class that introduces SEP 201's slot, from a class body and a flag that puts the slot
+// at an unexpected place.
 static PyObject *SlotClass(PyObject *module, PyObject *arguments) {
   PyObject *body;
   int is_elsewhere;

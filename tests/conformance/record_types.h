@@ -1,5 +1,5 @@
-// Types for records of types (some only look extensible), and invalid or newer interfaces for
-// records of interfaces. Include after record_module.h.
+// Types for records about types (some only look extensible), and invalid or newer interfaces for
+// records about interfaces. Include after record_module.h.
 #ifndef TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 #define TYPEDCALL_TESTS_CONFORMANCE_RECORD_TYPES_H_
 
@@ -14,8 +14,8 @@ static size_t DataOffset(void) {
   return (sizeof(PyHeapTypeObject) + alignment - 1) / alignment * alignment;
 }
 
-// Makes a type whose metaclass is not typedcall's but equally large. The type has `magic` at the
-// place where our types have theirs, and a table with `slot`.
+// Makes a type whose metaclass is not typedcall's, but just as large. The type has `magic` where
+// our types have theirs, and a table with `slot`.
 static PyObject *TypeOfLargerMetaclass(uint64_t magic, const Slot *slot) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"conformance.LargerMetaclass", (int)DataOffset() + 64,
@@ -95,7 +95,7 @@ static PyTypeObject *StaticTypeBelow(void) {
   return PyType_Ready(type) < 0 ? NULL : type;
 }
 
-// Makes a static type whose metaclass is `type`, followed by data that look like ours.
+// Makes a static type whose metaclass is `type`; data that look like ours follow it.
 static PyTypeObject *StaticTypeWithMagic(void) {
   static StaticType type;
   static Slot table[] = {{0x01000101, 77}};
@@ -125,7 +125,7 @@ static PyTypeObject *ClassWithASkip(void) {
 // --- Interfaces that are invalid, or newer ---
 
 // Replaces the installed interface with a copy of `size` bytes, which may have another capsule name
-// or other version numbers, or be in the module only.
+// or other version numbers, or be only in the module.
 enum Where { EVERYWHERE, IN_THE_MODULE, IN_THE_DICTIONARY };
 static int ForgeInterface(const char *name, int major, int minor, int size, enum Where where) {
   const Interface *real = FindInterface();
@@ -137,7 +137,8 @@ static int ForgeInterface(const char *name, int major, int minor, int size, enum
   copy->major = (uint16_t)major;
   copy->minor = (uint16_t)minor;
   copy->size = (uint32_t)size;
-  // This reference is never released: the capsule would come back when its last reference goes.
+  // This reference is never released, because the capsule would come back when its last reference
+  // goes.
   Py_XINCREF(PyDict_GetItemString(kept, kCapsuleName));
   PyObject *capsule = PyCapsule_New(copy, strdup(name), NULL);
   int failed = capsule == NULL || PyDict_DelItemString(kept, kCapsuleName) < 0;

@@ -23,14 +23,14 @@ C_TYPES = {"?": "_Bool", "b": "signed char", "h": "short", "i": "int", "l": "lon
            "B": "unsigned char", "H": "unsigned short", "I": "unsigned int", "L": "unsigned long",
            "Q": "unsigned long long", "f": "float", "d": "double"}
 MAGIC = 0x5059545950454431
-#: The data in front of a header if PyPy's codes cannot express the parameters (4.6).
+#: What precedes a header if PyPy's codes cannot express the parameters (4.6).
 NOT_FOR_PYPY = 0x100
 #: A good entry to put after a malformed one.
 NEXT = ["d->d", 0, "third"]
 
 
 def corpus(folder=os.path.join(HERE, "corpus")):
-    """Returns every record, in the order of files and lines."""
+    """Returns every record, ordered by file and line."""
     found = []
     for path in sorted(glob.glob(folder + "/*.json")):
         with open(path, encoding="utf-8") as file:
@@ -45,13 +45,13 @@ def reasons(path=os.path.join(HERE, "no_record.json")):
 
 
 def rules(path=os.path.join(ROOT, "docs", "ABI.md")):
-    """Returns the numbers of the rules in the order of the text."""
+    """Returns the numbers of the rules in the order of docs/ABI.md."""
     with open(path, encoding="utf-8") as file:
         return re.findall(r"(?m)^- \*\*(\d+\.\d+)\*\* ", file.read())
 
 
 def number(value):
-    """Converts an int, a text such as "0x200", or names of flags separated by "|" to an int."""
+    """Returns an int from an int, a text such as "0x200", or names of flags separated by "|"."""
     if isinstance(value, int):
         return value
     return sum(FLAGS[word] if word in FLAGS else int(word, 0) for word in value.split("|"))
@@ -65,8 +65,8 @@ def asked(record):
 
 
 def variants(record):
-    """Returns (entries, index of the entry to be found, or None) for each table of a record of entries: its own table,
-    and if that must be rejected, the same table followed by a good entry."""
+    """Yields (entries, index of the entry to be found, or None) for each table of a record: its own table and, if that
+    must be rejected, the same table followed by a good entry."""
     if "tables" in record:
         yield from ((entries, None) for _, entries in record["tables"])
         return
@@ -88,12 +88,12 @@ def wanted(record):
 
 
 def is_of_a_text(record):
-    """True if the record is about an invalid signature that must not be confused with the one it resembles."""
+    """True if the record is about an invalid signature that must not be taken for the valid one that it resembles."""
     return record["verdict"] == "reject" and not {"3.3", "3.7"}.isdisjoint(record["rules"])
 
 
 def places(record):
-    """Returns the places where the record's table is put."""
+    """Returns the places in which the record's table is put."""
     if record["layer"] in ("entry", "request", "call", "values"):
         return tuple(record.get("places", TABLE_PLACES))
     if record["layer"] == "order":
@@ -241,8 +241,8 @@ def headers():
 
 
 def compile_module(sources, name, folder, compiler="gcc", flags=(), own=None):
-    """Compiles C or C++ sources to a module in `folder`, with our headers in `own`. CalledProcessError contains the
-    compiler's output."""
+    """Compiles C or C++ sources to a module in `folder`; `own` is the folder of our headers. CalledProcessError
+    contains the compiler's output."""
     path = os.path.join(folder, name + (sysconfig.get_config_var("EXT_SUFFIX") or ".so"))
     language = ["-std=c++17"] if sources[0].endswith(".cc") else ["-std=gnu11"]
     subprocess.run([*shlex.split(compiler), *language, "-O1", "-fPIC", "-shared", "-I" + HERE, "-I" + (own or headers()),

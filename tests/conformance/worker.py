@@ -38,7 +38,7 @@ def argument(given):
 
 
 def make(module, record, index, place):
-    """Returns a callable that has one of the record's tables at that place."""
+    """Returns a callable that has one of the record's tables in this place."""
     name = f"{record['id']}#{index}"
     if record["layer"] == "order":
         (first, _), *others = record["tables"]
@@ -65,7 +65,7 @@ def make(module, record, index, place):
 
 
 def ask(reader, callable_, signature, can, equivalent):
-    """Returns the entry that the reader finds as (signature, flags, address), or None."""
+    """Returns (signature, flags, address) of the entry that the reader finds, or None."""
     return reader.find(callable_, signature, can, equivalent)
 
 
@@ -78,7 +78,7 @@ def ask_for_no_signature(*question):
 
 
 def is_same(found, row):
-    """True if a result equals a row. A None in the result stands for a value that the reader does not know."""
+    """True if a result equals a row. None in the result stands for a value that the reader does not know."""
     return found is not None and all(a is None or a == b for a, b in zip(found, row))
 
 
@@ -202,7 +202,7 @@ def answer(reader, module, record, place):
     return look_for_entries(reader, module, record, place)
 
 
-#: The function that a reader needs for a layer, `find` for all others.
+#: The function that a reader needs, by layer; for layers not listed this is `find`.
 NEEDS = {"type": "slot", "call": "call", "values": "choose"}
 
 
@@ -220,7 +220,7 @@ def is_for(record, reader):
 
 def main():
     folder, name = sys.argv[1:]
-    # A reader's own output must not mix with ours.
+    # A reader's own output must not be mixed with ours.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
 
@@ -244,7 +244,7 @@ def main():
     except ImportError as error:
         if not any(record["layer"] == "interface" for record in wanted):
             raise
-        # For records of interfaces a reader may refuse to be imported.
+        # For records about interfaces, a reader's import may fail.
         for record in wanted:
             say(record["id"], "def", repr(error), record["verdict"] == "reject")
         say("done", None, None, None)

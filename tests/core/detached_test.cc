@@ -1,5 +1,5 @@
-// The consumer's functions in threads that do not hold the GIL, or never have: they find the slots
-// of resolved types, find none on unresolved types, and write no memory.
+// The consumer's functions in threads that do not hold the GIL, or have never held it: they find
+// slots on resolved types, none on unresolved types, and write no memory.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -49,7 +49,7 @@ TEST_F(Detached, WithoutTheGil) {
   Py_END_ALLOW_THREADS;
 }
 
-// The main thread holds the GIL while the other thread calls.
+// The main thread holds the GIL while the other thread calls the functions.
 TEST_F(Detached, ThreadThatNeverAttached) {
   std::thread([this] { ExpectDetachedAnswers(); }).join();
   EXPECT_EQ(Value(unresolved_.get(), Id(1)), 11);

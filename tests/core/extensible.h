@@ -27,9 +27,9 @@ inline int VisitType(PyObject *self, visitproc visit, void *arg) {
   return 0;
 }
 
-/// Returns a type with only these custom slots, or an empty reference with an exception if FromSpec
-/// refuses it. The garbage collector tracks its instances, as it does those of Python classes,
-/// because `__bases__` can be assigned only if base and subclass agree in that.
+/// Returns a type with only these custom slots, or an empty reference with an exception set if
+/// FromSpec refuses it. The garbage collector tracks its instances, because Python classes'
+/// instances are tracked, and `__bases__` can be assigned only if base and subclass agree in this.
 inline Ref MakeType(const std::vector<PyCustomSlot> &slots, PyObject *bases = nullptr,
                     const char *name = "test.Extensible") {
   static PyType_Slot type_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
@@ -48,7 +48,7 @@ inline Ref Metaclass() {
 /// Returns a new instance of a type, made without constructor arguments.
 inline Ref New(const Ref &type) { return Ref::Steal(PyObject_CallObject(type.get(), nullptr)); }
 
-/// Returns the flags of the slot that PyCustomSlots_Find() returns, or -1.
+/// Returns the flags of the slot that PyCustomSlots_Find() finds, or -1.
 inline long Value(PyObject *object, uintptr_t id, Py_ssize_t expected_pos = 0) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, id, expected_pos);
   return slot != nullptr ? static_cast<long>(slot->data.flags) : -1;

@@ -1,5 +1,5 @@
-// The loops are compiled with users' options, whatever options the rest of the build has. The
-// compiler cannot make assumptions about `object` and `function` in any iteration.
+// The loops, compiled with the options that users have, whatever options the rest of the build has.
+// The compiler cannot assume anything about `object` and `function` in any iteration.
 #include "tests/core/find_code.h"
 
 namespace typedcall_test {

@@ -1,4 +1,4 @@
-// Loops whose instructions tests/core/find_code_test.cc counts.
+// Loops; tests/core/find_code_test.cc counts their instructions.
 #ifndef TYPEDCALL_TESTS_CORE_FIND_CODE_H_
 #define TYPEDCALL_TESTS_CORE_FIND_CODE_H_
 

@@ -1,4 +1,4 @@
-// Counts the instructions of a look-up by single-stepping, because unlike nanoseconds they do not
+// Counts the instructions of a look-up by single-stepping, because counts, unlike times, do not
 // depend on the machine's load. bench/slots_callgrind.py measures the same figures.
 #include "tests/core/find_code.h"
 
@@ -23,17 +23,17 @@ void Nothing() {}
 
 constexpr int kCannotTrace = 77;
 
-// The most instructions that a look-up may add to the call, at the expected position 0, at another
-// one, and without a slot. Clang's limits differ, because it loads the key to compare it and has
-// one tail for all exits.
+// The most instructions that a look-up may add to the call: with the slot at expected position 0,
+// at another expected position, and without a slot. Clang's limits differ, because it loads the key
+// before comparing it, and emits one tail for all exits.
 #ifdef __clang__
 constexpr double kFirst = 12, kSecond = 17, kMiss = 8;
 #else
 constexpr double kFirst = 8, kSecond = 18, kMiss = 9;
 #endif
 
-// Returns the number of instructions from just before a call of `loop` to just after it, or -1 if
-// no process can be traced. The traced child is a fork of this process.
+// Returns the number of instructions from just before a call to `loop` to just after it, or -1 if
+// processes cannot be traced. The traced child is a fork of this process.
 long Steps(Loop loop, long count, PyObject *object) {
   const pid_t child = fork();
   if (child == 0) {

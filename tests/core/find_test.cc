@@ -127,8 +127,8 @@ TEST(Find, ForeignMetaclassThatIsAsLargeAsOurs) {
   ExpectNoSlots(scope.Eval("Thing").get(), "the class");
 }
 
-// The memory behind most types is foreign and may contain anything, so the metaclass's size
-// decides.
+// The memory behind most types is foreign and may contain anything, so the metaclass's size decides
+// whether it counts.
 TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   static PyCustomSlot slot = Slot(Id(1), 11);
   static PyHeapExtensibleTypeObject type = {};
@@ -139,14 +139,14 @@ TEST(Find, BytesBehindAnOrdinaryTypeDoNotCount) {
   PyObject object = {};
   Py_SET_TYPE(&object, reinterpret_cast<PyTypeObject *>(&type));
   ExpectNoSlots(&object, "an instance");
-  // The same bytes do count with our metaclass, in a type that was made ready.
+  // The same bytes do count if the type has our metaclass and was made ready.
   type.etp_heaptype.ht_type.tp_as_buffer = &type.etp_heaptype.as_buffer;
   Ref metaclass = Metaclass();
   Py_SET_TYPE(reinterpret_cast<PyObject *>(&type), metaclass.type());
   EXPECT_EQ(Value(&object, Id(1)), 11);
 }
 
-// A type is an instance of the metaclass, which has no slots itself.
+// A type is itself an object, an instance of the metaclass, which has no slots.
 TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   Ref type = MakeType({Slot(Id(1), 11)});
   ASSERT_TRUE(type) << TakeError();
@@ -154,8 +154,8 @@ TEST(Find, ExtensibleTypesThemselvesOfferNothing) {
   ExpectNoSlots(Metaclass().get(), "the metaclass");
 }
 
-// Tests that one key finds the first slot of a table. The rest of the look-up would find the slot,
-// too, so the key is checked as well.
+// Tests that the key alone finds the first slot of a table. The rest of the look-up would find the
+// slot, too, so the test also checks the key.
 void ExpectFirst(const Ref &object, long value, bool has_key, const char *what) {
   ASSERT_TRUE(object) << what << ": " << TakeError();
   PyTypeObject *type = Py_TYPE(object.get());
@@ -196,7 +196,7 @@ TEST(First, EveryWayToMakeAType) {
   for (const auto &[name, value] : classes) {
     ExpectFirst(scope.Eval(std::string(name) + "()"), value, true, name);
   }
-  // The garbage collector visits the members of a class with __slots__.
+  // The garbage collector visits the members of a class that has __slots__.
   ASSERT_TRUE(
       scope.Run("class Witness: pass\n"
                 "import weakref\n"
@@ -213,7 +213,7 @@ TEST(First, NoSlotsNoKey) {
   }
 }
 
-// A metaclass that adds C fields to ours moves the members of its types further back.
+// If a metaclass adds C fields to ours, its types have their members further back.
 TEST(First, ALargerMetaclass) {
   Ref ours = Metaclass();
   Ref base = MakeType({Slot(Id(1), 11)});

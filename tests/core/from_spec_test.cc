@@ -19,7 +19,7 @@ TEST(FromSpec, TheTableIsACopy) {
 TEST(FromSpec, EveryKindOfData) {
   static int target;
   PyCustomSlot pointer, offset;
-  pointer.id = reinterpret_cast<uintptr_t>(&target);  // an address is even, and thus a valid ID
+  pointer.id = reinterpret_cast<uintptr_t>(&target);  // addresses are even, and thus valid IDs
   pointer.data.pointer = &target;
   offset.id = Id(1);
   offset.data.objoffset = -8;
@@ -76,7 +76,7 @@ TEST(FromSpec, NoTableOrANegativeCount) {
   EXPECT_TRUE(type) << TakeError();
 }
 
-// Inherited positions come first, and so consumers' expected positions also hold for the subclass.
+// Inherited positions come first, so consumers' expected positions hold for the subclass, too.
 TEST(FromSpec, ChildKeepsItsBasesPositions) {
   const PyCustomSlot skip = Slot(PyCustomSlot_ID_SKIP, 0);
   Ref base = MakeType({skip, Slot(Id(1), 11), Slot(Id(2), 22)});

@@ -58,7 +58,7 @@ TEST(Subinterpreters, LookUpsThere) {
   type.reset();
 }
 
-// A type of one interpreter must not be resolved with the metaclass of another.
+// One interpreter's type must not be resolved with another's metaclass.
 TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   Ref type = MakeType({Slot(Id(1), 11)});
   Scope scope;
@@ -75,8 +75,8 @@ TEST(Subinterpreters, UnresolvedTypeOfAnotherInterpreter) {
   EXPECT_EQ(Value(object.get(), Id(1)), 11);
 }
 
-// Values with every fate: still published, retracted, owned by an object that dies before the end,
-// or kept.
+// Values with every fate: still published, retracted, kept, or owned by an object that dies before
+// the interpreter.
 struct Values {
   long long keys[4] = {}, living = 0, retracted = 0, retracted_too = 0, dead = 0, kept = 0;
 
@@ -102,7 +102,7 @@ struct Values {
     Collect();
     EXPECT_EQ(Destroyed()[&living], 0);
     EXPECT_EQ(Destroyed()[&retracted], 0);
-    // Builds that never free classes do not free modules, either.
+    // Builds that never free classes do not free modules either.
     EXPECT_EQ(Destroyed()[&retracted_too], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&dead], typedcall_test::ClassesCanDie() ? 1 : 0);
     EXPECT_EQ(Destroyed()[&kept], 0);
@@ -124,7 +124,8 @@ TEST(Ends, OfASubinterpreter) {
   values.ExpectDestroyedOnce();
 }
 
-// Releasing kept objects runs their code. Rows that this code publishes would never be removed.
+// Releasing kept objects runs their destructors. Rows that this code publishes would never be
+// removed.
 const PyTypedcall_Interface *ending;
 std::string refusal;
 void PublishWhenFreed(PyObject *self) {
@@ -214,7 +215,7 @@ TEST(Ends, OfTheProcessInterpreterThreeTimes) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-// Interpreters with their own GILs work at the same time in their own tables.
+// Interpreters with their own GILs work at the same time, each in its own tables.
 TEST(Subinterpreters, WithTheirOwnGil) {
   ASSERT_NE(PyTypedcall_Import(), nullptr) << TakeError();
   std::atomic<int> done{0};

@@ -29,8 +29,8 @@ class Keeping : public Rows {
   }
 };
 
-// If no object of the row could hold the reference, the collector sees the kept object through
-// references to the row once the table has dropped the row.
+// If none of the row's objects could hold the kept object, the collector sees it through references
+// to the row once the table has dropped the row.
 TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   Ref owner = Owner(), kept = Owner();
   const Ref watched = WeakReference(kept);
@@ -41,7 +41,7 @@ TEST_F(Keeping, TheCollectorSeesItBehindReferences) {
   EXPECT_FALSE(IsHosted(owner));
   Ref held = Ref::Steal(interface_->hold(interface_->state, kDef, key, nullptr, &found));
   ASSERT_EQ(PyObject_SetAttrString(kept.get(), "reference", held.get()), 0);
-  // At the end of the interpreter, too, rows are removed before their owners.
+  // This is also what happens when the interpreter ends: rows are removed before their owners.
   auto *state = static_cast<PyTC_State *>(interface_->state);
   PyTC_Row *row = PyTC_TableRow(&state->tables[kDef], key);
   PyTC_DisownRow(row);
@@ -96,8 +96,8 @@ TEST_F(Keeping, PythonCodeTakesItAway) {
   EXPECT_EQ(Counted().rows_removed, 1u);
   EXPECT_EQ(PublishKept(object, second, Owner()), 1);
   EXPECT_EQ(Find(kObject, object.get()), second);
-  // Publishing the value again restores the kept object, even if only a reference kept it
-  // meanwhile.
+  // Publishing the value again restores the kept object, even if only a reference has kept it in
+  // the meantime.
   held = Hold(kObject, object.get());
   PyDict_Clear(dict.get());
   EXPECT_EQ(Retract(kObject, object.get()), 1);
@@ -129,8 +129,8 @@ TEST_F(Keeping, AnObjectHasOne) {
 }
 
 // This test has no fixture, because the fixture's scope would outlive the interpreter. The table
-// keeps objects that cannot be weakly referenced; they are released with its dictionary, before the
-// rows.
+// keeps alive objects that cannot be weakly referenced; they are released with its dictionary,
+// before the rows.
 TEST(KeepingAtTheEnd, TheObjectGoesFirst) {
   Destroyed().clear();
   static const int value = 0;
@@ -188,8 +188,8 @@ TEST_F(Keeping, AnotherTagHasItToo) {
   EXPECT_EQ(references(1), 1);
 }
 
-// The table keeps the object if the owner has no dictionary of its own, or one that belongs to
-// code.
+// The table keeps the object if the owner has no dictionary of its own, or one that code uses (such
+// as a module's).
 TEST_F(Keeping, InTheTable) {
   ASSERT_TRUE(
       scope_.Run("class Slots: __slots__ = ('__weakref__',)\n"
@@ -233,7 +233,8 @@ TEST_F(Keeping, CopiesHaveNoTag) {
   }
   const void *const key = object.get();
   object.reset();
-  // The copies hold the kept object, which does no harm, and get rows of their own without it.
+  // The copies also hold the kept object, which does no harm; they have no rows, but can get their
+  // own.
   EXPECT_EQ(Destroyed()[value], 1);
   EXPECT_EQ(Find(kObject, key), nullptr);
   EXPECT_EQ(Py_REFCNT(kept.get()), 2);

@@ -122,7 +122,7 @@ TEST_F(Owners, AddressesAreUsedAgain) {
   EXPECT_EQ(Counted().rows_added, 1000u);
   EXPECT_EQ(Counted().rows_removed, 1000u);
   EXPECT_EQ(Counted().conflicts, 0u);
-  // The key's cell is reused, so no new generation is needed.
+  // The key's cell is reused, so the table needs no further generation.
   EXPECT_LE(Counted().generations, 1u);
 }
 
@@ -156,7 +156,7 @@ TEST_F(Owners, KeptObjectIsReallyKept) {
   EXPECT_EQ(Retract(kObject, borrowed), 1);
 }
 
-// A refused row must not keep the object alive.
+// A row that is refused must not keep the object alive.
 TEST_F(Owners, ConflictKeepsNothing) {
   Ref number = Ref::Steal(PyLong_FromLong(55555)), owner = Owner();
   const Py_ssize_t references = Py_REFCNT(number.get());
@@ -192,7 +192,8 @@ TEST_F(Owners, RetractKeepsAPendingException) {
   EXPECT_EQ(TakeError(), "KeyError: 'pending'");
 }
 
-// Python code can find the weak reference's callback, but calling it must not remove a living row.
+// Python code can find the weak reference's callback, but a call to it must not remove the row of a
+// living owner.
 TEST_F(Owners, CallbackCalledByHand) {
   Ref owner = Owner();
   scope_.Set("o", owner.get());
@@ -272,7 +273,7 @@ TEST_F(Owners, DestroyUsesTheInterface) {
   EXPECT_EQ(Destroyed()[second], 1);
 }
 
-// Any allocation can trigger garbage collection, which can publish rows.
+// Any allocation can trigger a garbage collection, and code that this runs can publish rows.
 TEST_F(Owners, CollectionsAtEveryAllocation) {
   ASSERT_TRUE(scope_.Run("threshold = gc.get_threshold()\ngc.set_threshold(1, 1, 1)"));
   for (int i = 0; i < 200; ++i) {

@@ -36,7 +36,7 @@ static PyObject *Find(PyObject *module, PyObject *args) {
   return PyLong_FromSize_t(slot->data.flags);
 }
 
-/* row(address) returns the int that is published for a def, or None. */
+/* row(address) returns the int published for a def, or None. */
 static PyObject *Row(PyObject *module, PyObject *args) {
   PyObject *address;
   if (!PyArg_ParseTuple(args, "O!", &PyLong_Type, &address)) return NULL;
@@ -97,7 +97,7 @@ static int Exec(PyObject *module) {
     Py_DECREF(key);
     return -1;
   }
-  /* The published value is the same, even if the module is executed again. */
+  /* The published value is the same each time the module is executed. */
   return state->interface->publish(state->interface->state, PyTypedcall_BY_DEF, methods, module,
                                    &value, NULL, Destroy, NULL) == 1
              ? 0

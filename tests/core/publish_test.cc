@@ -103,7 +103,7 @@ TEST_F(Publishing, ADifferentValueIsAConflict) {
   EXPECT_EQ(Find(kDef, key), value);
   EXPECT_EQ(Counted().conflicts, 2u);
   EXPECT_EQ(Counted().rows_added, 1u);
-  // The owner of a refused row does not own the existing one.
+  // The owner of a refused row does not become an owner of the existing one.
   owner.reset();
   EXPECT_EQ(Find(kDef, key), nullptr);
   EXPECT_EQ(Destroyed()[value], 1);
@@ -177,7 +177,7 @@ TEST_F(Publishing, CountersAreCutToTheCallersSize) {
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 8);
   EXPECT_GT(words[0], 0u);
   EXPECT_EQ(words[1], 99u);
-  // A newer consumer requests more counters than exist.
+  // A newer consumer requests more counters than there are.
   interface_->counters(interface_->state, reinterpret_cast<PyTypedcall_Counters *>(words), 40);
   EXPECT_NE(words[3], 99u);
   EXPECT_EQ(words[4], 99u);

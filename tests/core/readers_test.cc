@@ -13,7 +13,7 @@ constexpr int kDef = PyTypedcall_BY_DEF;
 
 using Readers = Rows;
 
-// The values of a key are addresses in a range of its own, which lets a reader check them.
+// Each key's values are addresses in a separate range, which lets a reader check them.
 constexpr size_t kKeys = 512, kValues = 64;
 char memory[kKeys][kValues];
 

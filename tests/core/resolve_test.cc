@@ -1,5 +1,5 @@
 // When a type's slots are resolved: types that bypassed the metaclass's tp_init, look-ups before
-// tp_init, and a second tp_init. tests/inheritance covers the view of Python code.
+// tp_init, and a second tp_init. tests/inheritance covers what Python code sees.
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
 #include "tests/support/memory.h"
@@ -49,7 +49,8 @@ TEST_F(Resolution, EveryFunctionResolves) {
   }
 }
 
-// While the metaclass computes the MRO, the bases are unknown. Afterwards every reader knows them.
+// While the metaclass computes the MRO, no reader knows the bases. Afterwards every reader knows
+// them.
 TEST_F(Resolution, InsideMro) {
   static PyMethodDef def = {
       "resolve",

@@ -36,7 +36,7 @@ class Rows : public testing::Test {
   /// Returns a new object that supports weak references.
   Ref Owner() { return scope_.Eval("Owner()"); }
 
-  /// Publishes a value. Returns the row's value afterwards, or null with an exception.
+  /// Publishes a value. Returns the row's value afterwards, or null with an exception set.
   const void *Publish(int space, const void *key, const Ref &owner, const void *value,
                       void (*destroy)(const void *) = Destroy) {
     const int result = interface_->publish(interface_->state, space, key, owner.get(), value,
@@ -49,7 +49,7 @@ class Rows : public testing::Test {
   int Retract(int space, const void *key) {
     return interface_->retract(interface_->state, space, key);
   }
-  /// Returns the counts since the test began.
+  /// Returns what has been counted since the test began.
   PyTypedcall_Counters Counted() {
     PyTypedcall_Counters now;
     interface_->counters(interface_->state, &now, sizeof(now));

@@ -73,7 +73,7 @@ TEST_F(SideTable, ThereIsAlwaysAFreeCell) {
   }
 }
 
-// A writer may have stored the value, but not yet the key, which may become any key.
+// A writer may have stored the value, but not yet the key; the key may still become any key.
 TEST_F(SideTable, ValueOfACellWithoutItsKeyIsNobodys) {
   const int first = 0, key = 0, value = 0;
   Insert(&first, &value);

@@ -1,5 +1,5 @@
-// IDs of custom slots: how they are composed and taken apart, and which of them are valid. Source:
-// SEP 200, "The custom slot ID space".
+// IDs of custom slots: how they are composed and taken apart, and which are valid. Source: SEP 200,
+// "The custom slot ID space".
 #include "core/slot_id.h"
 
 #include "gtest/gtest.h"

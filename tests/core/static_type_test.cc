@@ -1,5 +1,5 @@
-// Static extensible types: their struct ends with the data that readers know, so readers must not
-// read beyond it, neither in these types nor when their subclasses inherit.
+// Static extensible types: their struct ends with the data that readers know, so reading beyond it
+// is not allowed, neither for these types nor for subclasses that inherit from them.
 #include "core/extensible_type.h"
 
 #include <cstdlib>
@@ -16,8 +16,8 @@ constexpr std::uintptr_t kSecond = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVAT
 int first, second;
 PyCustomSlot slots[] = {{kFirst, {&first}}, {kSecond, {&second}}};
 
-/// Makes a static type that bypassed PyExtensibleType_Ready, of which only the struct exists. It is
-/// on the heap because ASan then detects a read beyond it, but like other static types it is never
+/// Makes a static type for which PyExtensibleType_Ready was not called, so only the struct exists.
+/// It is on the heap, where ASan detects a read beyond it, but like other static types it is never
 /// freed.
 PyHeapExtensibleTypeObject *NewStaticType(const char *name, std::uint64_t magic) {
   auto *made = static_cast<PyHeapExtensibleTypeObject *>(

@@ -1,4 +1,4 @@
-# Types, subclasses and instances do not leak: after a thousand of each have been made and dropped, the numbers of
+# Types, subclasses and instances do not leak: after a thousand of each have been made and dropped, the counts of
 # objects, blocks and references to the metaclass are unchanged.
 import unittest
 
@@ -11,7 +11,7 @@ TIMES = 1000
 
 class Leaks(unittest.TestCase):
     def check(self, function):
-        # The warm-up fills caches of names, versions and free lists.
+        # The warm-up fills free lists, and caches of names and versions.
         leaks.check(function, TIMES, warm_up=TIMES, blocks=TIMES // 10, references=TIMES // 10,
                     unchanged=[Metaclass])
 
@@ -58,7 +58,7 @@ class Leaks(unittest.TestCase):
             class C(base, metaclass=Meta):
                 pass
 
-            Meta.made = C  # only a collector that visits a class's own class finds this cycle
+            Meta.made = C  # the collector finds this cycle only if it visits a class's own class
             assert slots(C()) == {1: 11}
 
         self.check(use)

@@ -1,5 +1,5 @@
 # Two providers in one interpreter share the metaclass and each other's rows in either import order. A module's rows
-# live as long as one of its module objects.
+# live as long as any of its module objects.
 import gc
 import importlib.util
 import sys

@@ -1,6 +1,6 @@
 // Functions with generated signatures: signature number n is drawn from the list of types at
-// compile time. Each passes its arguments, unchanged, to Compute(), which reads them by their type
-// codes, and returns its result.
+// compile time. Each passes its arguments unchanged to Compute(), which reads them by their type
+// codes, and returns Compute()'s result.
 #ifndef TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 #define TYPEDCALL_TESTS_EXACTNESS_GENERATED_H_
 
@@ -35,11 +35,11 @@ struct Outcome {
   bool raised = false;
 };
 
-/// The body of every function: mixes the bits of the arguments into a result, or into a ValueError
-/// one time in eight, if the function can raise. A result that is an object is a new reference.
+/// The body of every function: mixes the arguments' bits into a result or, one time in eight if the
+/// function can raise, into a ValueError. A result that is an object is a new reference.
 Outcome Compute(const Facts &facts, const Value *arguments);
 
-/// Scalars that are passed in registers come first, then all other types.
+/// Scalars passed in registers come first, then all other types.
 using Types =
     std::tuple<bool, signed char, unsigned char, short, unsigned short, int, unsigned, long,
                unsigned long, long long, unsigned long long, float, double, void *, double *,
@@ -64,7 +64,7 @@ struct ResultOf<n, std::enable_if_t<n % (kTypes + 1) == kTypes>> {
   using type = void;
 };
 
-/// Most signatures have few arguments; one in eight has more than there are registers.
+/// Most signatures have few arguments; one in eight has more arguments than there are registers.
 constexpr std::size_t Arity(std::uint64_t n) {
   const std::uint64_t drawn = Scramble(n * 131 + 77);
   return static_cast<std::size_t>(n % 8 == 7 ? 9 + drawn % 12 : drawn % 7 + (n % 3 == 0));
@@ -107,7 +107,7 @@ struct Function {
     if constexpr (!std::is_void_v<R>) return outcome.result.As<R>();
   }
 
-  /// Calls through typedcall::function. Returns false with an exception if no entry is found.
+  /// Calls through typedcall::function. Returns false with an exception set if no entry is found.
   static bool call_direct(PyObject *callable, const Value *arguments, Outcome *outcome) {
     return call_direct(callable, arguments, outcome, std::index_sequence_for<A...>());
   }
@@ -131,7 +131,7 @@ struct Function {
   }
 };
 
-/// A value, if there is one, is returned through the last pointer.
+/// If there is a value, it is returned through the last pointer.
 template <std::uint64_t n, class R, class... A>
 struct Function<n, Kind::by_status, R, A...> {
   static constexpr bool has_place = !std::is_void_v<R>;

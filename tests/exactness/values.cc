@@ -81,7 +81,7 @@ T Real(std::uint64_t bits, Range range) {
       return static_cast<T>(drawn);
     }
     if (choice < kEdges) return Edge<T>(choice);
-    // One time in twelve the value is a NaN with a payload; otherwise it has any mantissa.
+    // One time in twelve the value is a NaN with a payload; otherwise its mantissa is arbitrary.
     if (choice % 12 == 0) {
       return WithBits<T, std::uint64_t>(std::numeric_limits<T>::quiet_NaN(), bits & 0xffffffff);
     }

@@ -40,17 +40,17 @@ struct alignas(16) Value {
   }
 };
 
-/// Boxing keeps most values. However, a `g` and the parts of a `Zg` are doubles in Python and lose
-/// digits, and a signalling NaN of a type other than double becomes a quiet NaN with the same
+/// Boxing preserves most values. However, a `g` and the parts of a `Zg` are doubles in Python and
+/// lose digits, and a signalling NaN of a type other than double becomes a quiet NaN with the same
 /// payload.
 enum class Range { boxable, any };
 
-/// Makes a value of the type from these bits: an edge case one time in four, otherwise any value. A
+/// Makes a value of the type from these bits: one time in four an edge case, otherwise any value. A
 /// string or an object is never NULL; a pointer may be.
 Value Draw(PyNativeType type, std::uint64_t bits, Range range);
 
-/// Returns a hash of all bits of a value: a string's text, a pointer's address and target, an
-/// object's address, and for all other types the bytes without padding.
+/// Returns a hash of a value: of a string's text, a pointer's address and target, an object's
+/// address, or for all other types the bytes without padding.
 std::uint64_t Hash(PyNativeType type, const Value &value);
 
 /// True if all bits are the same, including NaN payloads. Strings are compared by text.
@@ -59,18 +59,18 @@ std::string Show(PyNativeType type, const Value &value);
 
 /// Converts a value to an argument of an invoker. `value` must live until the call returns.
 typedcall::native_value AsArgument(PyNativeType type, const Value &value);
-/// Converts the result of an invoker. `wide` contains a result that does not fit into `result`.
+/// Converts the result of an invoker. `wide` contains a result that does not fit in `result`.
 Value FromResult(PyNativeType type, typedcall::native_value result, const Value &wide);
 
 /// Returns a new reference to a number, a str, the object itself, or for a pointer a buffer of
-/// items if one exists, otherwise a capsule. Returns NULL with an exception on failure.
+/// items if one exists, otherwise a capsule. Returns NULL with an exception set on failure.
 PyObject *Box(PyNativeType type, const Value &value);
 /// Does the reverse of Box(). Steals the reference; `*keep` keeps a string or an object alive.
-/// Returns false if the object does not have exactly the type that a function with that result
-/// returns.
+/// Returns false unless the object has exactly the type that functions with this result type
+/// return.
 bool Unbox(PyNativeType type, PyObject *object, Value *value, PyObject **keep);
 
-/// Returns the drawn object to which only the test has references.
+/// Returns the one drawable object to which only the test has references.
 PyObject *CountedObject();
 
 }  // namespace exactness

@@ -68,7 +68,7 @@ auto &Methods(std::index_sequence<i...>) {
   return methods;
 }
 
-/// Returns a module with all functions.
+/// Returns a module with all the functions.
 Ref NewModule() { return typedcall_test::ModuleOf(Methods(Indices())); }
 
 /// One function and everything known about it.
@@ -130,7 +130,7 @@ class Checker {
 
   void MakeInvokers() {
     std::string text = facts_.text;
-    // The codes `n` and `N` are not the code of any C++ type.
+    // No C++ type has `n` or `N` as its code.
     if (facts_.n % 2 == 0) {
       std::replace(text.begin(), text.end(), 'l', 'n');
       std::replace(text.begin(), text.end(), 'L', 'N');
@@ -184,7 +184,7 @@ class Checker {
       EXPECT_EQ(got.get<int>() != 0, outcome.raised);
     } else {
       outcome.result = FromResult(result(), got, wide);
-      // Narrow results are extended like arguments.
+      // Narrow results are extended just like arguments.
       if (!outcome.raised && !expected_.raised &&
           PyNativeType_Kind(result()) != PyNativeKind_STRING) {
         EXPECT_EQ(got.bits, PyNativeType_Size(result()) > sizeof(got.bits)
@@ -253,7 +253,7 @@ TEST(GeneratedSignatures, GiveTheSameBitsByEveryWay) {
     EXPECT_GT(ways[static_cast<int>(way::trampoline)], 15);
     EXPECT_GT(ways[static_cast<int>(way::image)], 30);
   }
-  // All codes are drawn except 'n' and 'N', the aliases of 'l' and 'L', and several pointers.
+  // Every code is drawn except some pointers, and 'n' and 'N', which are aliases of 'l' and 'L'.
   std::set<std::string> all{"&d", "&h", "&g", "&Zd"};
   for (int code = 1; code < PyNativeType_COUNT; ++code) all.insert(PyNativeCode_Letters(code));
   all.erase("n");

@@ -1,4 +1,4 @@
-// Formats of buffers, including formats that no exporter of the standard library uses.
+// Formats of buffers, including those that no exporter in the standard library uses.
 #include "typedcall/provider.h"
 
 // After Python.h.

@@ -1,4 +1,4 @@
-// Compiles the two headers of facts under every C standard we support, and uses all their
+// Compiles the two headers with facts under every C standard that we support, and uses all their
 // declarations. main returns the number of the first check that failed.
 
 #include "typedcall/entry_view.h"

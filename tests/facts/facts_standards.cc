@@ -1,4 +1,4 @@
-// Compiles the two headers of facts under every C++ standard we support, and uses all their
+// Compiles the two headers with facts under every C++ standard we support, and uses all their
 // declarations. From C++14 on the checks are static_asserts; main repeats them at run time for
 // C++11.
 

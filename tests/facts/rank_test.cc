@@ -1,5 +1,5 @@
 // Compares the table of ranks with the generated wrappers, for all kinds of Python values and all
-// types except pointers, for which the wrapper tries the conversion.
+// types except pointers (for them, the wrappers try the conversion).
 #include "typedcall/provider.h"
 // provider.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -69,8 +69,8 @@ PyNativeRank RankOf(conversion_rank rank) {
   return PyNativeRank_NONE;
 }
 
-/// Calls `compare` with the rank in the wrappers and in the table, for each pair of an example and
-/// a type.
+/// Calls `compare` with the rank that the wrappers use and the rank in the table, for each pair of
+/// an example and a type.
 template <class Compare>
 void ForEachPair(const Compare &compare) {
   Scope scope;
@@ -105,7 +105,7 @@ TEST(Ranks, AreThoseOfTheWrappers) {
         ++pairs[{each.kind, letters}];
         EXPECT_EQ(wrapper, table) << each.expression << " for " << letters;
       });
-  // There are 13 kinds of objects for 19 types of numbers, two of texts, and objects.
+  // There are 13 kinds of objects for 19 number types, two text types, and objects.
   EXPECT_EQ(pairs.size(), 13u * (19 + 2 + 1));
 }
 

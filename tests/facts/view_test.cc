@@ -1,5 +1,5 @@
-// Entries as Python uses them, by signature and flags: a table written by hand, and the rules of
-// docs/ABI.md, section 3, for all flags.
+// Entries as Python uses them, by signature and flags: compared with a table written by hand and,
+// for all flags, with docs/ABI.md, section 3.
 #include "typedcall/entry_view.h"
 // entry_view.h comes first because it includes Python.h.
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ constexpr Case kCases[] = {
      PyNativeHold_NOTHING},
     {"d&O->i", kBack | kNeedsThread, 1, true, "O", PyNativeVerdict_FALLS_BACK, PyNativeHold_THREAD},
     {"d->i", kBack | kAcquiresGil, 1, false, "v", PyNativeVerdict_FALLS_BACK, PyNativeHold_NO_GIL},
-    // Unusable entries, whose flags have no meaning or contradict each other.
+    // Unusable entries: their flags have no meaning, or contradict each other.
     {"d->d", 0x200, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", 0x01000000, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
     {"d->d", kMayRaise, 1, false, "d", PyNativeVerdict_UNUSABLE, PyNativeHold_THREAD},
@@ -99,15 +99,15 @@ struct Compared {
 constexpr std::uintptr_t kRaises = kMayRaise | kNeedsThread;
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 constexpr Compared kCompared[] = {
-    // These are not checked, because the value is always a result, or never certain to be one.
+    // These are not checked, because the value is always a result, or is never certain to be one.
     {"d->d", 0, 0, 0, true},
     {"d->d", 0x200, 0, 0, true},
     {"d->d", kRaises | kDiffers, 0, 0, false},
     {"d->g", kRaises, 0, 0, false},
-    // These have a status of 0.
+    // For these, the status is 0.
     {"d&l->i", kStatus | kNeedsThread, 0xFFFFFFFF, 0, true},
     {"d&d->i", kBack, 0xFFFFFFFF, 0, true},
-    // These have the error value.
+    // For these, the result is the error value.
     {"->b", kRaises, 0xFF, 0xFF, false},
     {"->H", kRaises, 0xFFFF, 0xFFFF, false},
     {"->i", kRaises, 0xFFFFFFFF, 0xFFFFFFFF, false},

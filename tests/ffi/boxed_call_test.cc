@@ -1,5 +1,5 @@
-// typedcall::boxed_call: values passed to Python callables and returned, failing conversions,
-// object results, bound methods, references, and arguments passed by name.
+// typedcall::boxed_call: values passed to Python callables and back, failing conversions, object
+// results, bound methods, references, and arguments passed by name.
 
 #include "typedcall/boxed_call.h"
 
@@ -178,7 +178,7 @@ TEST_F(BoxedCall, KeepsNoReferences) {
   EXPECT_EQ(Py_REFCNT(first.get()), callable_before);
 }
 
-// Returns the names of those of the last `count` arguments that are passed by name, or the
+// Returns the names of those among the last `count` arguments that are passed by name, or the
 // exception's text.
 std::string Names(Scope *scope, const char *expression, std::size_t count) {
   const Ref callable = scope->Eval(expression);

@@ -20,7 +20,7 @@ const char *const kLetters[] = {PyNativeType_VALUE_LIST(LETTERS)};
 #undef LETTERS
 constexpr int kCodes = sizeof(kLetters) / sizeof(*kLetters);
 
-// The bytes of the callees' arguments, which are compared exactly, even for nan.
+// The bytes of the callees' arguments, for exact comparison, even of nan.
 std::vector<unsigned char> seen;
 
 template <class T>
@@ -29,7 +29,7 @@ void see(T value) {
   seen.insert(seen.end(), bytes, bytes + sizeof(value));
 }
 
-// A long double has padding bytes, so it is split into two doubles.
+// A long double has padding bytes, so it is converted to two doubles.
 template <>
 void see(long double value) {
   see(static_cast<double>(value));
@@ -186,7 +186,7 @@ TEST(Codes, PointersToEveryCode) {
 // The list above is the whole grammar. A new code fails this test until it has a check.
 TEST(Codes, AreAllChecked) { EXPECT_EQ(kCodes, 22); }
 
-// A callee may leave anything in the upper bits of a narrow result, and this callee does.
+// A callee may leave anything in the upper bits of a narrow result, and this one does.
 TEST(NarrowResults, UpperBitsAreRubbish) {
   std::uint64_t (*const rubbish)() = [] { return std::uint64_t{0xDEADBEEFDEADFFFF}; };
   const auto call = [&](const char *signature, auto result) {

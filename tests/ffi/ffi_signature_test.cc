@@ -42,7 +42,7 @@ T random_value() {
   }
 }
 
-// These variables hold the arguments of the last call and the next result.
+// The arguments of the last call, and the result of the next one.
 template <class... A>
 std::tuple<A...> received;
 template <class R>

@@ -71,7 +71,7 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
     EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
     if (i == 1) first = PyCustomSlots_FindAny(interface_, object.get(), Id(1), 0);
   }
-  // There are three rows: the registered one, and a merged one for each class.
+  // There are three rows: the registered one, and a merged one for each of the two classes.
   EXPECT_LT(memory.Bytes(Memory::kRaw), 3 * 4 * kCount * sizeof(PyCustomSlot));
   for (unsigned i = 1; i <= kCount; ++i) EXPECT_EQ(AnyOf(object.get(), i, i - 1), 10 * i);
   EXPECT_EQ(AnyOf(object.get(), kCount + 1, kCount), -1);
@@ -90,8 +90,8 @@ TEST_F(Foreign, OneAtATimeTakesNoMoreThanItsSize) {
   EXPECT_NE(TakeError().find("with other data"), std::string::npos);
 }
 
-// If another thread registers a slot between the copy of a table and its exchange, it must not use
-// a free place of the copied table.
+// A thread that registers a slot after another has copied the table, but not yet replaced it, must
+// not use a free place of that table.
 const PyTypedcall_Interface *really;
 std::function<void()> before_exchange;
 int Exchange(void *state, int space, const void *key, PyObject *owner, const void *expected,
@@ -133,8 +133,8 @@ const void *Find(void *state, int space, const void *key) {
   return really->find(state, space, key);
 }
 
-// If another thread removes a slot between two steps of the thread that adds slots, only the
-// registered slots are found afterwards.
+// If a thread removes a slot between two steps of a thread that adds slots, exactly the slots that
+// are still registered are found afterwards.
 TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   really = interface_;
   PyTypedcall_Interface watched = *interface_;
@@ -158,7 +158,7 @@ TEST_F(Foreign, WhatIsTakenAwayMeanwhileIsGone) {
   }
 }
 
-// All slots that several threads register at the same time are found, also without the GIL.
+// If several threads register slots at the same time, all slots are found, also without the GIL.
 TEST_F(Foreign, SeveralThreadsRegisterForOneClass) {
   constexpr unsigned kThreads = 4, kEach = 100;
   Ref base = Class("class X: pass"), object = Class("y = type('Y', (X,), {})()", "y");

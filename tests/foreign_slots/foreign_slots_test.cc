@@ -154,7 +154,7 @@ TEST_F(Foreign, UnregisteringKeepsTheOthersPositions) {
 }
 
 TEST_F(Foreign, AMetaclassWithFieldsOfItsOwn) {
-  // Like nanobind's metaclass, this one has no room for our data and cannot be combined with ours.
+  // Like nanobind's, this metaclass has no room for our data and cannot be combined with ours.
   static PyType_Slot slots[] = {{0, nullptr}};
   PyType_Spec spec = {"test.Fields", static_cast<int>(PyType_Type.tp_basicsize + 64), 0,
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
@@ -303,7 +303,7 @@ TEST_F(Foreign, ExchangeRefuses) {
 
 // This test has no fixture, because the fixture's scope would outlive the interpreter.
 TEST(ForeignAtTheEnd, ReplacedValuesHaveGoneWithTheirOwner) {
-  // If classes cannot die, the interpreter keeps the values until its end.
+  // Where classes are never freed, the interpreter keeps the values until its end.
   const bool can_die = typedcall_test::ClassesCanDie();
   static int destroyed;
   destroyed = 0;

@@ -1,4 +1,4 @@
-# Slots registered for types of other modules.
+# Slots that are registered for types of other modules.
 import collections
 import datetime
 import enum

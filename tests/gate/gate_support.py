@@ -1,4 +1,4 @@
-"""Shared by the tests of the gate: imports the modules of tools/, and makes a repository with its own cache."""
+"""Shared by the tests of the gate: imports the modules in tools/, and makes a repository with its own cache."""
 import os
 import sys
 import tempfile
@@ -36,6 +36,6 @@ class InAFolder(unittest.TestCase):
         with open(name, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def enterContext(self, manager):  # unittest has this method since 3.11
+    def enterContext(self, manager):  # new in unittest in 3.11
         self.addCleanup(manager.__exit__, None, None, None)
         return manager.__enter__()

@@ -1,4 +1,4 @@
-"""The results that the gate keeps for a tree and a machine."""
+"""The results that the gate keeps for each tree and machine."""
 import os
 import sys
 import sysconfig
@@ -73,7 +73,7 @@ class Kept(InAFolder):
 
 
 class Ignored(unittest.TestCase):
-    """Inputs on which a part does not depend, according to its declaration."""
+    """Inputs on which a part declares that it does not depend."""
 
     def test_headers_that_pypys_compiler_refuses(self):
         include = sysconfig.get_path("include")
@@ -90,7 +90,7 @@ class Ignored(unittest.TestCase):
 
 
 class OtherMachine(unittest.TestCase):
-    """Inputs outside the tree that change results."""
+    """Inputs outside the tree that affect results."""
 
     def test_an_interpreter_of_the_same_name(self):
         import interpreters

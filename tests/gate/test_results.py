@@ -1,4 +1,5 @@
-"""The gate's decisions about results: the failures that run again, the cases in a log, and the expected skips."""
+"""The gate's decisions about results: which failures run again, which cases a log contains, and which skips are
+expected."""
 import json
 import os
 import tempfile

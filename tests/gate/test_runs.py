@@ -1,4 +1,4 @@
-"""Runs of the gate: output, exit status, and how an interrupted run is continued."""
+"""Runs of the gate: output, exit status, and how interrupted runs continue."""
 import contextlib
 import io
 import os
@@ -97,7 +97,7 @@ class Runs(InAFolder):
         self.assertEqual((self.ran, status), (["two", "three"], 0))
         self.assertIn("one: passed before, for the same tree", printed)
         self.assertEqual(printed.splitlines()[-1], "3 passed, 0 failed, 0 skipped")
-        # The gate ignores earlier passes, and a run does not use the results of another kind of run.
+        # The gate ignores earlier passes, and no run uses the results of another kind of run.
         self.run_parts(self.part("one", ("a b", PASSED)))
         self.assertEqual(self.ran, ["one"])
         self.run_parts(self.part("four", ("a b", PASSED)), kind="-other")

@@ -1,5 +1,5 @@
 // Threads look slots up, with and without the GIL, while another thread repeatedly assigns
-// `__bases__`, and makes and drops classes. No thread may crash, and every slot that is found must
+// `__bases__` and makes and drops classes. No thread may crash, and every slot that is found must
 // be right for the object.
 #include <atomic>
 #include <cstdlib>
@@ -12,13 +12,13 @@
 namespace typedcall_test {
 namespace {
 
-// Returns TYPEDCALL_TOGGLE_TIMES, the amount of work as a multiple of the usual amount.
+// Returns TYPEDCALL_TOGGLE_TIMES: how many times the usual amount of work to do.
 long Times() {
   const char *times = std::getenv("TYPEDCALL_TOGGLE_TIMES");
   return times != nullptr ? std::atol(times) : 1;
 }
 
-// In free-threaded builds each turn stops all threads, and readers keep the processors busy.
+// In free-threaded builds each turn stops all threads, and readers use every processor.
 #ifdef Py_GIL_DISABLED
 constexpr long kTurns = 30, kRounds = 10;
 #else
@@ -58,8 +58,8 @@ class BasesWhileReading : public testing::Test {
     }
   }
 
-  // Looks every slot up once. A type that has never been resolved uses the bases that it has at its
-  // first look-up, but the slots of C always come first.
+  // Looks every slot up once. A type that has never been resolved takes the bases that it has at
+  // the first look-up, but C's slots always come first.
   void Look(bool attached) {
     for (const Watched &each : watched_) {
       long found[3];

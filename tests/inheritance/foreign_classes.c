@@ -1,10 +1,10 @@
-/* Another extension that makes subclasses of any class passed to it, in every way available to C
+/* Another extension, which makes subclasses of any class passed to it, in every way available to C
  * code. It is written against Python.h alone and knows nothing about this project. */
 #include <Python.h>
 
 #include "tests/support/c_module.h"
 
-/* by_type_call(bases, namespace) calls `type` itself, as Cython and most C code do. */
+/* by_type_call(bases, namespace) calls `type`, as Cython and most C code do. */
 static PyObject *ByTypeCall(PyObject *module, PyObject *args) {
   PyObject *bases, *space;
   if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &bases, &PyDict_Type, &space)) return NULL;
@@ -23,7 +23,7 @@ static PyObject *ByMetaclassCall(PyObject *module, PyObject *args) {
                                "ByMetaclassCall", bases, space);
 }
 
-/* by_type_new(metaclass, bases) calls only type's tp_new, and no tp_init. */
+/* by_type_new(metaclass, bases) calls only type's tp_new, and never tp_init. */
 static PyObject *ByTypeNew(PyObject *module, PyObject *args) {
   PyTypeObject *metaclass;
   PyObject *bases;
@@ -48,7 +48,7 @@ static PyType_Spec spec = {"foreign_classes.FromSpec", 0, 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
                            type_slots};
 
-/* by_spec(bases) calls PyType_FromSpecWithBases. Before 3.12 the metaclass of the class is always
+/* by_spec(bases) calls PyType_FromSpecWithBases. Before 3.12 the class's metaclass is always
  * `type`, even if its bases have another one. */
 static PyObject *BySpec(PyObject *module, PyObject *bases) {
   return PyType_FromSpecWithBases(&spec, bases);

@@ -1,5 +1,5 @@
-// The additional memory of an extensible class, counted at CPython's allocators. Also tests that
-// ten thousand classes that are made, subclassed and dropped leave nothing behind.
+// The additional memory of an extensible class, as counted by CPython's allocators. Also tests that
+// ten thousand classes, made, subclassed and dropped, leave nothing behind.
 #include "tests/support/memory.h"
 #include "gtest/gtest.h"
 #include "tests/core/extensible.h"
@@ -21,7 +21,7 @@ class TypesMemory : public testing::Test {
         "  for _ in range(times): classes.append(type('C', (base,), dict(space, **more)))\n");
   }
 
-  // Returns the spec of a plain type that otherwise equals the types of MakeType.
+  // Returns the spec of a plain type that is otherwise like those that MakeType makes.
   static PyType_Spec *PlainSpec() {
     static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(VisitType)},
                                   {0, nullptr}};
@@ -36,7 +36,7 @@ class TypesMemory : public testing::Test {
   };
   Cost CostOf(const char *base, const char *more = "") {
     const std::string call = std::string("make(") + base + ", 64" + more + ")\n";
-    scope_.Run(call + "classes.clear()\n");  // lets caches and the list reach their size
+    scope_.Run(call + "classes.clear()\n");  // lets the caches and the list reach their final sizes
     Collect();
     Cost cost;
     {

@@ -18,14 +18,14 @@ constexpr Py_ssize_t kExtensibleSize =
 constexpr Py_ssize_t kHeapSize =
     static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData));
 
-// A type object followed by the metaclass's data, and one instance of the type. It has a key only
-// if there is room for one.
+// A type object followed by the metaclass's data, and one instance of the type. The data include a
+// key only if there is room for one.
 struct MadeUpType {
   explicit MadeUpType(Py_ssize_t metaclass_size = kExtensibleSize)
       : bytes(new char[kHeapSize + 16]()) {
     metaclass.tp_basicsize = metaclass_size;
     Py_SET_TYPE(reinterpret_cast<PyObject *>(type()), &metaclass);
-    // CPython initialises heap types in this way.
+    // CPython initialises heap types this way.
     type()->tp_flags = Py_TPFLAGS_HEAPTYPE;
     type()->tp_as_buffer = &reinterpret_cast<PyHeapTypeObject *>(type())->as_buffer;
     type()->tp_members =
@@ -102,7 +102,7 @@ TEST(Publication, ASmallMetaclassIsNotReadBehind) {
   EXPECT_EQ(Find(exact, kFirst, 0), 10u);
 }
 
-// The key alone finds its ID at its position, and nothing else.
+// The key alone finds its own ID at its own position, and nothing else.
 TEST(Publication, TheKey) {
   MadeUpType made(kHeapSize);
   EXPECT_EQ(Find(made, kFirst, 0), 0u);
@@ -118,8 +118,8 @@ TEST(Publication, TheKey) {
   }
 }
 
-// The place of the key may contain zero, an address, or any other word. The most dangerous words
-// are the keys of special or invalid IDs.
+// Where the key would be, there may be zero, an address, or any other word. The most dangerous
+// words are the keys of special or invalid IDs.
 TEST(Publication, OtherKeysSayNothing) {
   MadeUpType made(kHeapSize);
   made.Publish(10);
@@ -143,8 +143,8 @@ TEST(Publication, OtherKeysSayNothing) {
   }
 }
 
-// A type of another metaclass, of any size, may be followed by the remains of a dead extensible
-// type.
+// The memory after a type of another metaclass, of any size, may contain the remains of a dead
+// extensible type.
 TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   for (const Py_ssize_t size : {Py_ssize_t{0}, static_cast<Py_ssize_t>(sizeof(PyHeapTypeObject)),
                                 kExtensibleSize, kHeapSize - 1, kHeapSize + 16}) {
@@ -158,7 +158,7 @@ TEST(Publication, TheKeyOfAnotherSizeIsNotRead) {
   }
 }
 
-// Calls all functions of consumers in threads that race with the publishing thread.
+// Calls all of a consumer's functions in threads that race with the publishing thread.
 void ReadWhileTypesAreResolved(Py_ssize_t metaclass_size) {
   constexpr std::size_t count = 2000;
   std::vector<std::unique_ptr<MadeUpType>> types;

@@ -1,5 +1,5 @@
-# IDs of the private registrar, and the checks that every inheritance test makes on an object: the functions of
-# consumers must agree with each other at every expected position.
+# IDs of the private registrar, and the checks that every inheritance test makes on an object: the consumer's functions
+# must agree with each other at every expected position.
 import sys
 
 from slot_tools import address, check, count, find, table

@@ -4,7 +4,7 @@ from slot_ids import SKIP
 
 
 class Rule:
-    """Stores the own slots of every type, and computes the tables from Python's MROs."""
+    """Stores every type's own slots, and computes the tables from Python's MROs."""
 
     def __init__(self):
         self.own = {}     # type -> its own slots [(id, value), ...]
@@ -19,9 +19,9 @@ class Rule:
         bases = [base for base in cls.__mro__ if base is not cls]
         inherited = [self.tables[base] for base in bases if self.tables.get(base)]
         if not inherited:
-            return list(self.own[cls])  # own slots do not change if nothing is inherited
-        # Inherited slots come first and keep their positions. With several bases, the first base keeps its positions,
-        # because two tables cannot both do so.
+            return list(self.own[cls])  # if nothing is inherited, these are all
+        # Inherited slots come first and keep their positions. With several bases, only the first base's positions are
+        # kept, because two tables cannot both keep theirs.
         order = [slot for slot, _ in inherited[0]]
         # The MRO decides: an own slot replaces an inherited one, and the first base that has an ID as its own slot
         # wins.
@@ -29,7 +29,7 @@ class Rule:
         for each in [cls] + bases:
             for slot, value in self.own.get(each, ()):
                 values.setdefault(slot, value)
-        # A base whose `__bases__` have been assigned may offer slots that no class in the MRO has as its own.
+        # A base whose `__bases__` have been reassigned may offer slots that no class in the MRO has as its own.
         for slot, value in inherited[0]:
             values.setdefault(slot, value)
         # The order after the first base's positions is unspecified, and tests compare these slots by ID.
@@ -37,7 +37,7 @@ class Rule:
         return [(slot, 0 if slot == SKIP else values[slot]) for slot in order]
 
     def promised_prefix(self, cls):
-        """Returns the number of positions at the beginning of the table that the rule fixes."""
+        """Returns how many positions at the beginning of the table the rule fixes."""
         bases = [base for base in cls.__mro__ if base is not cls]
         inherited = [self.tables[base] for base in bases if self.tables.get(base)]
         return len(inherited[0]) if inherited else len(self.own[cls])

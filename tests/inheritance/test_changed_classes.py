@@ -1,5 +1,5 @@
-# Slots after the `__bases__`, `__class__` or metaclass of a finished class have been assigned, and slots of a dying
-# class, which its finaliser resurrects, or on which they are looked up while it is being destroyed.
+# Slots of finished classes whose `__bases__`, `__class__` or metaclass is then assigned, and of dying classes: some are
+# resurrected by a finaliser, on others slots are looked up during their destruction.
 import gc
 import unittest
 import weakref
@@ -48,7 +48,7 @@ class BasesAssigned(unittest.TestCase):
         later = type("E", (cls,), {"__slots__": ()})
         for each in (obj, child(), cls()):
             check_answers(self, each, slots((7, 77), None, (8, 88)))
-        # A later subclass inherits the slots of its first base, and those of the new MRO.
+        # A later subclass inherits the slots of its first base and those of the new MRO.
         check_answers(self, later(), slots((7, 77), None, (8, 88), (2, 222), (3, 333)))
 
     def test_failed_assignment_changes_nothing(self):
@@ -139,7 +139,7 @@ class ClassAssigned(unittest.TestCase):
         one, two = (type(name, (override,), {"__slots__": ()}) for name in ("One", "Two"))
         late = type.__new__(Metaclass, "Late", (override,), {"__slots__": ()})
         obj = one()
-        obj.__class__ = late  # no slot of `late` has been looked up yet
+        obj.__class__ = late  # no slot has been looked up on `late` yet
         check_answers(self, obj, slots((1, 1111), (2, 22)))
         obj.__class__ = two
         check_answers(self, obj, slots((1, 1111), (2, 22)))

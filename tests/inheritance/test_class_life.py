@@ -1,5 +1,5 @@
-# Look-ups while a class is being made, and metaclasses that break the rules: they do not call super, bypass tp_init,
-# fail half-way, or run __init__ twice.
+# Look-ups while a class is being made, and metaclasses that break the rules: some do not call super, others bypass
+# tp_init, fail half-way, or run __init__ twice.
 import unittest
 
 from slot_ids import ID, bare, check_answers, slots

@@ -1,5 +1,5 @@
-# Every way to derive a class from extensible ones. Each entry makes a class, and lists the slots that its instances,
-# and those of a subclass without slots of its own, must offer in that order.
+# Every way to derive a class from extensible ones. Each entry makes a class, and lists in order the slots that its
+# instances must offer, as must those of a subclass without slots of its own.
 import functools
 import gc
 import sys
@@ -11,7 +11,7 @@ import weakref
 from slot_ids import bare, check_answers, slots
 from slot_tools import Metaclass, address, check, make
 
-# Base has a skipped position, and overlaps with Other in ID 2.
+# Base has a skipped position, and shares ID 2 with Other.
 Base = make(slots(None, (1, 11), (2, 22)))
 Other = make(slots((2, 222), (3, 333)))
 Third = make(slots((3, 3333), None, (4, 4444)))
@@ -41,7 +41,7 @@ class Last:
 
 
 class Entries:
-    """A base that other bases replace (PEP 560)."""
+    """A base that is replaced by other bases (PEP 560)."""
 
     def __init__(self, *bases):
         self.bases = bases
@@ -124,7 +124,7 @@ def diamond_with_two_overrides():
 
 @way(slots(None, (1, 1111), (2, 222), (3, 333)))
 def diamond_with_a_base_of_another_root():
-    """The MRO is C, Left, Other, Right, Override, Base. Left's positions, which are Base's, are kept."""
+    """The MRO is C, Left, Other, Right, Override, Base. Left's positions, which are those of Base, are kept."""
     Left = type("Left", (Base,), {})
     Right = type("Right", (Override,), {})
     return type("C", (Left, Other, Right), {})

@@ -1,5 +1,5 @@
-# Subclasses made by another C extension, which was compiled separately and does not use slots: by calling `type` or the
-# bases' metaclass, by bypassing tp_init, and from a PyType_Spec.
+# Subclasses made by a separately compiled C extension that does not use slots: by calling `type` or the bases'
+# metaclass, by bypassing tp_init, and from a PyType_Spec.
 import gc
 import sys
 import unittest
@@ -92,8 +92,8 @@ class ForeignClasses(unittest.TestCase):
 
     @only_if(sys.version_info < (3, 12))  # newer versions use the bases' metaclass
     def test_specs_whose_classes_get_type_as_their_metaclass(self):
-        """Such a class has no room for slots, and so it is not extensible. A subclass with our metaclass inherits all
-        slots again."""
+        """Such a class has no room for slots, so it is not extensible. A subclass with our metaclass inherits all slots
+        again."""
         for name, function in SPECS.items():
             with self.subTest(name):
                 self.check(function, (Base,), None)

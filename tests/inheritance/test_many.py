@@ -1,5 +1,5 @@
-# Large cases: types that are in each other's MRO, and tables of many slots. A look-up in quadratic or factorial time
-# would take far too long.
+# Large cases: many types that are in each other's MROs, and tables with many slots. A look-up in quadratic or factorial
+# time would take far too long.
 import ctypes
 import gc
 import itertools
@@ -20,7 +20,7 @@ class Forgetful(Metaclass):
 
 
 def resolve(cls):
-    """Resolves a class like a class statement, which can raise the error that a look-up cannot."""
+    """Resolves a class as a class statement does; unlike a look-up, this can raise an error."""
     Metaclass.__init__(cls, cls.__name__, (), {})
 
 
@@ -125,7 +125,7 @@ class EachOther(unittest.TestCase):
         self.check_settled(classes)
 
     def test_a_chain_that_mro_does_not_show(self):
-        """The MRO of each class contains only the next class."""
+        """Each class's MRO contains only the class itself and the next one."""
         count = 3000
         classes = in_each_others_mro(count, lambda i: [i + 1] if i + 1 < count else [])
         found = dict(table(bare(classes[0])))
@@ -160,7 +160,7 @@ class EachOther(unittest.TestCase):
         self.assertEqual(find(bare(classes[0]), ID(102)), 2)
 
     def test_bases_assigned_meanwhile(self):
-        """Code in a declaration assigns another base to the class on which slots are looked up."""
+        """Code that a declaration runs assigns another base to the class on which slots are looked up."""
         class Assigning(Counting):
             def items(self):
                 child.__bases__ = (other,)
@@ -177,7 +177,7 @@ class EachOther(unittest.TestCase):
 
 
 class Interrupted(unittest.TestCase):
-    """If a signal arrives while no Python code runs, the remaining bases are not resolved."""
+    """A signal that arrives while no Python code runs leaves the remaining bases unresolved."""
     def setUp(self):
         if threading.current_thread() is not threading.main_thread():
             self.skipTest("signals come to the main thread only")

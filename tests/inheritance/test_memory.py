@@ -1,5 +1,5 @@
-# The limit for the additional memory of an extensible class. memory_test.cc counts at the allocators; this tests the
-# size of the type object itself, the metaclass's `__basicsize__`.
+# The limit for the additional memory of an extensible class. memory_test.cc counts what is allocated; this tests the
+# size of the type object, which is the metaclass's `__basicsize__`.
 import sys
 import unittest
 

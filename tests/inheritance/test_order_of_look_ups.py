@@ -78,7 +78,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 
     def test_a_class_derived_while_its_base_is_being_settled(self):
-        """Reading the declaration of a base's base makes a subclass of that base."""
+        """Reading the declaration of a base's base runs code that makes a subclass of the base."""
         made = []
 
         class Deriving(dict):
@@ -114,7 +114,7 @@ class OrderOfLookUps(unittest.TestCase):
 
 class GivenByC(unittest.TestCase):
     def test_slots_from_c_are_never_dropped(self):
-        """A base's declaration looks up slots on the class that C code is just making."""
+        """Reading a base's declaration looks slots up on a class that C code is still making."""
         class Asking(dict):
             def items(self):
                 for cls in asking.__subclasses__():
@@ -128,7 +128,7 @@ class GivenByC(unittest.TestCase):
 
 class LettingGo(unittest.TestCase):
     def test_of_the_class_being_read(self):
-        """The declaration's code drops the last reference to the class on which slots are looked up."""
+        """Code that the declaration runs drops the last reference to the class on which slots are looked up."""
         def sub():
             return type("S", (Base,), {"__slots__": ()})
 

@@ -1,4 +1,4 @@
-# Slots of classes that libraries change or make: dataclasses, enum, abc, namedtuple, copying, pickling, caching, and
+# Slots of classes that libraries make or change: dataclasses, enum, abc, namedtuple, copying, pickling, caching, and
 # class decorators that replace the class.
 import abc
 import collections

@@ -1,5 +1,5 @@
-# Pitfalls of types in the SEPs and elsewhere, each with the test that covers it. Names without a file are tests in this
-# file; names after a .cc file are GoogleTest cases.
+# Pitfalls with types from the SEPs and elsewhere, each with the test that covers it. Names without a file are tests in
+# this file; names after a .cc file are GoogleTest cases.
 #
 # SEP 200
 #   layout of slot and type                     tests/abi/abi_assertions.h
@@ -87,7 +87,7 @@ class TheFlagBit(unittest.TestCase):
 
     def test_no_flag_is_set(self):
         def flags(cls):
-            return cls.__flags__ & ~(1 << 19)  # the flag "has a version tag" changes at any time
+            return cls.__flags__ & ~(1 << 19)  # the flag "has a version tag" may change at any time
 
         plain = foreign.by_spec((object,))
         self.assertEqual(flags(Base), flags(plain))
@@ -143,7 +143,7 @@ class Bases(unittest.TestCase):
         class D(Plain, Base):
             pass
 
-        self.assertIs(D.__base__, Plain)  # an implementation that copies from tp_base would use Plain
+        self.assertIs(D.__base__, Plain)  # copying the slots from tp_base would use Plain
         check_answers(self, D(), BASE)
 
     def test_generic_first(self):
@@ -157,7 +157,7 @@ class Bases(unittest.TestCase):
             check_answers(self, cls(), BASE)
 
     def test_metaclass_called_on_object(self):
-        # ASan would report a read after the static `object`, where the memory is not ours.
+        # ASan would report a read beyond the static `object`, where the memory is not ours.
         for bases in ((object,), (), (int,), (Exception,), (type,)):
             cls = type(Base)("X", bases, {})
             check_answers(self, bare(cls) if bases != (type,) else cls("Y", (), {}), [])
@@ -196,7 +196,7 @@ class Bases(unittest.TestCase):
 
 class Fields(unittest.TestCase):
     def test_fields_without_tp_init(self):
-        for _ in range(100):  # repeated so that used memory is allocated again
+        for _ in range(100):  # repeated so that memory with old contents is allocated again
             foreign.by_type_new(Metaclass, (Base,))
             looked_at = foreign.by_type_new(Metaclass, (Base,))
             check_answers(self, bare(looked_at), BASE)

@@ -21,7 +21,7 @@ POINTER_IDS = [0x7000, 0x7f0000001000]
 
 
 class Reversing(Metaclass):
-    """Computes the MRO in Python code. The rule uses the same MRO."""
+    """A metaclass that computes the MRO in Python code. The rule uses the same MRO."""
 
     def mro(cls):
         first, *bases, last = super().mro()
@@ -53,7 +53,7 @@ class Hierarchy:
         return own
 
     def body(self):
-        """Returns random own slots, which may be empty, and a class body that declares them."""
+        """Returns random own slots, possibly none, and a class body that declares them."""
         space = {"__slots__": ()}
         own = self.slots() if self.random.random() < 0.4 else []
         own = [pair for pair in own if pair[0] != SKIP]
@@ -68,14 +68,14 @@ class Hierarchy:
             base = self.random.choice(pool)
             if base not in chosen:
                 chosen.append(base)
-        # Most MROs are consistent if later classes come first and object comes last.
+        # With later classes first and object last, most MROs are consistent.
         if self.random.random() < 0.8:
             chosen.sort(key=pool.index, reverse=True)
             chosen.sort(key=lambda base: base is object)
         return tuple(chosen)
 
     def settle(self, *classes):
-        """Resolves types in the library by a look-up, and in the rule."""
+        """Resolves types: in the library by a look-up, and in the rule."""
         for cls in classes:
             if cls in self.pending:
                 check(bare(cls))
@@ -178,7 +178,7 @@ class RandomHierarchies(unittest.TestCase):
         finally:
             gc.enable()
         if ONE_SEED is None:
-            # The generator is useful only if it makes enough hierarchies of the relevant kinds.
+            # The generator is useful only if it makes enough hierarchies of each relevant kind.
             self.assertGreater(types, 3 * HIERARCHIES)
             self.assertGreater(several, HIERARCHIES // 2)
             self.assertLess(refused, types // 2)
@@ -187,7 +187,7 @@ class RandomHierarchies(unittest.TestCase):
 
 
 class TheRuleItself(unittest.TestCase):
-    """A few tables written by hand, which reveal a mistake that the rule and the library have in common."""
+    """A few tables written by hand, which would reveal a mistake common to the rule and the library."""
 
     def check(self, expected, own, *bases):
         rule = Rule()

@@ -1,4 +1,4 @@
-// Instances with the native-callable slot for the C++ tests: their type, functions that write
+// Instances with the native-callable slot for the C++ tests: their type, functions that make
 // entries, and texts that describe tables and the resolver's results.
 #ifndef TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
 #define TYPEDCALL_TESTS_INSTANCE_TABLE_INSTANCE_H_
@@ -53,7 +53,7 @@ inline int Set(PyNativeCallableTables *tables, const Entries &entries) {
                                     static_cast<Py_ssize_t>(entries.size()));
 }
 
-/// Returns signatures and addresses, such as "d->d 1, f->f 2", or "nothing" without a table.
+/// Returns signatures and addresses, such as "d->d 1, f->f 2", or "nothing" if there is no table.
 inline std::string Offered(const PyNativeCallableTable *table) {
   if (table == nullptr) return "nothing";
   std::string text;

@@ -8,7 +8,7 @@
 namespace typedcall_test {
 namespace {
 
-// Returns the number of blocks of the allocator that the tables use.
+// Returns how many blocks of the tables' allocator are in use.
 std::size_t Living(const Memory &memory) { return memory.Blocks(Memory::kRaw); }
 
 TEST_F(InstanceTable, EverythingGoesWithTheInstance) {
@@ -87,7 +87,7 @@ TEST_F(InstanceTable, NoMemoryChangesNothing) {
 
   memory.Refuse();
   const int appending = PyNativeCallableTables_Append(tables, two.data());
-  // Reusing an earlier table and withdrawing one need no memory.
+  // Reusing an earlier table and withdrawing a table need no memory.
   PyNativeCallableTables_Withdraw(tables);
   const int again = Set(tables, one);
   memory.Stop();

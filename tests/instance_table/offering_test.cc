@@ -1,5 +1,5 @@
-// The offers of an instance after its owner has set, replaced, extended and withdrawn its table,
-// the lifetime of old tables, and the resolver's results.
+// What an instance offers after its owner has set, replaced, extended or withdrawn its table; the
+// lifetime of old tables; and the resolver's results.
 #include <cstring>
 
 #include "tests/instance_table/instance.h"
@@ -31,7 +31,8 @@ TEST_F(InstanceTable, EntriesInTheirOrder) {
   EXPECT_EQ(Offers(), "l->l 3");
 }
 
-// "q" and "n" have the same type. An identical signature wins, then the first one in the table.
+// "q" and "n" have the same type. An identical signature takes precedence, then the first entry in
+// the table.
 TEST_F(InstanceTable, FirstFittingOverloadWins) {
   ASSERT_EQ(Set(tables, {{"q->q", 0, Address(4)}, {"n->n", 0, Address(5)}}), 0);
   EXPECT_EQ(Found(object, "l->l"), "q->q 4");
@@ -169,8 +170,8 @@ TEST_F(InstanceTable, ReleasedTwice) {
   PyNativeCallableTables_Release(&mine);
 }
 
-// A foreign provider may have written the table without our functions. Entries of another ABI or
-// with unknown bits are skipped, but not their neighbours.
+// A foreign provider may have written the table without our functions. Entries with another ABI or
+// unknown bits are skipped, but their neighbours are not.
 TEST_F(InstanceTable, EntriesThatTheResolverPassesOver) {
   struct {
     Py_ssize_t count;

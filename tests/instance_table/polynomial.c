@@ -1,5 +1,5 @@
-// An extension module as an author would write it. Python calls Polynomial([c0, c1, ...]) as usual
-// (a boxing vectorcall), and native code calls it through the table of the instance.
+// An extension module as an author would write it. Python calls a Polynomial([c0, c1, ...]) as
+// usual (a boxing vectorcall), and native code calls it through the instance's table.
 #include <Python.h>
 #include <structmember.h>
 
@@ -15,7 +15,7 @@ typedef struct {
   vectorcallfunc vectorcall;
   PyNativeCallableTables native;
   Py_ssize_t count;
-  double *coefficients;  // constant, so native functions need no GIL to read them
+  double *coefficients;  // never changes, so native functions can read it without the GIL
 } Polynomial;
 
 static double evaluate_d(PyObject *self, double x) {
@@ -27,7 +27,7 @@ static double evaluate_d(PyObject *self, double x) {
 
 static float evaluate_f(PyObject *self, float x) { return (float)evaluate_d(self, x); }
 
-// An overload without self, whose result does not depend on the instance.
+// An overload that does not take self, so its result does not depend on the instance.
 static double identity(double x) { return x; }
 
 #define FLAGS (PyNativeCallable_THREAD_SAFE | PyNativeCallable_PURE | PyNativeCallable_TAKES_SELF)
@@ -48,7 +48,7 @@ static PyObject *polynomial_vectorcall(PyObject *self, PyObject *const *args, si
   return PyFloat_FromDouble(evaluate_d(self, x));
 }
 
-// Copies the numbers of a sequence. Returns 0, or -1 with an exception.
+// Copies the numbers in a sequence. Returns 0, or -1 with an exception set.
 static int polynomial_fill(Polynomial *self, PyObject *numbers) {
   PyObject *sequence = PySequence_Tuple(numbers);
   if (sequence == NULL) return -1;
@@ -63,7 +63,7 @@ static int polynomial_fill(Polynomial *self, PyObject *numbers) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-// The coefficients are set in tp_new, because __init__ can be called again, and changes would race
+// The coefficients are set in tp_new, because __init__ can be called again, and a change would race
 // with readers.
 static PyObject *polynomial_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   PyObject *numbers;

@@ -54,8 +54,8 @@ TEST(Publication, ReadersWhileAWriterWorks) {
       PyNativeCallableTables_Withdraw(&tables);
       continue;
     }
-    // Different hints make most tables new ones. The caller's signatures are overwritten before
-    // readers use the table.
+    // Because the hints differ, most tables are new ones. The caller's signatures are overwritten
+    // before readers use the table.
     even = "Zd&l->v", odd = "d->d";
     const std::uintptr_t flags = (turn % 256) << 16;
     std::vector<PyNativeCallableEntry> entries;

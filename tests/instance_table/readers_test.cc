@@ -1,5 +1,5 @@
 // Threads that never hold the GIL read an instance's table and call its functions, while the owner
-// replaces, extends and withdraws it. Each read finds one complete table, old or new.
+// replaces, extends and withdraws it. Each read finds a complete table, old or new.
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -10,7 +10,7 @@
 namespace typedcall_test {
 namespace {
 
-// Function number n adds n. Table number n has n entries, which all call functions with number n.
+// Function number n adds n. Table number n has n entries, whose functions all have number n.
 template <int n>
 double Add(PyObject *, double x) {
   return x + n;
@@ -22,7 +22,7 @@ long AddInt(PyObject *, long x) {
 
 constexpr std::uintptr_t kFlags = PyNativeCallable_TAKES_SELF | PyNativeCallable_THREAD_SAFE;
 
-// Different hints, which readers ignore, make most tables for the same n new ones.
+// Readers ignore hints; these differ, so most tables for the same n are new ones.
 template <int n>
 Entries Table(std::uintptr_t variant) {
   const std::uintptr_t flags = kFlags | (variant % 256) << 16;
@@ -78,7 +78,7 @@ TEST_F(InstanceTable, ReadersWithoutTheGIL) {
   SCOPED_TRACE(SeedText(seed));
   unsigned state = seed;
   long writes = 0;
-  // Several instances are used one after the other, and so tables are also freed.
+  // Several instances are used one after the other, so that tables are freed, too.
   for (int round = 0; round < 8; ++round) {
     object = scope.Eval("Callable()");
     tables = TablesOf(object);

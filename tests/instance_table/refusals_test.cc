@@ -1,4 +1,4 @@
-// Tables that cannot be offered, and the error messages. Each refusal leaves the table unchanged.
+// Tables that are refused, and the error messages. Each refusal leaves the table unchanged.
 #include "tests/instance_table/instance.h"
 
 namespace typedcall_test {
@@ -14,7 +14,7 @@ class Refusals : public InstanceTable {
   }
   void TearDown() override { EXPECT_EQ(Read(), before_); }
 
-  // Returns the text of the exception of Set(), which must fail.
+  // Returns the text of the exception that Set() raises; it must raise one.
   std::string SetFails(const Entries &entries) {
     EXPECT_EQ(Set(tables, entries), -1);
     return TakeError();
@@ -69,7 +69,7 @@ TEST_F(Refusals, Flags) {
   const std::pair<std::uintptr_t, const char *> cases[] = {
       {0x01000000u, "1000000"},   // another ABI
       {0xff000000u, "ff000000"},  //
-      {0x0200u, "200"},           // a reserved bit that must be understood
+      {0x0200u, "200"},           // a reserved bit that consumers must understand
       {0x8000u, "8000"},          //
       {std::uintptr_t{1} << 32, "100000000"},
       {0x0200u | PyNativeCallable_MAY_RAISE, "204"},
@@ -107,8 +107,8 @@ TEST_F(InstanceTable, EveryKnownFlag) {
   for (int bit = 0; bit < 24; ++bit) {
     const std::uintptr_t flag = std::uintptr_t{1} << bit;
     const bool known = bit < 9 || bit >= 16;
-    // Each flag needs a suitable entry: an int result for a status, or MAY_RAISE and a double for
-    // an error value.
+    // Each flag needs a suitable entry: an int result for a status, or MAY_RAISE and a result with
+    // an error value, such as a double.
     const bool is_error_value = flag == PyNativeCallable_ERROR_IS_NEG_ZERO;
     const std::uintptr_t flags =
         flag | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);

@@ -1,5 +1,5 @@
-// A consumer for the Python tests that is independent of the provider: integrates a function
-// through the resolver, passing self if the function takes it.
+// A consumer for the Python tests that is independent of the provider: integrates a function that
+// the resolver finds, passing self if the function takes it.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 

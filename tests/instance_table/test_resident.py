@@ -14,7 +14,7 @@ SANITIZED = "asan" in os.environ.get("LD_PRELOAD", "")
 @only_if(not SANITIZED)  # sanitizers keep freed memory; memory_test counts exactly
 class Tables(unittest.TestCase):
     def test_dropped(self):
-        # If each call leaked a table, the leak would exceed five megabytes.
+        # If each call leaked a table, the process would grow by more than five megabytes.
         leaks.check(use, 15000, warm_up=15000, kilobytes=2500, kilobytes_of=leaks.peak)
 
     def test_switched(self):
@@ -24,5 +24,5 @@ class Tables(unittest.TestCase):
             p.offer(1)
             p.offer(2)
 
-        # One round suffices, because the peak grows only in the first round.
+        # One round is enough, because the peak grows in the first round only.
         leaks.check(switch, 100000, warm_up=0, kilobytes=2000, kilobytes_of=leaks.peak, rounds=1)

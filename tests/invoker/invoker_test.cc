@@ -1,4 +1,4 @@
-// Compares calls put together at run time, in every way, with direct calls, bit by bit: every code,
+// Compares calls constructed at run time, in every way, with direct calls, bit by bit: every code,
 // every mix of registers, narrow and wide values. plans_test.cc tests refusals.
 #include "typedcall/invoker.h"
 
@@ -30,7 +30,7 @@ const char *Name(way how) {
 const auto kSeed = typedcall_test::Seed(20261121);
 std::mt19937_64 engine(kSeed);
 
-/// Returns a value of T with random bits, or an edge of its range.
+/// Returns a value of T: random bits, or an end of T's range.
 template <class T>
 T Any() {
   const unsigned choice = static_cast<unsigned>(engine() % 6);
@@ -55,7 +55,8 @@ T Any() {
   }
 }
 
-/// Returns a value as text. The texts of different values differ, even for -0.0.
+/// Returns a value as text. Different values have different texts; even 0.0 and -0.0 are
+/// distinguished.
 template <class T>
 std::string Text(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -71,7 +72,7 @@ std::string Text(T value) {
   }
 }
 
-/// These variables hold the callee's arguments and its next result.
+/// The callee's arguments, and its next result.
 std::vector<std::string> seen;
 template <class R>
 R answer;
@@ -100,8 +101,8 @@ native_value Pass(const T &value) {
   }
 }
 
-/// All code that depends on the types of one R(A...). It is kept small because it takes long to
-/// compile.
+/// All code that depends on the types of a function R(A...). It is kept small because it takes a
+/// long time to compile.
 struct Function {
   const char *signature;
   void *callee;
@@ -110,7 +111,7 @@ struct Function {
   /// Draws random arguments, which are valid until the next call, and the values that the callee
   /// should receive.
   const native_value *(*draw)(std::vector<std::string> *expected);
-  /// Draws a random result. Returns its text, and its bits if they fit one word.
+  /// Draws a random result. Returns its text, and its bits if they fit in one word.
   std::string (*draw_answer)(std::uint64_t *bits);
   /// Returns a result as text. `wide` contains a result that is larger than a word.
   std::string (*text)(native_value result, const void *wide);
@@ -119,7 +120,7 @@ struct Function {
 template <class... A>
 const native_value *Draw(std::vector<std::string> *expected) {
   static std::tuple<A...> values;
-  // One element is added because an array cannot be empty.
+  // There is one extra element because an array cannot be empty.
   static std::array<native_value, sizeof...(A) + 1> arguments;
   values = std::tuple<A...>{Any<A>()...};
   std::apply(
@@ -333,7 +334,7 @@ TEST(Buffers, AreTwoArguments) {
   EXPECT_EQ((*short_one)(none).get<long>(), -1);
 }
 
-// Values passed by address keep their place among the words of buffers.
+// Values passed by address keep their place among the words that buffers take.
 TEST(Buffers, AmongWideNumbers) {
   const auto call =
       invoker::make("g*kBf*d->i", 0, reinterpret_cast<void *>(&NoteBuffers), std::nullopt);
@@ -363,7 +364,7 @@ TEST(Self, IsTheFirstArgument) {
   }
 }
 
-// A callee may leave anything in the upper bits of a narrow result.
+// A callee may leave anything in the upper bits of a narrow result's register.
 TEST(Narrowing, RubbishIsCutOff) {
   const auto rubbish = +[](long x) { return x; };
   const native_value minus_two = native_value::of(long{0x5a5a5a5a5a5a00fe});

@@ -16,7 +16,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-/// Calls f(x), or f(x, x, x, x, x, x, x), whose last argument is on the stack of x86-64.
+/// Calls f(x), or f(x, x, x, x, x, x, x), whose last argument is on the stack on x86-64.
 template <class T>
 long call_direct(void *address, T x, bool on_stack) {
   if (!on_stack) {

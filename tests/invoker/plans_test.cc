@@ -58,7 +58,7 @@ TEST(Plans, OutliveTheCache) {
   EXPECT_EQ((*call)(&x).get<double>(), 42.0);
 }
 
-// If another thread looks a plan up while the process forks, the child must not hang.
+// If another thread is looking up a plan when the process forks, the child must not hang.
 TEST(Plans, AreFoundInTheChildOfAFork) {
   using typedcall::internal::call_plan;
   std::atomic<bool> is_over{false};

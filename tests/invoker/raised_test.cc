@@ -1,4 +1,4 @@
-// invoker::raised(): the results that count as errors, for every class of results.
+// invoker::raised(): which results count as errors, for every class of result types.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -97,7 +97,8 @@ TEST(Pointers, NullIsTheError) {
   EXPECT_FALSE(IsError<PyObject *>(Py_None));
 }
 
-// Results that do not fit a native_value, and results with another error value, are always checked.
+// Results that do not fit in a native_value, and results with another error value, are always
+// checked.
 TEST(OtherErrors, AreAskedAboutEveryTime) {
   EXPECT_TRUE(IsError(2.5L));
   EXPECT_TRUE(IsError(5L, kRaises | PyNativeCallable_DIFFERS));

@@ -117,7 +117,7 @@ void Mix() {
   }
 }
 
-/// The `i`th type of a long list, which contains all widths of both classes in an order without a
+/// The `i`th type of a long list that contains all widths of both classes, in an order without a
 /// short period.
 template <std::size_t i>
 using nth = std::tuple_element_t<(i * i + 3 * i) % 11,

@@ -1,5 +1,5 @@
-"""Narrow arguments of functions compiled by clang, which (unlike gcc) relies on the caller to extend them to an int:
-through typedcall::function, trampoline, register image and libffi."""
+"""Narrow arguments to functions compiled by clang, which (unlike gcc) relies on the caller to extend them to int:
+passed through typedcall::function, trampoline, register image and libffi."""
 import ctypes
 import os
 import platform

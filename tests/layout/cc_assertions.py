@@ -1,14 +1,14 @@
-"""Finds GoogleTest cases that cannot fail, because neither their body nor any function or class of the tests that the
-body names contains an EXPECT, ASSERT or FAIL."""
+"""Finds GoogleTest cases that cannot fail, because no EXPECT, ASSERT or FAIL is in their body or in any of the tests'
+functions and classes that the body names."""
 import pathlib
 import re
 
-# Comments come first, so a quote in a comment does not start a string.
+# Comments are matched first, so a quote in a comment does not start a string.
 NO_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<![\da-fA-F])\'(?:[^\'\\\n]|\\.)+\'',
     re.DOTALL)
 CASE = re.compile(r"^(?:TYPED_)?TEST(?:_F|_P)?\(\s*(\w+)\s*,\s*(\w+)\s*\)\s*\{", re.MULTILINE)
-# Matches the beginning of a function's or class's definition, up to the brace, with its name.
+# Matches the start of a function's or class's definition, up to the brace, and captures the name.
 DEFINED = re.compile(
     r"\b(\w+)\([^;{}]*\)\s*(?:const\b|noexcept\b|override\b|->\s*[\w:<>]+|\s)*(?::[^;{}]*)?\{"
     r"|\b(?:class|struct)\s+(\w+)[^;{}()]*\{")
@@ -21,12 +21,12 @@ NO_FUNCTIONS = {"if", "for", "while", "switch", "catch", "TEST", "TEST_F", "TEST
 
 
 def without_comments_and_texts(code):
-    """Returns the same lines without comments, and without the contents of strings."""
+    """Returns the same lines without comments or the contents of strings."""
     return NO_CODE.sub(lambda found: '""' + "\n" * found.group().count("\n"), code)
 
 
 def block(code, start):
-    """Returns the text between the brace before `start` and its partner."""
+    """Returns the text between the brace before `start` and the matching brace."""
     depth = 1
     for brace in re.finditer(r"[{}]", code[start:]):
         depth += 1 if brace.group() == "{" else -1
@@ -40,7 +40,7 @@ class Source:
 
     def __init__(self, text):
         self.code = without_comments_and_texts(text)
-        # The text is used because the code without strings does not contain the paths.
+        # The full text is searched, because the code without strings does not contain the paths.
         self.includes = INCLUDE.findall(text)
         self.named = [(found.group(1) or found.group(2), block(self.code, found.end()))
                       for found in DEFINED.finditer(self.code)]

@@ -18,7 +18,7 @@ STYLE = """\
       text { fill: #e6edf3 } rect { fill: #0d1117; stroke: #6cb6ff } path { stroke: #6e7681 }
       .ground { fill: #172131 } .note { stroke: #172131 }
     }"""
-# Captions of rooms that are alone in their row.
+# The captions of rooms that are alone in their rows.
 CAPTIONS = {
     "core base": "slots, their IDs, platforms; Python.h alone",
     "core": "what you include: custom slots, the metaclass, the rendezvous",
@@ -27,7 +27,8 @@ CAPTIONS = {
 
 
 def headers():
-    """Returns {room: the rooms that it includes} of core and typedcall, without includes that lead back to the top."""
+    """Returns {room: the rooms that it includes} for core and typedcall, without the includes that lead back to the
+    top."""
     found = collections.defaultdict(set)
     for path, text in test_layout.sources("core", "typedcall"):
         room = test_layout.room_of(path)
@@ -37,12 +38,12 @@ def headers():
             other = test_layout.room_of(target)
             found[room].add(other)
             found[other].update()
-    # Files at the top include files in loop/ and binding/, and the reverse.
+    # Files at the top include files in loop/ and binding/, and vice versa.
     return {room: others - {room} - ({"typedcall"} if room.count("/") else set()) for room, others in found.items()}
 
 
 def package():
-    """Returns {room: the rooms that it uses} of the Python package."""
+    """Returns {room: the rooms that it uses} for the Python package."""
     found = collections.defaultdict(set)
     for module, other in test_rooms.arrows():
         room, used = test_rooms.room_of(module), test_rooms.room_of(other)
@@ -52,7 +53,7 @@ def package():
 
 
 def reached(graph, room):
-    """Returns all rooms that can be reached from one."""
+    """Returns all rooms that can be reached from this one."""
     return set().union(graph[room], *(reached(graph, other) for other in graph[room])) if graph[room] else set()
 
 

@@ -1,5 +1,5 @@
-"""Finds test methods that cannot fail: methods that assert nothing, neither themselves nor in a function of the tests
-that they call, and methods that return in the middle, which is a hidden skip."""
+"""Finds test methods that cannot fail: methods that assert nothing, neither directly nor in the tests' functions that
+they call, and methods that return in the middle, which is a hidden skip."""
 import ast
 import pathlib
 import unittest
@@ -7,13 +7,13 @@ import unittest
 # These functions raise if the child process fails.
 CHECKED_CALLS = {"check_call", "check_output"}
 CASE_METHODS = {name for name in dir(unittest.TestCase) if name.startswith("assert")}
-# These functions call their arguments in a thread, where a failure is lost.
+# These functions call their arguments in threads, where a failure would be lost.
 THREADS = {"Thread", "Timer", "submit", "start_new_thread"}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Source:
-    """One file: its functions, its classes, and its imports from other files of the tests."""
+    """A file: its functions, its classes, and its imports from the tests' other files."""
 
     def __init__(self, path, tree, text):
         self.path, self.tree = path, ast.parse(text, str(path))
@@ -65,7 +65,7 @@ class Tree:
         return self._sources[path]
 
     def member(self, source, name):
-        """Returns (source, function or class) for a name of the module `source`, or None."""
+        """Returns (source, function or class) for a name in the module `source`, or None."""
         if name in source.functions:
             return source, source.functions[name]
         if name in source.classes:
@@ -85,7 +85,7 @@ class Tree:
         return self._module(self.source(path), ast.Name(member))
 
     def method(self, source, owner, name):
-        """Returns (source, class, method), looked up in the class and those of its bases that belong to the tests."""
+        """Returns (source, class, method), looked up in the class and in its bases within the tests."""
         for node in owner.body:
             if isinstance(node, FUNCTIONS) and node.name == name:
                 return source, owner, node
@@ -135,7 +135,7 @@ class Tree:
                 for each in node.keywords):
             return True
         if name in CASE_METHODS and isinstance(node.func, ast.Attribute):
-            # Assertions about constants do not count, because they always hold or never.
+            # Assertions about constants do not count, because these hold either always or never.
             return any(not isinstance(each, ast.Constant) for each in node.args)
         if name == "fail":
             return True
@@ -148,7 +148,7 @@ class Tree:
         return any(self.asserts(*found) for found in called)
 
     def _meant(self, source, owner, node, local):
-        """Returns the arguments of `asserts` for every function of the tests to which an expression may refer."""
+        """Returns the arguments of `asserts` for each of the tests' functions to which an expression may refer."""
         if isinstance(node, ast.Name):
             if node.id in local:
                 return local[node.id]
@@ -166,13 +166,13 @@ class Tree:
                 return [found]
             if name in source.aliases:
                 return _runs(self.member(source, source.aliases[name]))
-        # A method of an object, or of the class with which this mixin is combined, is found by its name.
+        # A method of an object, or of the class with which this mixin is combined, is found by name alone.
         near = [source, *map(self.source, {path for path, _ in source.imports.values()})]
         return [(each, None, method) for each in near for method in each.methods.get(name, ())]
 
 
 def _own(function):
-    """Returns a function's nodes without those of nested functions, which may never be called."""
+    """Returns a function's nodes, without those of nested functions, because these may never be called."""
     waiting = list(function.body)
     while waiting:
         node = waiting.pop()
@@ -186,7 +186,7 @@ def _name(node):
 
 
 def _runs(found):
-    """Returns the functions that a call of a function or class runs, as a list for `asserts`, which may be empty."""
+    """Returns arguments for `asserts`, a list that may be empty: what a call to this function or class runs."""
     source, node = found or (None, None)
     if isinstance(node, ast.ClassDef):
         return [(source, node, each) for each in node.body

@@ -1,4 +1,4 @@
-"""No test of the tree is unable to fail, and the search for such tests finds them in samples."""
+"""Every test in the tree is able to fail, and the search for tests that cannot fail finds them in samples."""
 import os
 import pathlib
 import textwrap
@@ -26,7 +26,7 @@ SUPPORT = """
         def ask(self): return 1, 1
         def test_of_all(self): print(self)
 """
-# Bodies of test methods, which the test puts into a class `Case(support.Case)`.
+# Bodies of test methods; the test puts each into a class `Case(support.Case)`.
 GOOD = {
     "its own": "self.assertEqual(f(), 1)",
     "the statement": "assert f()",

@@ -1,5 +1,5 @@
-"""The rooms of the repository, the arrows between them (which room may include which), and Bazel's targets, which
-follow the includes. Headers in folders below core/ and typedcall/ are private to their room."""
+"""The rooms of the repository, the arrows between them (which room may include which), and that Bazel's targets follow
+the includes. Headers in folders below core/ and typedcall/ are private to their room."""
 import ast
 import collections
 import glob
@@ -10,13 +10,13 @@ import unittest
 # Following Bazel's links to the sources leads to the repository, which the test reads as a whole.
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-# The headers at the top on which (with typedcall/base/) the folders of the same room are built. All other headers at
-# the top are built on the folders.
+# The top-level headers on which, together with typedcall/base/, the folders of the same room are built. All other
+# top-level headers are built on the folders.
 CORE_BASE = {"version", "compiler", "platform", "slot_id", "interface", "custom_slots", "type_access",
              "separate"}
 TYPEDCALL_BASE = {"signature", "native_callable", "typed_method", "entry_view", "overload_choice", "sibling_symbol"}
-# The table of allowed arrows. The README of each room repeats the room's line, and the test compares the two. "core"
-# and "typedcall" are the headers at the top; "base" means the headers listed above.
+# The table of allowed arrows. Each room's README repeats the room's line, and the test compares the two. "core" and
+# "typedcall" are the headers at the top; "base" means the headers listed above.
 ARROWS = {
     "core base": [],
     "core/slots": ["core base"],
@@ -37,7 +37,7 @@ ARROWS = {
     "typedcall": ["core", "typedcall base", "typedcall/tag", "typedcall/convert",
                   "typedcall/provider", "typedcall/resolve", "typedcall/invoke",
                   "typedcall/callback", "typedcall/calling", "typedcall/loop", "typedcall/binding"],
-    # The compiled modules of the Python package belong to this room.
+    # The Python package's compiled modules belong to this room.
     "typedcall/python": ["typedcall", "typedcall base", "typedcall/tag",
                          "typedcall/convert", "typedcall/provider", "typedcall/resolve",
                          "typedcall/callback", "typedcall/calling"],
@@ -55,7 +55,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"((?:core|typedcall)/[^"]+)"', re.MULTI
 # Bazel's names for the headers of other libraries.
 SYSTEM_INCLUDE = re.compile(r"^\s*#\s*include\s+<(Python\.h|ffi\.h)>", re.MULTILINE)
 SYSTEM_TARGETS = {"Python.h": "@python//:headers", "ffi.h": "//bazel/system:ffi"}
-# Tests that may include internals: register images on platforms without Python.
+# The tests that may include internals: those of register images on platforms without Python.
 INSIDERS = {"tests/invoker/registers_main.cc"}
 
 
@@ -72,7 +72,7 @@ def sources(*folders):
 
 
 def header_libraries(folder):
-    """Returns (label, headers, deps, hdrs) of each header_library in the folder's BUILD; see bazel/headers.bzl."""
+    """Returns (label, headers, deps, hdrs) for each header_library in the folder's BUILD; see bazel/headers.bzl."""
     with open(os.path.join(ROOT, folder, "BUILD"), encoding="utf-8") as file:
         calls = [each.value for each in ast.parse(file.read()).body if isinstance(each, ast.Expr)
                  and isinstance(each.value, ast.Call) and each.value.func.id == "header_library"]
@@ -91,7 +91,7 @@ def header_libraries(folder):
 
 
 def room_of(path):
-    """Returns the room, in the table above, to which a file belongs."""
+    """Returns the room in the table above to which a file belongs."""
     folder, name = os.path.split(path)
     if folder.startswith("typedcall/python"):
         return "typedcall/python"

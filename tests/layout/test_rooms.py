@@ -1,6 +1,6 @@
 """The rooms of the Python package and the arrows between them: which folder may import or include which. Imports in
-functions, for type checkers and of modules named in strings count, too, and so do C++ includes. Also tests that the
-backends, of which each interpreter has one, define the same names."""
+functions, for type checkers and of modules named in strings count, too, as do C++ includes. Also tests that the
+backends, one for each interpreter, define the same names."""
 import ast
 import collections
 import os
@@ -31,8 +31,9 @@ ARROWS = {
 }
 # Sinks do not use each other, with one exception: a LowLevelCallable is a callback.
 BETWEEN_SINKS = {("sinks.scipy", "sinks.callbacks")}
-# The project's headers that the C++ of a sink may include: the engine, and the headers for its module. Two sinks need
-# more: DuckDB passes whole vectors to compiled loops, and callbacks pass C values to a callee with a signature.
+# Those of the project's headers that a sink's C++ code may include: the engine's, and those for making its module. Two
+# sinks need more: DuckDB passes whole vectors to compiled loops, and callbacks pass C values to a callee with a
+# signature.
 ENGINE = {"typedcall/calling.h", "typedcall/provider.h"}
 UNDER_THE_ENGINE = {
     "sql/duckdb_values.h": {"typedcall/loop.h"},
@@ -71,8 +72,8 @@ def known(name):
 
 
 def imported(source, module, is_package=False):
-    """Returns the package's modules that a source text imports or names. `from typedcall import x` imports the module x
-    if it exists."""
+    """Returns those of the package's modules that a source text imports or names. `from typedcall import x` imports the
+    module x if it exists."""
     here = ("typedcall." + module if module else "typedcall").split(".")
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -106,7 +107,7 @@ def arrows():
 
 
 def circle(graph):
-    """Returns one cycle of a graph, or None."""
+    """Returns a cycle in the graph, or None."""
     done, way = set(), []
 
     def visit(node):
@@ -197,7 +198,7 @@ class Rooms(unittest.TestCase):
     def test_backends_have_the_same_names(self):
         names = offered_by("calling.cpython_backend")
         others = offered_by("pypy.backend")
-        # Compiled functions are imported, and their parameters are not visible.
+        # Compiled functions appear as imports, without their parameters.
         self.assertEqual({name: others[name] if each is not None else None
                           for name, each in names.items()}, names)
         self.assertEqual(list(others), list(names))

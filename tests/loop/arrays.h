@@ -22,7 +22,7 @@ using typedcall::loop_kernel;
 using typedcall_test::Ref;
 using typedcall_test::TakeError;
 
-/// The types Tested<T> for the type T of every code, and for a typed pointer.
+/// The types Tested<T>, for every code's type T and for a typed pointer.
 template <template <class> class Tested>
 using AllTypes = testing::Types<
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) Tested<TYPE>,
@@ -31,7 +31,8 @@ using AllTypes = testing::Types<
         Tested<unsigned char *>>;
 
 /// An array of `count` elements of T, `stride` bytes apart, whose lowest element is `offset` bytes
-/// after an aligned address. All bytes between elements are filled, which reveals a stray write.
+/// after an aligned address. All bytes between elements are filled with a pattern, which reveals
+/// stray writes.
 template <class T>
 class Array {
  public:
@@ -84,13 +85,13 @@ class Array {
   unsigned char *first_;
 };
 
-/// Makes a loop, which must not be refused.
+/// Makes a loop; the loop must not be refused.
 inline loop Make(const char *signature, std::uintptr_t flags, void *funcptr,
                  typedcall::loop_options options = {}) {
   auto made = loop::make(signature, flags, funcptr, {}, std::move(options));
   EXPECT_TRUE(made) << signature << ": " << TakeError();
   EXPECT_EQ(PyErr_Occurred(), nullptr);
-  // After a failure, the test continues with a loop over this function.
+  // If that fails, the test continues with a loop over this function.
   static long (*const constant)() = [] { return 0L; };
   return made ? *made : *loop::make("->l", 0, reinterpret_cast<void *>(constant));
 }
@@ -107,7 +108,7 @@ inline typedcall::loop_options By(loop_kernel asked) {
   return options;
 }
 
-/// Runs the loop over the given arrays, of which the last is the output if there is one. Returns
+/// Runs the loop over the given arrays; the last one is the output, if there is one. Returns
 /// run()'s result.
 template <class... Arrays>
 int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &...arrays) {
@@ -116,7 +117,7 @@ int RunLoop(const loop &made, std::intptr_t count, std::intptr_t *done, Arrays &
   return made.run(args, &count, steps, done);
 }
 
-/// Runs the loop over all elements, which must succeed.
+/// Runs the loop over all elements; the run must succeed.
 template <class... Arrays>
 void RunAll(const loop &made, std::intptr_t count, Arrays &...arrays) {
   std::intptr_t done = -7;

@@ -1,5 +1,5 @@
-// Loops over functions that may raise stop at the first error, report the number of elements that
-// were done, and never mistake a result for an error.
+// Loops over functions that may raise stop at the first error, report how many elements are done,
+// and never mistake a result for an error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,8 +35,7 @@ T Picky(long x) {
 template <class T>
 class Errors : public testing::Test {};
 
-/// All codes with an error value except objects, whose NULL is never a result (see
-/// objects_test.cc).
+/// All codes with an error value except `O`: a NULL object is never a result (see objects_test.cc).
 template <class T>
 using Tested = std::conditional_t<!std::is_same_v<T, PyObject *> && typedcall::has_error_value<T>,
                                   T, double *>;
@@ -69,7 +68,7 @@ TYPED_TEST(Errors, StopTheLoop) {
       EXPECT_EQ(calls, 4);
       EXPECT_TRUE(IsErrorValue(result.get(1)));
       EXPECT_FALSE(IsErrorValue(result.get(2)));
-      // The failed element has no result, and the function was not called for later ones.
+      // The element that failed has no result, and the function was not called for later ones.
       for (int i = 3; i < 6; ++i) EXPECT_TRUE(Same(result.get(i), T())) << i;
       EXPECT_TRUE(result.GapsAreUntouched(6));
 
@@ -95,7 +94,7 @@ TEST(ErrorsTest, AtTheFirstElementAndAtTheLast) {
   EXPECT_EQ(result.get(1), 5.0);
 }
 
-// No exception is expected from a function that is not marked as raising. If it sets one
+// Functions that are not marked as raising are not expected to set an exception. If one does so
 // nevertheless, the loop continues.
 TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   for (const loop_kernel asked : {loop_kernel::compiled, loop_kernel::invoker}) {
@@ -108,7 +107,7 @@ TEST(ErrorsTest, NobodyAsksAFunctionThatCannotRaise) {
   }
 }
 
-// Has its own error value, like a Cython function with `except 5`.
+// Has an error value of its own, like a Cython function with `except 5`.
 double AtFive(long x) {
   if (x == 13) PyErr_SetString(PyExc_ValueError, "thirteen");
   return 5;
@@ -210,7 +209,7 @@ TEST(StatusTest, AFailureWithoutExceptionIsASystemError) {
   EXPECT_EQ(result.list(2), (std::vector<double>{5, 6}));
 }
 
-// The result is not the array's old value.
+// The result is not what the array contained before.
 TEST(StatusTest, AResultThatIsNotWrittenIsZero) {
   Array<long> x = {1, 2};
   Array<double> result = {5, 6};
@@ -239,8 +238,8 @@ auto WithSelfAndLongs(std::index_sequence<at...>) {
   return &TakesSelf<std::conditional_t<at == 0, long, long>...>;
 }
 
-// A place after 127 arguments and self would be one argument too many, which AddressSanitizer would
-// detect.
+// After 127 arguments and self, a place would be one argument too many; AddressSanitizer would
+// detect this.
 TEST(StatusTest, WithoutAPlaceAllArgumentsMayBeThere) {
   constexpr std::size_t kMost = PyNativeSignature_MAX_ARGS;
   const auto function = WithSelfAndLongs(std::make_index_sequence<kMost>());

@@ -1,5 +1,5 @@
-// A thread runs a loop when the interpreter ends: objects on its stack are not destroyed without
-// the GIL.
+// A thread runs a loop when the interpreter ends: objects on the thread's stack are not destroyed
+// without the GIL.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
 // Loops over functions that fall back store the Python callable's result and continue, or end with
-// its exception. Tested with and without the GIL, and in threads that Python did not create.
+// its exception. The tests run with and without the GIL, and in threads that Python did not create.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -123,7 +123,7 @@ TEST(FallbackTest, TypesOfEveryKind) {
   EXPECT_EQ(wide_out.list(2), (std::vector<long double>{3, 0.25L}));
 }
 
-// The GIL is released for the native calls, and taken again for the rare calls that fall back.
+// The GIL is released for native calls, and taken again for the rare calls that fall back.
 TEST(FallbackTest, ManyElementsRunWithoutTheGil) {
   Scope scope;
   const loop made = Back(&scope, "lambda x: x", &Root, kSafe);

@@ -26,8 +26,8 @@ long LookWide(long a, long, long, long, long) {
   return a;
 }
 
-/// Returns "held" if all calls of a loop over `count` elements had the GIL, or "gone" if none had
-/// it.
+/// Returns "held" if a loop over `count` elements had the GIL in all its calls, or "gone" if in
+/// none.
 template <class Runs>
 std::string GilDuring(std::intptr_t count, Runs &&runs) {
   with_gil = without_gil = 0;
@@ -82,8 +82,8 @@ TEST(GilTest, IsKeptWhenToldTo) {
   EXPECT_EQ(GilDuring(kMany, [&](auto... arrays) { return made.run_attached(arrays...); }), "held");
 }
 
-// A function that takes objects without needing a thread state may only read addresses, but storing
-// an object needs Python.
+// A function that takes objects, but needs no thread state, may only read addresses; storing an
+// object needs Python.
 PyObject *Nobody() { return nullptr; }
 long AddressOf(PyObject *object) {
   return static_cast<long>(reinterpret_cast<std::intptr_t>(object));
@@ -100,7 +100,7 @@ TEST(GilTest, StoringObjectsNeedsIt) {
           .needs_thread());
 }
 
-// Proves that another thread can take the GIL during a call, which waits for such a thread.
+// Proves that another thread can take the GIL during a call; the call waits for that thread.
 std::atomic<bool> other_had_it{false};
 double WaitForOther(double x) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -1,4 +1,4 @@
-// The counters of loops count the kernel that ran, once for each run over at least one element.
+// The counters of loops count which kernel ran, once for each run over at least one element.
 #include <gtest/gtest.h>
 
 #include "tests/loop/arrays.h"
@@ -14,8 +14,7 @@ static_assert(stats::enabled, "the test reads the counters");
 double Twice(double x) { return x + x; }
 double Five(double x, float, long, short, double) { return x; }
 
-/// Returns the counts "compiled invoker calls-of-the-invoker" after two runs, of which one is
-/// empty.
+/// Returns the counts "compiled invoker calls-of-the-invoker" after two runs, one of them empty.
 template <class Function, std::size_t arrays>
 std::string Counted(Function *function, std::optional<loop_kernel> asked,
                     const std::intptr_t (&steps)[arrays]) {

@@ -1,5 +1,5 @@
-// Loops over objects: the array owns inputs, which stay alive during the call, and results; nothing
-// leaks or is released twice. Also tests self.
+// Loops over objects: the array owns results and inputs, inputs stay alive during the call, and
+// nothing leaks or is released twice. Also tests self.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uintptr_t kObjects = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
 
-/// Returns an object without other references, whose reference count is therefore exact.
+/// Returns an object without other references, so that its reference count is exact.
 Ref NewObject() { return Ref::Steal(PyList_New(0)); }
 
 PyObject *Same(PyObject *object) {
@@ -20,7 +20,7 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-/// Returns `object`, or NULL with an exception if `which` is None.
+/// Returns `object`, or NULL with an exception set if `which` is None.
 PyObject *Choose(PyObject *which, PyObject *object) {
   if (which == Py_None) {
     PyErr_SetString(PyExc_LookupError, "no choice");
@@ -31,7 +31,7 @@ PyObject *Choose(PyObject *which, PyObject *object) {
 
 PyObject *Nothing(PyObject *) { return nullptr; }
 PyObject **taken_from = nullptr;
-/// Removes its argument from the array, and returns the number of references that are left.
+/// Removes its argument from the array, and returns how many references are left.
 long TakeOut(PyObject *object) {
   Py_CLEAR(*taken_from);
   ++taken_from;
@@ -62,7 +62,7 @@ TEST(ObjectsTest, ResultsReplaceWhatWasThere) {
     EXPECT_EQ(Py_REFCNT(old.get()), counts[2]);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     EXPECT_EQ(Py_REFCNT(b.get()), counts[1] + 1);
-    // In a second run each result is replaced by itself.
+    // A second run replaces each result by the same object.
     RunAll(Make(&Same, kObjects), 3, input, result);
     EXPECT_EQ(Py_REFCNT(a.get()), counts[0] + 2);
     for (PyObject *object : result.list(3)) Py_DECREF(object);
@@ -111,7 +111,7 @@ TEST(ObjectsTest, AnErrorLeavesTheOldObjects) {
   for (PyObject *object : result.list(3)) Py_DECREF(object);
 }
 
-// A wrapper that returned NULL would raise SystemError, too, and callers expect no NULLs in arrays.
+// A wrapper that returned NULL would also raise SystemError, and callers expect no NULLs in arrays.
 TEST(ObjectsTest, NullIsNoResult) {
   const Ref old = NewObject();
   Array<PyObject *> input = {old.get()}, result = {old.get()};
@@ -140,7 +140,7 @@ TEST(ObjectsTest, ThroughAStatus) {
   Py_DECREF(result.get(1));
 }
 
-// The destructor of the old object finds the new one in the array.
+// When the old object's destructor runs, the new object is already in the array.
 PyObject **watched = nullptr;
 PyObject *seen_by_destructor = nullptr;
 PyObject *Look(PyObject *, PyObject *) {

@@ -1,6 +1,6 @@
-// Compares loops with hundreds of random signatures with a model that reads, calls and stores one
-// element after the other. Inputs and outputs overlap at random in random memory. libffi makes the
-// callee; neither the callee nor the model shares code with the loops.
+// Compares loops of hundreds of random signatures with a model that handles one element after
+// another: it reads, calls and stores. Inputs and outputs overlap at random in random memory.
+// libffi makes the callee; neither the callee nor the model shares code with the loops.
 #include <ffi.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using bytes = std::vector<unsigned char>;
 
-/// The model's own description of a type of the grammar.
+/// The model's own description of one of the grammar's types.
 struct Type {
   const char *letters;
   ffi_type *ffi;
@@ -53,7 +53,7 @@ const Type kTypes[] = {
     {"O", &ffi_type_pointer, sizeof(void *), 'o'},
 };
 const Type kVoid = {"v", &ffi_type_void, 0, 'v'};
-constexpr std::size_t kOrdinary = 4;  // types with compiled kernels come first
+constexpr std::size_t kOrdinary = 4;  // this many types, the first ones, have compiled kernels
 
 /// Zeroes the padding bytes of a long double.
 void ClearPadding(const Type &type, unsigned char *element) {
@@ -63,7 +63,7 @@ void ClearPadding(const Type &type, unsigned char *element) {
   }
 }
 
-/// The result of a function for given arguments, which is arbitrary but always the same.
+/// The result of a function for given arguments: arbitrary, but always the same.
 class Outcome {
  public:
   Outcome(const Type &result, bool may_raise, const std::vector<bytes> &arguments) {
@@ -76,7 +76,7 @@ class Outcome {
     raises = may_raise && engine() % 24 == 0;
     value.resize(result.size);
     for (unsigned char &byte : value) byte = static_cast<unsigned char>(engine());
-    // The error value without an exception is a result.
+    // If no exception is set, the error value is an ordinary result.
     if (raises || engine() % 8 == 0) SetErrorValue(result);
     if (result.kind == 'b') value[0] &= 1;
     ClearPadding(result, value.data());
@@ -163,13 +163,13 @@ class Function {
   void *address_ = nullptr;
 };
 
-/// The location of an array in the memory.
+/// An array's location in the memory.
 struct Place {
   std::size_t first;
   std::intptr_t step;
 };
 
-/// Returns the number of elements before the first one that raised.
+/// Returns the number of elements before the first one for which the function raised.
 std::intptr_t Model(const Function &function, bytes *memory, const std::vector<Place> &places,
                     std::intptr_t count) {
   const auto address = [&](std::size_t array, std::intptr_t i) {
@@ -209,7 +209,7 @@ class Random {
     return kTypes[Below(ordinary ? kOrdinary : std::size(kTypes))];
   }
 
-  /// Draws a place in the memory for `count` elements of `size` bytes, any distance apart.
+  /// Draws where in the memory to put `count` elements of `size` bytes, any distance apart.
   Place AnyPlace(std::size_t size, std::intptr_t count, std::size_t memory) {
     const auto width = static_cast<std::intptr_t>(size);
     const std::intptr_t steps[] = {
@@ -224,8 +224,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Sets each element to a real object or NULL if the elements do not overlap, otherwise all to
-/// NULL.
+/// If the elements do not overlap, sets each to a real object or NULL, otherwise sets all to NULL.
 void SetObjects(Random *random, unsigned char *first, std::intptr_t step, std::intptr_t count) {
   PyObject *const real[] = {nullptr, Py_None, Py_True, reinterpret_cast<PyObject *>(&PyType_Type)};
   const bool are_apart = step == 0 || std::abs(step) >= static_cast<std::intptr_t>(sizeof(real[0]));

@@ -112,7 +112,7 @@ TEST(RefusalsTest, WhatTheResolverYieldsIsTaken) {
     const PyNativeCallableEntry entry = {is_error_value ? "d->d" : "d&d->i", flags,
                                          reinterpret_cast<void *>(&Twice)};
     if (!typedcall::internal::can_call(entry, typedcall::loop_capabilities)) continue;
-    typedcall::loop_options options;  // uses the flags of a resolution
+    typedcall::loop_options options;  // takes the flags from a resolution
     if ((flags & PyNativeCallable_FALLS_BACK) != 0) {
       options.callable = typedcall::object_ref::borrow(Py_None);
     }

@@ -16,17 +16,17 @@ PyObject *Same(PyObject *object) {
   return object;
 }
 
-// The array of the running loop, and whether `__del__` of its elements has run.
+// The running loop's array, and whether its elements' `__del__` has run.
 std::vector<PyObject *> elements;
 bool is_gone = false;
 PyObject *Go(PyObject *, PyObject *) {
   is_gone = true;
-  // `__del__` finds the object no longer in the array.
+  // When `__del__` runs, the object is no longer in the array.
   for (PyObject *element : elements) EXPECT_EQ(element, nullptr);
   Py_RETURN_NONE;
 }
 
-/// Fills `elements` with the only references to one object.
+/// Fills `elements` with references to one object; there are no other references to it.
 void FillWithDying(std::size_t count) {
   static PyMethodDef go = {"go", Go, METH_O, nullptr};
   const Ref callback = Ref::Steal(PyCFunction_New(&go, nullptr));
@@ -40,7 +40,7 @@ void FillWithDying(std::size_t count) {
 }
 
 /// Removes every reference from the array, as Python code run by the function may do. The
-/// function's arguments must survive, and still have their attribute.
+/// function's arguments must survive, and so must their attribute.
 long TakeAll(PyObject *object) {
   std::vector<PyObject *> taken(elements.size(), nullptr);
   taken.swap(elements);
@@ -76,7 +76,8 @@ double TakeAmongNumbers(double a, PyObject *object, long b) {
   return a + static_cast<double>(TakeAll(object) + b);
 }
 
-/// Runs the loop over one element, with `objects` inputs that point to `elements`, and `output`.
+/// Runs the loop over one element, with `objects` inputs that point to `elements`, and with
+/// `output`.
 int RunOnElements(const loop &made, std::size_t objects, void *output) {
   std::vector<char *> args;
   for (std::size_t i = 0; i < objects; ++i) {

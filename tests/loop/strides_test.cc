@@ -82,7 +82,7 @@ TEST_P(Strides, AScalarIsAnArrayThatStandsStill) {
   EXPECT_EQ(result.list(4), (std::vector<double>{20, 20, 20, 20}));
 }
 
-// NumPy's reductions use the same number as input and output.
+// NumPy's reductions use the same element as input and output.
 TEST_P(Strides, AnOutputThatStandsStillAccumulates) {
   Array<double> many = {1, 2, 3, 4};
   Array<double> sum(1, 0);
@@ -98,7 +98,7 @@ TEST_P(Strides, InPlace) {
   EXPECT_EQ(y.list(3), (std::vector<double>{10, 20, 30}));
 }
 
-// Each call reads the array after the previous result has been stored.
+// Each call reads the array after the previous call's result has been stored.
 TEST_P(Strides, AnOutputOneAheadOfAnInputSumsUp) {
   double values[6] = {1, 2, 3, 4, 5, 6};
   char *const at = reinterpret_cast<char *>(values);
@@ -163,7 +163,7 @@ TEST_P(Strides, ManyElements) {
   for (std::intptr_t i = 0; i < count; ++i) ASSERT_EQ(result.get(i), static_cast<double>(4 * i));
 }
 
-// The data of a NumPy loop is the loop object.
+// The data pointer of a NumPy loop is the loop object.
 TEST_P(Strides, AsAUfuncLoop) {
   loop made = Made(&Add);
   void (*const generic)(char **, const std::intptr_t *, const std::intptr_t *, void *) =

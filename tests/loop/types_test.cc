@@ -1,5 +1,5 @@
 // Loops over elements of every type code, with every kernel, with gaps, backwards and unaligned,
-// keep all bits of the values.
+// preserve every bit of the values.
 #include <gtest/gtest.h>
 
 #include <cfloat>
@@ -22,7 +22,7 @@ T Second(T, T second) {
   return second;
 }
 
-/// Makes a value of T, whose bytes all differ, from a small number.
+/// Makes a value of T from a small number; all bytes of the value differ.
 template <class T>
 T Value(unsigned number) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -43,7 +43,7 @@ T Value(unsigned number) {
   }
 }
 
-/// True if all significant bytes are equal, of which a long double has ten.
+/// True if all significant bytes are equal; a long double has ten of them.
 template <class T>
 bool SameBits(T a, T b) {
   if constexpr (std::is_same_v<T, PyNativeType_ComplexLongDouble>) {
@@ -58,7 +58,8 @@ bool SameBits(T a, T b) {
 template <class T>
 class Types : public testing::Test {};
 
-/// All codes, with a typed pointer in place of `O`, whose loops own references (objects_test.cc).
+/// All codes, but a typed pointer in place of `O`, because loops over objects own references
+/// (objects_test.cc).
 template <class T>
 using Tested = std::conditional_t<std::is_same_v<T, PyObject *>, double *, T>;
 TYPED_TEST_SUITE(Types, AllTypes<Tested>);
@@ -160,7 +161,7 @@ TEST(KernelTest, TheRestGoesThroughTheInvoker) {
   }
 }
 
-// The error value of a pointer differs from that of the integers that share its kernel.
+// Pointers share their kernel with integers, but have a different error value.
 TEST(KernelTest, ErrorsThatKernelsDoNotKnowGoThroughTheInvoker) {
   constexpr std::uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD;
   EXPECT_EQ(KernelOf("d->d", raises), loop_kernel::compiled);

@@ -22,7 +22,7 @@ class Calls : public testing::Test {
 };
 
 TEST_F(Calls, Invokers) {
-  // Plans are cached, so each turn uses another signature.
+  // Plans are cached, so each turn uses a different signature.
   for (const char *signature : {"dd->d", "Zddl->Zd", "bhilqfdg->g"}) {
     Sweep({signature, [&] {
              try {

@@ -3,7 +3,7 @@
 
 #include "tests/memory/without_memory.h"
 
-// Without memory, dict.setdefault of free-threaded CPython reports success without having added the
+// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
 // item.
 #ifndef Py_GIL_DISABLED
 
@@ -129,7 +129,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
       [&](bool succeeded) {
         EXPECT_EQ(Retract(PyTypedcall_BY_OBJECT, number.get()), succeeded);
         EXPECT_EQ(PyDict_Size(State()->owners), 0);
-        // A retracted row without an owner is kept until the interpreter ends, which is not a leak.
+        // A retracted row without an owner is kept until the interpreter ends; this is not a leak.
         PyTC_Row *row = PyTC_TableRows(&State()->tables[PyTypedcall_BY_OBJECT], number.get());
         if (row != nullptr) {
           PyTC_TakeOut(State(), row);
@@ -141,7 +141,7 @@ TEST_F(RowsSwept, AnObjectThatIsKept) {
 }
 
 TEST_F(RowsSwept, ManyRows) {
-  // The number of keys makes the table grow to its next generation.
+  // This many keys make the table grow to its next generation.
   Ref owner;
   std::deque<int> keys(13);
   Sweep({"the thirteenth row",
@@ -179,7 +179,7 @@ TEST_F(RowsSwept, Holding) {
   hold.counted = {callable.get(), owner_.get(),
                   reinterpret_cast<PyObject *>(State()->reference_type)};
 #if PY_VERSION_HEX >= 0x030D0000 && defined(Py_GIL_DISABLED)
-  hold.counted.pop_back();  // its references are counted per thread
+  hold.counted.pop_back();  // each thread counts references to it separately
 #endif
   Sweep(hold);
 }

@@ -6,7 +6,7 @@
 #include "tests/core/extensible.h"
 #include "tests/memory/without_memory.h"
 
-// Without memory, dict.setdefault of free-threaded CPython reports success without having added the
+// Without memory, free-threaded CPython's dict.setdefault reports success without having added the
 // item.
 #ifndef Py_GIL_DISABLED
 

@@ -1,5 +1,5 @@
-"""bench/peers: without the peers the scripts run and report their absence, wrong results are not measured, and missed
-targets are counted."""
+"""bench/peers: without the peers, the scripts run and report that they are missing; wrong results are not measured;
+missed targets are counted."""
 
 import contextlib
 import io
@@ -16,7 +16,7 @@ import peers
 import processes
 import run
 
-# The linker pads the beginning of the data by up to one page, which has 64 KB on AArch64 and 4 KB elsewhere.
+# The linker pads the beginning of the data by up to one page: 64 KB on AArch64, 4 KB elsewhere.
 PADDING = 0x10000 - 0x1000 if platform.machine() == "aarch64" else 0
 
 
@@ -133,7 +133,7 @@ class Workshop(unittest.TestCase):
                     return stream.read()
 
             self.assertEqual(make("a"), "a")
-            self.assertEqual(make("a"), "a")  # a second call of the function would return "aa"
+            self.assertEqual(make("a"), "a")  # a second run of the command would add another "a"
             self.assertEqual(make("b"), "b")
             with self.assertRaises(peers.Unavailable):
                 shop.make(output, [sys.executable, "-S", "-c", "raise SystemExit(1)"], [text])
@@ -144,7 +144,7 @@ class ModuleCost(unittest.TestCase):
     def test_without_peers(self):
         with tempfile.TemporaryDirectory() as folder:
             found = os.path.join(folder, "found.json")
-            # Every signature is used once, and one is used twice.
+            # One signature is used twice, and every other one once.
             status, said = script("module_cost.py", "--functions",
                                   str(len(module_text.SIGNATURES) + 1), "--rounds", "1",
                                   "--json", found)

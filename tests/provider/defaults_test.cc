@@ -1,5 +1,5 @@
 // The entries that def() makes for functions with defaults: one without the last parameter, one
-// without the last two, and so on. Each is called as a consumer would call it.
+// without the last two, and so on. Each entry is called as a consumer would call it.
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ TEST(Defaults, MakeAnEntryForEachOfTheLastParameters) {
 }
 
 // Keyword-only parameters count, too, because the C function takes its parameters in order. No
-// entry omits a parameter without a default that precedes one with a default.
+// entry leaves out a parameter without a default, even if a parameter that has one precedes it.
 TEST(Defaults, BehindKeywordOnly) {
   const auto made = def<digits>("f", arg("a"), arg("b") = 8, keyword_only, arg("c") = 9);
   EXPECT_EQ(Signatures(made), "lll->l ll->l l->l");
@@ -184,7 +184,7 @@ TEST(Overloads, HaveDefaultsInCommon) {
   ASSERT_EQ(made.shape->count, 3u);
   std::vector<std::string> all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) all.push_back(made.entry(i).signature);
-  // Calls from Python never reach of_mixed(x, 2) or of_doubles(3, 2).
+  // No call from Python reaches of_mixed(x, 2) or of_doubles(3, 2).
   EXPECT_EQ(all, (std::vector<std::string>{"ll->l", "dd->d", "dl->d", "l->l", "d->d", "->l"}));
   EXPECT_EQ(pointer<long (*)(long)>(made.entry(3))(5), 7);
   EXPECT_EQ(pointer<double (*)(double)>(made.entry(4))(0.5), 2.5);

@@ -13,13 +13,13 @@ Pointer pointer(const PyNativeCallableEntry &entry) {
   return reinterpret_cast<Pointer>(entry.funcptr);
 }
 
-/// Returns the entry of a def that has only one.
+/// Returns the entry of a def that has only one entry.
 inline PyNativeCallableEntry only(const typedcall::method &made) {
   EXPECT_EQ(made.shape->count, 1u);
   return made.entry(0);
 }
 
-/// Returns the signatures of a def, separated by spaces.
+/// Returns the signatures of a def's entries, separated by spaces.
 inline std::string Signatures(const typedcall::method &made) {
   std::string all;
   for (std::size_t i = 0; i < made.shape->entries; ++i) {

@@ -1,5 +1,5 @@
 // The entries that def() makes for consumers: signature, flags and address of each, PyPy's fields,
-// the calling convention, and calls as consumers make them.
+// the calling convention, and calls such as consumers make.
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -207,7 +207,7 @@ TEST(Trampoline, GivesTheErrorValueForAnExceptionThatTheFunctionSet) {
   EXPECT_EQ(TakeError(), "KeyError: 'mine'");
 }
 
-// CPython ends threads with pthread_exit() while C++ code called by the trampoline takes the GIL.
+// CPython may end a thread with pthread_exit() while C++ code behind the trampoline takes the GIL.
 long exits_thread() { pthread_exit(nullptr); }
 
 TEST(Trampoline, LetsAThreadEnd) {

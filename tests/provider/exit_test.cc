@@ -1,5 +1,5 @@
-// A thread is inside a function with releases_gil when the interpreter ends: objects on its stack,
-// including the wrapper's own arguments, are not destroyed without the GIL.
+// A thread is inside a function with releases_gil when the interpreter ends: objects on the
+// thread's stack, the wrapper's own arguments included, are not destroyed without the GIL.
 #include "typedcall/provider.h"
 
 // After Python.h.

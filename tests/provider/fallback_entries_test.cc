@@ -1,5 +1,5 @@
 // The entries that def() makes for functions that fall back: signatures, flags, addresses, and
-// calls without the GIL, as consumers make them.
+// calls without the GIL, such as consumers make.
 
 #include <gtest/gtest.h>
 

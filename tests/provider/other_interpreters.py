@@ -1,4 +1,4 @@
-# Runs code in new interpreters, if Python code can create them here. Shared by the tests of modules that several
+# Runs code in new interpreters, if Python code can create them here. Shared by tests of modules that several
 # interpreters load.
 from collected import only_if
 

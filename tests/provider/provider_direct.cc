@@ -1,5 +1,5 @@
-// Functions that PyObject_Vectorcall reaches directly, similar functions that it must not reach
-// directly, and access to the fields of function objects.
+// Functions that PyObject_Vectorcall reaches directly, similar functions that it must not, and
+// access to the fields of function objects.
 
 #include "typedcall/provider.h"
 
@@ -10,7 +10,7 @@ namespace {
 int calls = 0;
 long inc(long x) noexcept {
   ++calls;
-  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // also valid for the largest long
+  return static_cast<long>(static_cast<unsigned long>(x) + 1);  // defined for the largest long, too
 }
 unsigned char narrow(unsigned char x) noexcept { return x; }
 double half(double x) noexcept { return x / 2; }

@@ -58,7 +58,7 @@ double throw_double(long kind, double) { throw_kind(kind); }
 PyObject *throw_object(long kind) { throw_kind(kind); }
 float throw_nothing() { throw_kind(6); }
 
-// Sets a Python exception for 42, but does not throw, and returns its usual result.
+// For 42, sets a Python exception, but still returns the usual result, and does not throw.
 template <class T>
 T set_and_return(long x) {
   if (x == 42) PyErr_SetString(PyExc_ArithmeticError, "it is 42");

@@ -1,5 +1,5 @@
-// Functions that have no result for some arguments. Consumers get a status without an exception;
-// Python gets the thrown exception, the value of otherwise<>, or ValueError.
+// Functions that have no result for some arguments. Consumers get a status, and no exception is
+// set; Python gets the thrown exception, the value of otherwise<>, or ValueError.
 
 #include <cmath>
 #include <complex>

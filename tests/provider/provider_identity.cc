@@ -1,4 +1,4 @@
-// A module as users write it, for tests of everything that Python can see except calls.
+// A module as users write one, for tests of everything that Python can see, except calls.
 
 #include "typedcall/provider.h"
 

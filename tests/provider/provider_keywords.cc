@@ -1,4 +1,4 @@
-// Functions whose parameters have names and defaults or are keyword-only, and their generated
+// Functions whose parameters have names and defaults, or are keyword-only, and the generated
 // documentation.
 
 #include <cmath>
@@ -115,7 +115,7 @@ typedcall::method_table methods{
     // be anywhere.
     typedcall::def<one>("one", keyword_only, typedcall::pure, "Documented.", arg("x")),
     typedcall::def<one>("one_again", keyword_only, arg("x"), "Documented."),
-    // A positional parameter makes this another function, so it may have other names.
+    // With a positional parameter this counts as another function, so it may have other names.
     typedcall::def<one>("one_by_position", arg("number") = 3),
     typedcall::def<offset<0>>("offset", arg("x"), keyword_only, arg("by") = 0.5),
     typedcall::def<offset<1>>("unicode_offset", arg("x"), keyword_only, arg("\xc3\xa9") = 0.5),

@@ -1,5 +1,5 @@
-// A type with methods that take self, a class method and a static one, and a module whose functions
-// take the module.
+// A type with methods that take self, a class method and a static method, and a module whose
+// functions take the module.
 
 #include <cmath>
 #include <stdexcept>
@@ -46,8 +46,8 @@ double scaled(vector *self, double factor, bool negate) noexcept {
   return self->x * (negate ? -factor : factor);
 }
 
-// The next functions use the state of the module that made the class. Self may be an instance of a
-// subclass.
+// The next functions use the state of the module that has made the class. Self may be an instance
+// of a subclass.
 long counted(vector *self) { return ++typedcall::state_of<methods_state>(self).calls; }
 long counted_more(vector *self, long more) {
   return typedcall::state_of<methods_state>(self).calls += more;
@@ -149,7 +149,7 @@ PyObject *entries(PyObject *module, PyObject *callable) noexcept {
   return list;
 }
 
-// Calls vector.dot's entry as a consumer would after checking the type of self.
+// Calls vector.dot's entry, as a consumer would after checking the type of self.
 PyObject *native_dot(PyObject *module, PyObject *instance, double x, double y) noexcept {
   const typedcall::object_ref type =
       typedcall::object_ref::steal(PyObject_GetAttrString(module, "vector"));

@@ -1,4 +1,4 @@
-// Functions that return their argument, one for every number type, and functions with different
+// For every number type, a function that returns its argument; also functions with different
 // numbers of arguments.
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Invalid defs that compile, and that are reported when the module is imported. Each value of
-// REFUSED makes one module; only the module for 0 can be imported.
+// Invalid defs that compile, but are reported when the module is imported. Each value of REFUSED
+// makes one module; only the module for 0 can be imported.
 
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
-// The exception that each of several modules in one shared object throws, and the functions that
-// each offers, in every form of a table.
+// The exception that all of several modules in one shared object throw, and the functions that each
+// offers, in every form of a table.
 #ifndef TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 #define TYPEDCALL_TESTS_PROVIDER_PROVIDER_SHARED_H_
 

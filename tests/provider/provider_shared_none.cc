@@ -1,4 +1,4 @@
-// A module in the shared object of provider_shared that sets no translator.
+// A module in provider_shared's shared object; it sets no translator.
 #include "tests/provider/provider_shared.h"
 
 namespace {

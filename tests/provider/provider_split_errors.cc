@@ -1,4 +1,4 @@
-// The translator of the module provider_split, which is in another file.
+// The module provider_split's translator; its functions are in another file.
 #include "tests/provider/provider_shared.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// A module with a state that holds a reference and counts its living instances. The execution of
-// the module fails on request.
+// A module whose state holds a reference; living states are counted. Executing the module fails on
+// request.
 #include <stdexcept>
 
 #include "typedcall/provider.h"
@@ -46,8 +46,8 @@ PyObject *kept(PyObject *module) {
   Py_INCREF(list);
   return list;
 }
-// Clears the module like the collector, which clears a module in a cycle unless another part of the
-// cycle comes first.
+// Clears the module as the collector does for a module in a cycle, unless it clears another part of
+// the cycle first.
 void clear(PyObject *module) {
   Py_TYPE(module)->tp_clear(module);
   if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(module);

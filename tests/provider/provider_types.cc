@@ -1,4 +1,4 @@
-// Functions of long double, complex numbers, strings and pointers.
+// Functions that take and return long doubles, complex numbers, strings and pointers.
 
 #include <cmath>
 #include <complex>

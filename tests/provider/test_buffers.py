@@ -1,5 +1,5 @@
-# Functions of buffers called from Python: the objects that they accept, the items that the C function sees, the release
-# of buffers on every path, and the errors for all other objects.
+# Functions that take buffers, called from Python: which objects they accept, which items the C function sees, the
+# release of buffers on every path, and the errors for all other objects.
 import array
 import ctypes
 import gc
@@ -15,7 +15,7 @@ MODULES = (provider_buffers_17, provider_buffers_20)
 m = provider_buffers_17
 IS_PYPY = sys.implementation.name == "pypy"
 
-# By element type: memoryview's format for it, and two values.
+# By element type: its format in a memoryview, and two values.
 ELEMENTS = {
     "bool": ("?", (False, True)),
     "b": ("b", (-128, 127)),
@@ -197,7 +197,7 @@ class Refused(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "^the buffer's items are not aligned to 8 bytes$"):
             m.norm(odd)
 
-    @only_if(not IS_PYPY)  # on PyPy exceptions from C code have a traceback
+    @only_if(not IS_PYPY)  # on PyPy, exceptions from C code have a traceback
     def test_the_argument_is_named(self):
         with self.assertRaisesRegex(
             TypeError, r"^scale\(\) argument 'values': a buffer of 'd' items is needed, not 'int'$"

@@ -1,5 +1,5 @@
-# Functions that PyObject_Vectorcall reaches directly: which functions these are, and that they behave like others. Each
-# is compared with its twin, a function object that CPython made from the same def.
+# Tests which functions PyObject_Vectorcall reaches directly, and that these behave like others. Each is compared with
+# its twin, a function object that CPython made from the same def.
 import gc
 import importlib.util
 import inspect
@@ -50,7 +50,7 @@ VALUES = [0, 1, -1, 255, 256, 2 ** 30, 2 ** 40, 2 ** 63 - 1, -2 ** 63, 2 ** 63, 
 
 
 def outcome(call):
-    """Returns the type and text of the result or exception, which distinguish -0.0, nan and messages."""
+    """Returns the type and text of the result or exception; these distinguish -0.0, nan and messages."""
     try:
         result = call()
     except BaseException as error:
@@ -66,7 +66,7 @@ def fresh_copy():
 
 
 class Which(unittest.TestCase):
-    @only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))  # free-threaded builds call no function directly
+    @only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))  # in free-threaded builds, no function is called directly
     def test_only_those_that_cannot_reach_python_code(self):
         for name in DIRECT:
             function = getattr(m, name)

@@ -1,5 +1,5 @@
 # Code that Python could not use, or that consumers could not call safely, does not compile, and the compiler's message
-# states the reason in plain words. Each mistake is next to its correction, which compiles.
+# states the reason in plain words. Next to each mistake is its correction, which compiles.
 import compilers
 
 CONVERSIONS = "typedcall: Python callers can pass and get bool"
@@ -55,7 +55,7 @@ def def_of(function, arguments='"f"'):
         function, arguments)
 
 
-# By name: the mistake, words of the message, the correction.
+# By name: the mistake, words from the message, the correction.
 CASES = {
     "char argument": (def_of("long f(char) noexcept;"), CONVERSIONS,
                       def_of("long f(signed char) noexcept;")),
@@ -296,7 +296,7 @@ CASES = {
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, std::string()); }",
         "typedcall: boxed calls know bool",
         "bool use(PyObject *f, long *r) { return typedcall::boxed_call(f, r, \"x\"); }"),
-    # The text would have no owner.
+    # Nothing would own the text.
     "boxed call for text": (
         "bool use(PyObject *f, const char **r) { return typedcall::boxed_call(f, r); }",
         "typedcall: boxed calls know bool",
@@ -310,7 +310,7 @@ CASES = {
         module_with("int traverse(visitproc, void *) const noexcept { return 0; }")),
 }
 
-# C++20 introduced class types as template arguments; before, the compiler's own message appears.
+# C++20 allows class types as template arguments; before, the compiler reports an error of its own.
 CASES_SINCE_20 = {
     "lambda in angle brackets": (
         "constexpr auto f = [](long x) noexcept { return x; };" + def_of(""), FUNCTION,

@@ -1,5 +1,5 @@
-# Exceptions of functions that raise, error values without an exception (which are results), and references to objects
-# that are passed and returned.
+# Exceptions from functions that raise, error values that are results because no exception is set, and references to
+# objects that are passed and returned.
 import sys
 import unittest
 
@@ -76,7 +76,7 @@ class Exceptions(unittest.TestCase):
 
 
 class SetsAndReturns(unittest.TestCase):
-    """Functions that may throw, but set a Python exception and return normally."""
+    """Functions that may throw, but report errors by setting a Python exception and returning."""
 
     def test_numbers(self):
         for name in ("schar", "ulong", "float", "double", "bool"):
@@ -123,7 +123,7 @@ class Objects(unittest.TestCase):
 
     def test_new_object(self):
         fresh = m.new_list()
-        # In some versions the variable and the argument of getrefcount count as references, in others not.
+        # In some versions the variable and getrefcount's argument count as references, in others they do not.
         plain = []
         self.assertEqual(sys.getrefcount(fresh), sys.getrefcount(plain))
         self.assertIsNot(fresh, m.new_list())
@@ -140,7 +140,7 @@ class Objects(unittest.TestCase):
                 self.fail("nothing was raised")
         self.assertEqual(sys.getrefcount(value), before)
 
-    @only_if(not hasattr(sys, "gettotalrefcount"))  # NULL without an exception aborts debug builds of CPython
+    @only_if(not hasattr(sys, "gettotalrefcount"))  # NULL with no exception set aborts debug builds of CPython
     def test_null_without_exception(self):
         with self.assertRaises(SystemError):
             m.null_alone()

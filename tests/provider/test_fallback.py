@@ -47,7 +47,7 @@ class WithoutAResult(unittest.TestCase):
             with self.assertRaises(ValueError) as caught:
                 f(-1)
             self.assertEqual(str(caught.exception), "no result for these arguments")
-        # A function that falls back by throwing raises with the same message as one that returns.
+        # Functions that fall back by throwing raise with the same message as those that return.
         for f in (m.root_that_throws, m.c_root_that_throws):
             with self.assertRaisesRegex(ValueError, "^no result for these arguments$"):
                 f(-11.0)

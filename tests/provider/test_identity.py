@@ -94,5 +94,5 @@ def use_and_drop():
 
 class Leaks(unittest.TestCase):
     def test_thousand_times(self):
-        # If each module leaked one object or reference, 1000 would leak.
+        # If each module leaked one object or reference, 1000 of them would leak.
         leaks.check(use_and_drop, 1000, warm_up=2000, blocks=300, references=300)

@@ -1,5 +1,5 @@
-# Names and defaults of parameters, including keyword-only ones: the binding of arguments, the messages for calls that
-# do not fit, and the output of inspect and help, all compared with the same function in Python.
+# Names and defaults of parameters, including keyword-only ones: how arguments are bound, the messages for calls that do
+# not fit, and what inspect and help print, all compared with the same function written in Python.
 import asyncio
 import inspect
 import itertools
@@ -384,7 +384,7 @@ class Leaks(unittest.TestCase):
             loop = asyncio.new_event_loop()
             future = asyncio.Future(loop=loop)
             future.set_exception(TypeError(Odd()))
-            Raising.__index__ = future.result  # this C function raises an exception without a traceback
+            Raising.__index__ = future.result  # this C function raises an exception that has no traceback
             with self.assertRaises(kind if kind is KeyboardInterrupt else TypeError):
                 m.optional(b=Raising())
             loop.close()

@@ -133,7 +133,7 @@ class Modules(unittest.TestCase):
             self.assertEqual((v.counted_either(2), v.counted_either(2.0)), (before + 7, before + 9), owner)
             self.assertEqual((owner.counted_by_class(), v.counted_by_class()), (before + 10, before + 11), owner)
             self.assertEqual((copy.calls_of(v), copy.calls_of(owner), copy.calls_of(copy)), (before + 11,) * 3)
-        # The counts are not in the state of another module object.
+        # Another module object has other counts in its state.
         self.assertLess(m.calls_of(m), copy.count() - 20)
         self.assertEqual(m.calls_of(v), copy.calls_of(copy))
 
@@ -194,7 +194,7 @@ class Signatures(unittest.TestCase):
         self.assertEqual(m.vector.sum_by_name.__text_signature__, "(*, a, b)")
         self.assertEqual(m.count.__text_signature__, "($module, /)")
         self.assertIsNone(m.vector.norm2.__doc__)
-        # Since 3.13 CPython itself provides this signature for a METH_O function.
+        # From 3.13 on, CPython provides this signature for METH_O functions.
         self.assertIn(m.vector.compare.__text_signature__, (None, "($self, object, /)"))
         self.assertEqual(m.vector.compare.__doc__, "compare(float) -> int\ncompare(str) -> int")
 

@@ -1,5 +1,5 @@
-# Numbers in the generated wrappers: the limits of every integer type, the objects that are accepted as int or float,
-# and the largest number of arguments.
+# Numbers in the generated wrappers: the limits of every integer type, which objects are accepted as int or float, and
+# the largest number of arguments.
 import ctypes
 import decimal
 import fractions

@@ -1,5 +1,5 @@
 # Which of several functions a call reaches: one for the exact type, then one for a base class, then one with
-# conversions, in the table's order. Also tests numbers that fit none.
+# conversions, in the table's order. Also tests numbers that fit none of them.
 import array
 import decimal
 import sys
@@ -34,7 +34,7 @@ def raises(method, error):
 
 class Order(unittest.TestCase):
     def test_a_python_float_is_a_double(self):
-        """Python gets the same digits as a consumer of `d->d`."""
+        """Python gets the same digits as consumers that request `d->d`."""
         self.assertEqual(m.single_then_double(0.2), 0.1)
         self.assertEqual(m.single_then_double(1e300), 5e299)
         self.assertEqual(m.complex_single_then_double(0.1 + 1e300j), 0.1 + 1e300j)
@@ -87,7 +87,8 @@ class Order(unittest.TestCase):
         self.assertEqual((m.int_or_array(Array("l", [1])), m.int_or_array(3)), (INT, INT))
 
     def test_better_in_one_argument(self):
-        """For two ints, the worst argument is equally bad in all overloads, and the first is best in no argument."""
+        """For two ints, the worst argument is equally bad in all overloads, and the first overload is best for none of
+        the arguments."""
         for args, expected in (((1, 1), 1), ((True, 1), 1), ((1, True), 1), ((1, 1.0), 1), ((1.0, 1), 3), ((1.0, 1.0), 2)):
             self.assertEqual(m.floats_then_mixed(*args), expected, args)
         # If an int is too large for the best overload, the others must not convert it to float.
@@ -177,7 +178,7 @@ class Overflow(unittest.TestCase):
                 self.assertEqual(function(value), OBJECT, function.__name__)
         self.assertEqual(m.int_or_object(2 ** 40), INT)
         self.assertEqual(m.object_or_int(2 ** 40), INT)
-        # The second argument is not out of range, and so it may become a float.
+        # The second argument is not out of range, so it may become a float.
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1), OBJECT)
         self.assertEqual(m.ints_or_mixed(2 ** 70, 1.0), OBJECT)
         with self.assertRaises(OverflowError):
@@ -200,7 +201,7 @@ class Overflow(unittest.TestCase):
                 call(2 ** 70, 2)
 
     def test_every_argument_that_is_out_of_range(self):
-        # Neither int may become a float, regardless of which is checked first. The last overload accepts both.
+        # Neither int may become a float, whichever is checked first. The last overload accepts both.
         for args in ((300, 400), (3, 400), (Index(300), 400), (300, Index(400)), (3, Index(400))):
             self.assertEqual(m.narrow_pair(*args), INT)
         self.assertEqual((m.narrow_pair(3, 4), m.narrow_pair(300, 4)), (NARROW, INT))
@@ -226,7 +227,7 @@ class Overflow(unittest.TestCase):
         self.assertEqual(m.complex_or_object(Index(2 ** 1000)), COMPLEX)
 
     def test_nothing_pending_after_success(self):
-        # A pending exception would be raised by the next call that checks for one.
+        # The next call that checks for a pending exception would raise one that was left.
         self.assertEqual(m.widths(2 ** 40), WIDE)
         self.assertEqual([m.widths(x) for x in (2 ** 40, 1)], [WIDE, NARROW])
 

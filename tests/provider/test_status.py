@@ -62,7 +62,7 @@ class Status(unittest.TestCase):
 
     def test_overloads(self):
         self.assertEqual(m.first_of_two(1), 1.0)
-        # The message shows the types as Python passes and receives them.
+        # The message shows the types that Python passes and receives.
         with self.assertRaisesRegex(TypeError, "it offers 'l->d', 'l->Zd'"):
             m.first_of_two("x")
 

@@ -1,5 +1,5 @@
 # Modules whose functions have the same names and types, one of them compiled with TYPEDCALL_SEPARATE. Each offers its
-# own functions, regardless of symbol visibility, and consumers in one module can call the others.
+# own functions, whatever the symbol visibility, and consumers in one module can call the others' functions.
 import unittest
 
 import provider_twin_1 as one

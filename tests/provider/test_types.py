@@ -1,4 +1,4 @@
-# Long double and complex numbers, strings, and arguments for pointers, which must be buffers with the right items or
+# Long doubles, complex numbers, strings, and arguments for pointers, which must be buffers with the right items or
 # capsules with the right name.
 import array
 import ctypes
@@ -218,7 +218,7 @@ class Buffers(unittest.TestCase):
             m.sum(strided, 2)
 
     def test_not_aligned(self):
-        # No exporter in the standard library has unaligned doubles, except ctypes.
+        # In the standard library, only ctypes exports unaligned doubles.
         memory = ctypes.create_string_buffer(17)
         start = 1 if ctypes.addressof(memory) % 8 == 0 else 0
         items = (ctypes.c_double * 1).from_buffer(memory, start)
@@ -246,7 +246,7 @@ class Buffers(unittest.TestCase):
 def complex_items(value):
     class Complex(ctypes.Structure):
         _fields_ = [("real", ctypes.c_double), ("imag", ctypes.c_double)]
-    # This is a capsule because no exporter in the standard library has items of "Zd".
+    # This is a capsule because no exporter in the standard library has "Zd" items.
     return capsule(b"&Zd", Complex(value.real, value.imag))
 
 

@@ -55,8 +55,8 @@ PyObject *resolved(PyObject *callable) noexcept {
   return typedcall::resolve<double(double)>(PyTypedcall_Import(), callable) ? PyLong_FromLong(1)
                                                                             : nullptr;
 }
-// Destroys the callable's result here. (A result of another thread would die in that thread,
-// without the GIL.)
+// Destroys the callable's result in this thread. (A result of another thread would die in that
+// thread, without the GIL.)
 PyObject *let_go(PyObject *callable) noexcept {
   object_ref last = object_ref::steal(Call(callable));
   last = object_ref();
@@ -70,7 +70,7 @@ void Translate() {
     object_ref::steal(Call(callable.get()));
   }
 }
-// When the thread ends, it is inside an exception handler.
+// The thread is inside an exception handler when it ends.
 PyObject *in_handler(PyObject *callable) {
   try {
     throw std::runtime_error("handled");
@@ -191,8 +191,8 @@ TEST(UnwindingTest, WhileAnExceptionIsHandled) {
   EXPECT_EXIT(handled("let_go", "Dying"), testing::ExitedWithCode(kStopped), "");
 }
 
-// Before 3.12 the collector may run Python code whenever an object is made, even the exception for
-// a call that does not fit, which is made while another exception is being handled.
+// Before 3.12 the collector may run Python code whenever an object is made, even when that is the
+// exception for a call that does not fit, made while another exception is being handled.
 #if PY_VERSION_HEX < 0x030C0000
 TEST(UnwindingTest, Messages) {
   const auto wrong = [](const char *function, const char *arguments) {

@@ -1,5 +1,5 @@
-// The entries that def() makes with the effect `widened`: one for double beside each one for float,
-// with the same result as the Python wrapper.
+// The entries that def() makes with the effect `widened`: beside each one for float, one for
+// double, which returns the same result as the Python wrapper.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using typedcall_test::TakeError;
 constexpr std::uintptr_t kNeedsThread = 0x0001, kMayRaise = 0x0004, kBack = 0x0100,
                          kPure = 0x020000;
 
-/// Calls a wrapper of one argument as Python would.
+/// Calls a wrapper with one argument, as Python would.
 double Boxed(const typedcall::method &made, double x) {
   PyObject *argument = PyFloat_FromDouble(x);
   PyObject *result = made.function(nullptr, argument);  // METH_O

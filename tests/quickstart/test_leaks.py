@@ -1,5 +1,5 @@
-"""Importing, using and dropping the quickstart modules a thousand times leaks nothing: no references, no memory
-blocks, no rows of the side table."""
+"""Importing, using and dropping the quickstart modules a thousand times leaks nothing: no references, memory blocks or
+rows of the side table."""
 
 import importlib
 import math
@@ -16,8 +16,8 @@ MODULES = (
     "quickstart_measure",
 )
 CYCLES = 1000
-# A leak increases the counts by CYCLES or more. References are exact except for those that the interpreter itself
-# keeps; the number of memory blocks varies by hundreds with the interpreter's free lists.
+# A leak increases the counts by CYCLES or more. The number of references is exact, except for the interpreter's own;
+# the number of memory blocks varies by hundreds with the interpreter's free lists.
 REFERENCES, BLOCKS = 100, CYCLES - 100
 
 

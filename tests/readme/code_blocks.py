@@ -32,10 +32,10 @@ import processes  # noqa: E402
 FENCE = re.compile(r"(?ms)((?:^<!-- test:.*?-->\s*?\n\s*)*)^```([\w{}:-]*)[^\n]*\n(.*?)^```$")
 COMMENT = re.compile(r"(?s)<!-- test: (.*?)\s*-->")
 PAGE_NEEDS = re.compile(r"<!-- page: needs ([^>]*?) -->")
-#: Blocks in these languages are tested without a comment; others are files, output, or not run.
+#: Blocks in these languages are tested without a comment; all others are files, output, or not run.
 LANGUAGES = {"c": ".c", "cpp": ".cc", "python": ".py", "sh": ".sh"}
 IMPLEMENTATIONS = ("cpython", "pypy")
-#: Programs come from the environment of the running interpreter.
+#: Programs come from the running interpreter's environment.
 PROGRAMS = os.path.dirname(sys.executable)
 FLAGS = {"c": ["-std=c99"], "cpp": ["-std=c++17"]}
 
@@ -96,12 +96,12 @@ def _needs(path):
 
 
 def is_for_this_python(path):
-    """False if the page is for another implementation."""
+    """False if the page is for other implementations of Python."""
     return all(name == sys.implementation.name for name in _needs(path) if name in IMPLEMENTATIONS)
 
 
 def missing(path):
-    """Returns the names of missing modules or programs that the page needs, or an empty string."""
+    """Returns the names of modules or programs that the page needs and that are missing, or an empty string."""
     return missing_of(_needs(path))
 
 
@@ -134,7 +134,7 @@ def library_flags():
 
 
 class Folder:
-    """The folder and environment in which the blocks of one page run. `flags` are compiler options, and `include_root`
+    """The folder and environment in which a page's blocks run. `flags` are compiler options, and `include_root`
     replaces the folder in `-I.`."""
 
     def __init__(self, folder, flags=(), include_root=ROOT):
@@ -216,7 +216,7 @@ class Folder:
 
     @contextlib.contextmanager
     def importing(self):
-        """Makes modules in the page's folder importable, and forgets them afterwards."""
+        """Makes modules in the page's folder importable inside the `with` block."""
         sys.path.insert(0, str(self.folder))
         importlib.invalidate_caches()
         try:

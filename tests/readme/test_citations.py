@@ -11,7 +11,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 ROOMS = ("core", "typedcall", "tests", "tools", "examples", "bench", "docs", "bazel")
 KINDS = "h|hpp|c|cc|cpp|py|pyi|md|pxd|pyx|bzl|pc|sh"
-# Files of other projects, and generated files.
+# Files from other projects, and generated files.
 ELSEWHERE = {
     "Python.h", "pyconfig.h", "structmember.h", "sqlite3ext.h", "duckdb_extension.h", "hello.cc", "loop.py", "natives.h", "typedcall_provider.h",
     "typedcall_python_config.h", "version.bzl", "typedcall/include",
@@ -45,7 +45,7 @@ def python_words(text):
 
 
 def words(path, text):
-    """Returns the parts of a file that people read."""
+    """Returns those parts of a file that are meant for people."""
     if path.endswith(".md"):
         return [re.sub(r"```.*?```|<!--.*?-->", "", text, flags=re.DOTALL)]
     if path.endswith(".py"):
@@ -77,14 +77,14 @@ class Repository(unittest.TestCase):
             return True
         if "/" not in cited and cited in self.names:
             return True
-        # The package's files are also cited by their installed names.
+        # The package's files are also cited under their installed names.
         installed = re.sub(r"^typedcall/", "typedcall/python/typedcall/", cited)
         beside = os.path.join(os.path.dirname(citing), cited)
         return any(os.path.exists(os.path.join(ROOT, path)) for path in (cited, installed, beside))
 
     def missing(self, path, text):
-        """Returns (citation, citing file) for everything that does not exist."""
-        # A page may cite files that its reader writes (tests/readme/code_blocks.py).
+        """Returns (citation, citing file) for every citation of something that does not exist."""
+        # A page may cite files that the reader writes (tests/readme/code_blocks.py).
         written = set(re.findall(r"<!-- test: file (\S+) -->", text))
         for part in words(path, text):
             for cited in CITED.findall(part):

@@ -1,4 +1,4 @@
-"""The messages that docs/how-to/troubleshooting.md explains exist in the sources. A heading contains the message that
+"""All messages that docs/how-to/troubleshooting.md explains exist in the sources. A heading contains the message that
 users see, in quotes, with `...` for names that vary."""
 import ast
 import os
@@ -16,7 +16,7 @@ HOLE = "\0"
 
 
 def texts_of_python(text):
-    """Returns the strings in a Python file. The values in f-strings become gaps."""
+    """Returns the strings in a Python file. Values in f-strings become gaps."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.JoinedStr):
             yield "".join(each.value if isinstance(each, ast.Constant) else HOLE for each in node.values)
@@ -47,7 +47,7 @@ def texts_of_sources():
 
 
 def messages(page):
-    """Returns (message, its origin if it is not ours) for each heading and each row of a table of messages."""
+    """Returns (message, its origin if it is not ours) for each heading and each row in a table of messages."""
     for heading, owner in HEADING.findall(page):
         for message in re.findall(r'"([^"]*)"', heading) or [""]:
             yield message, owner
@@ -57,14 +57,14 @@ def messages(page):
 
 
 def pieces(message):
-    """Returns the parts of a message that must be in one string of a source, in whole words and without varying
-    names."""
+    """Returns the parts of a message, in whole words and without varying names, that must each be in one string of a
+    source."""
     found = [re.sub(r"^\W+|\W+$", "", each) for each in message.split("...")]
     return [each for each in found if len(each) > 3]
 
 
 def missing_of(message, texts):
-    """Returns the pieces of a message that no source contains. At least one piece must be long enough to be
+    """Returns those pieces of a message that no source contains. At least one piece must be long enough to be
     specific."""
     found = pieces(message)
     if not any(len(each) > 9 and " " in each for each in found):

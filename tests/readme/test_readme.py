@@ -16,7 +16,7 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(len([line for line in code.text.splitlines() if line.strip()]), 15)
         self.assertEqual(len(list(code_blocks.commands(commands.text))), 2)
         with tempfile.TemporaryDirectory() as folder:
-            # This uses the headers of this build, which a test of old headers may replace.
+            # This uses the build's headers, which a test with old headers may replace.
             place = code_blocks.Folder(folder, include_root=os.getcwd())
             place.run(code)
             place.run(commands)

@@ -1,6 +1,6 @@
-// Call sites whose search is disturbed: an interface arrives between their stamp and the cached
-// entry, or Python code runs during the search. A key in the interpreter's own dictionary, whose
-// comparison calls the test, triggers this.
+// Call sites whose search is disturbed: an interface arrives after they are stamped and before the
+// entry is cached, or Python code runs during the search. The trigger is a key in the interpreter's
+// own dictionary; comparing it calls the test.
 #include <malloc.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@
 #endif
 
 #ifndef __SANITIZE_ADDRESS__
-// Freed memory is filled with a pattern, which would lead a call site to an unmapped address. The
+// Freed memory is filled with a pattern that would lead a call site to an unmapped address. The
 // sanitizer makes this unnecessary.
 void *operator new[](std::size_t size) {
   void *memory = std::malloc(size);
@@ -38,7 +38,7 @@ void operator delete[](void *memory) noexcept {
   using typedcall::internal::cache_entry;
   if (memory == nullptr) return;
   auto *bytes = static_cast<char *>(memory);
-  // glibc writes its own words to the beginning of free blocks.
+  // glibc writes words of its own to the beginning of free blocks.
   for (std::size_t at = 0; at + sizeof(cache_entry) <= malloc_usable_size(memory);
        at += sizeof(cache_entry)) {
     cache_entry gone = {};
@@ -127,7 +127,7 @@ void SeesATagAfterAnArrival(typedcall::call_site<double(double)> &site,
   EXPECT_FALSE(site.find(callable));
   ASSERT_TRUE(has_come);
   awaited->interface.live_counters = installed->live_counters;
-  // The number of rows now equals that in the half-way stamp.
+  // The number of rows now equals the one in the stamp made half-way.
   ASSERT_EQ(TagWith(installed, callable, &kTwice), 1) << TakeError();
   EXPECT_EQ(installed->live_counters->rows_added, 1u);
   EXPECT_TRUE(site.find(callable)) << "it remembers what was there before the interface";
@@ -153,7 +153,7 @@ TEST_F(Arriving, WhatWasStampedBeforeIsNotRemembered) {
   EXPECT_FALSE(before.may_remember(memory));
 }
 
-// A function on the heap, whose metadata call sites read again each time.
+// A function on the heap; call sites read its metadata again each time.
 class OnTheHeap {
  public:
   OnTheHeap() {
@@ -171,7 +171,7 @@ class OnTheHeap {
                      nullptr};
 };
 
-// During a search the call site is used for so many other functions that it enlarges its cache.
+// During a search, the call site is used for so many other functions that it enlarges its cache.
 void SurvivesItsOwnUse(typedcall::call_site<double(double)> &site, PyObject *callable,
                        void (*look_again)()) {
   std::vector<std::unique_ptr<OnTheHeap>> others;

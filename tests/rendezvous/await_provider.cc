@@ -1,4 +1,4 @@
-// The provider's code, in a separate translation unit because the other one must contain none of
+// The provider's code, in a separate translation unit, because the consumer's must contain none of
 // it.
 #include "tests/rendezvous/await_provider.h"
 

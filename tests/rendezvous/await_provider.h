@@ -14,7 +14,7 @@ const PyTypedcall_Interface *Install();
 /// Returns the capsule of an interface that is not published.
 Ref NewInterface();
 
-/// Tags a def or an object. Returns 1 or 0, or -1 with an exception.
+/// Tags a def or an object. Returns 1 or 0, or -1 with an exception set.
 int TagWith(const PyTypedcall_Interface *interface, PyObject *callable,
             const PyNativeCallableTable *table);
 int Untag(const PyTypedcall_Interface *interface, PyObject *callable);

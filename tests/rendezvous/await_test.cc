@@ -1,5 +1,5 @@
-// A consumer loaded before any provider installs nothing, finds entries that need no interface, and
-// all others as soon as one is installed. Each test has its own interpreter.
+// A consumer loaded before any provider installs nothing; it finds entries that need no interface,
+// and the others once there is one. Each test has its own interpreter.
 #include "gtest/gtest.h"
 #include "tests/rendezvous/await_provider.h"
 #include "tests/support/embedded.h"
@@ -227,7 +227,7 @@ TEST_F(Await, SiblingSymbolsAreReadOnce) {
       for (const PyMethodDef &def : defs) EXPECT_EQ(ask(interface, def), def.ml_doc);
     }
     EXPECT_EQ(times_read, 2);
-    // This is another function at the same address.
+    // This is a different function at the same address.
     const PyMethodDef old = defs[0];
     defs[0].ml_name = "c";
     defs[0].ml_doc = "what c offers";
@@ -286,8 +286,8 @@ TEST_F(Await, StaysUsableWhenTheInterpretersDictionaryIsEmptied) {
   EXPECT_TRUE(site.find(sin.get()));
 }
 
-// Two modules make a placeholder at the same time: the second one makes it while the first looks
-// for one.
+// Two modules make a placeholder at the same time: the second makes one while the first looks for
+// one.
 int awaits_before_other;
 PyObject *Compare(PyObject *, PyObject *) {
   if (--awaits_before_other == 0) {

@@ -1,7 +1,7 @@
 /* A provider that seems to be compiled against a future version of the ABI. Before the module is
  * executed, it installs an interface of version FAKED_MAJOR.FAKED_MINOR with unknown functions,
- * unless an interface exists. The memory of the struct has exactly the size in the struct, which
- * lets AddressSanitizer detect reads beyond it. provider.h does the rest.
+ * unless an interface exists. The struct's memory has exactly the size that the struct states,
+ * which lets AddressSanitizer detect reads beyond it. provider.h does the rest.
  *
  * The known functions are those of the interpreter's real interface, which is kept alive.
  */
@@ -17,8 +17,7 @@ static void FakedCapsuleDied(PyObject *capsule) {
   Py_XDECREF((PyObject *)PyCapsule_GetContext(capsule));
 }
 
-/* Replaces the real capsule with a faked one, which keeps the real one alive.
- */
+/* Replaces the real capsule with a faked one that keeps the real one alive. */
 static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   PyObject *real = PyDict_GetItemString(kept, PyTypedcall_CAPSULE_NAME);
   const PyTypedcall_Interface *known = PyTypedcall_Peek();
@@ -42,7 +41,7 @@ static PyObject *FakedCapsule(PyObject *kept, PyObject *dict) {
   return capsule;
 }
 
-/* Returns 0, or -1 with an exception. */
+/* Returns 0, or -1 with an exception set. */
 static int InstallFaked(void) {
   if (PyTypedcall_Peek() != NULL) return 0;
   if (PyTypedcall_Import() == NULL) return -1;

@@ -3,5 +3,5 @@ import processes
 
 
 def run(code):
-    """Returns the output of the process, or raises if it did not succeed."""
+    """Returns the output of the process, or raises if the process fails."""
     return processes.python("-X", "faulthandler", code=code, together=True, timeout=120).out

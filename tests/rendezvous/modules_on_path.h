@@ -1,4 +1,4 @@
-// Helpers for programs that embed interpreters and import this tree's extension modules.
+// For programs that embed interpreters and import this tree's extension modules.
 #ifndef TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 #define TYPEDCALL_TESTS_RENDEZVOUS_MODULES_ON_PATH_H_
 

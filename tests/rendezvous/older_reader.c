@@ -1,6 +1,6 @@
-/* A reader from the time when the interface was smaller: it uses the first three functions, and
- * accepts any interface that has them. It is compiled without our headers, because the old headers
- * no longer exist. */
+/* A reader from when the interface was smaller: it uses the first three functions, and accepts any
+ * interface that has them. It is compiled without our headers, because the old headers no longer
+ * exist. */
 #include <Python.h>
 #include <stdint.h>
 
@@ -32,7 +32,7 @@ static PyObject *Metaclass(PyObject *module, PyObject *unused) {
   return metaclass;
 }
 
-/* row(address) returns the int that is published for a def (space 1), or None. */
+/* row(address) returns the int published for a def (space 1), or None. */
 static PyObject *Row(PyObject *module, PyObject *address) {
   const Older *interface = Import();
   if (interface == NULL) return NULL;

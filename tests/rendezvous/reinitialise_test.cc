@@ -19,7 +19,7 @@ TEST(Reinitialise, ProvidersInBothOrders) {
       EXPECT_EQ(PyTypedcall_Peek(), nullptr) << "nothing is left of interpreter " << turn - 1;
       ASSERT_TRUE(
           ImportInto(scope, turn % 2 ? "provider_a, provider_b" : "provider_b, provider_a"));
-      // The rows have been destroyed once for each earlier interpreter.
+      // The rows have been destroyed once per earlier interpreter.
       EXPECT_EQ(Number(scope, "provider_a.destroyed()"), turn);
       EXPECT_EQ(Number(scope, "provider_b.destroyed()"), turn);
       ASSERT_TRUE(

@@ -1,11 +1,11 @@
-# Modules with other versions of the ABI, in both import orders: an installer of a newer minor version and an older
-# reader work together with this tree's modules; another major version raises ImportError with the reason.
+# Modules with other versions of the ABI, in both import orders: an installer with a newer minor version and an older
+# reader work with this tree's modules; for another major version, ImportError states the reason.
 import unittest
 
 import abi_probe
 from fresh_process import run
 
-# There is one metaclass, and each module finds the slots and rows of the other, also in classes derived from both.
+# There is one metaclass, and each module finds the other's slots and rows, also in classes derived from both.
 WORK_TOGETHER = """
 assert one.metaclass() is two.metaclass() is type(one.Type) is type(two.Type)
 assert one.interface() == two.interface() == abi_probe.peek()
@@ -25,7 +25,7 @@ assert two.row(key) is None and two.row(two.key) == idea
 
 class Minors(unittest.TestCase):
     def check(self, faked, idea, expected):
-        """The interface of the module that is imported first stays, whether it is the faked one or the real one."""
+        """The interface of the module that is imported first stays, whether faked or real."""
         run("""
 import sys, abi_probe
 import %s as two

@@ -1,5 +1,5 @@
-# Many threads import both providers at the same time, in new processes. Whichever wins, there is one metaclass. Every
-# garbage collection releases the GIL and every allocation collects, to make the threads meet inside the import.
+# Many threads import both providers at the same time, in new processes. Whichever thread wins, there is one metaclass.
+# To make the threads meet inside the import, every allocation collects garbage and every collection releases the GIL.
 import os
 import sys
 import unittest
@@ -70,6 +70,6 @@ print(len(pauses))
 class ConcurrentImports(unittest.TestCase):
     def test_threads(self):
         pauses = sum(int(run(CODE % seed)) for seed in range(TIMES))
-        # Since 3.12, collections wait until a C function has returned, so threads cannot meet.
+        # From 3.12 on, collections wait until a C function has returned, so threads cannot meet.
         if sys.version_info < (3, 12):
             self.assertGreater(pauses, 0, "the threads never met")

@@ -1,5 +1,5 @@
-# The interface is imported from dictionaries whose keys run code when they are compared. No object that this code has
-# freed may be used. Each case used to crash.
+# The interface is imported from dictionaries whose keys run code when they are compared. Objects that this code has
+# freed must not be used. Every case used to crash.
 import unittest
 
 from fresh_process import run

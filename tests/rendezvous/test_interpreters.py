@@ -1,6 +1,6 @@
 # Subinterpreters that import both providers. Each has its own metaclass, interface and rows, and does not affect the
-# others, even if several exist at the same time and end in any order. On 3.12 and 3.13 each of these interpreters has
-# its own GIL.
+# others, even if several exist at the same time, in whatever order they end. On 3.12 and 3.13 each of these
+# interpreters has its own GIL.
 import gc
 import sys
 import unittest

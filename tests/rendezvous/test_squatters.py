@@ -75,7 +75,7 @@ assert provider_b.metaclass() is meta
 """)
 
     def test_our_capsule_under_another_interpreter_s_roof_is_ours(self):
-        """The module object belongs to another module, but contains our capsule."""
+        """The module object is another module's, but contains our capsule."""
         run("""
 import sys, types, provider_a
 old = sys.modules['_extensibletype']

@@ -1,5 +1,5 @@
-// Functions that fall back in threads without the GIL, while or after their interpreter ends, or
-// while another one exists (PEP 788, typedcall/base/attach.h on CPython 3.15).
+// Functions that fall back in threads without the GIL: while or after their interpreter ends, or
+// while there is another one (PEP 788, typedcall/base/attach.h on CPython 3.15).
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include "typedcall/fallback.h"
 #include "typedcall/provider.h"
 
-// CPython 3.15 added views of interpreters.
+// Views of interpreters are new in CPython 3.15.
 #if PY_VERSION_HEX >= 0x030F0000
 
 namespace {
@@ -25,14 +25,14 @@ using typedcall::fallback_function;
 using typedcall_test::Subinterpreter;
 
 std::atomic<bool> is_inside{false}, may_call{false}, is_ending{false};
-std::atomic<int> outcome{0};  // the thread's call: 1 failed, 2 returned a result
+std::atomic<int> outcome{0};  // the outcome of the thread's call: 1 failed, 2 returned a result
 
 std::optional<double> nothing(double) noexcept { return std::nullopt; }
 double wait_without_gil(double x) {
   Py_BEGIN_ALLOW_THREADS;
   is_inside = true;
   while (!is_ending) std::this_thread::yield();
-  typedcall_test::WaitUntilAsleep(getpid());  // waits until the main thread waits for this call
+  typedcall_test::WaitUntilAsleep(getpid());  // until the main thread waits for this call
   Py_END_ALLOW_THREADS;
   return x;
 }
@@ -52,8 +52,8 @@ typedcall::method_table methods{
 
 using function = fallback_function<double(double)>;
 
-// The functions are never freed, because some outlive their interpreter and cannot be released
-// then.
+// The functions are never freed, because some outlive their interpreter, and then they cannot be
+// released.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
   const auto *made = new function(
@@ -78,7 +78,7 @@ void EndDuringTheCall() {
   _exit(outcome);
 }
 
-// This thread calls while the ending interpreter holds the GIL.
+// This thread makes its call while the ending interpreter holds the GIL.
 void CallDuringTheEnd() {
   const function &f = Resolved("wait");
   std::thread([&f] {
@@ -117,7 +117,7 @@ TEST(AttachTest, AnInterpreterThatHasEnded) {
   std::thread(Call, f).join();
   Py_END_ALLOW_THREADS;
   EXPECT_EQ(outcome, 1);
-  // A thread of another interpreter does not get the exception either.
+  // Nor does a thread of another interpreter get the exception.
   EXPECT_TRUE(typedcall::is_error_value((*f)(3.0)));
   EXPECT_EQ(TakeError(), "");
 }

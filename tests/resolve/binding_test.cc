@@ -14,8 +14,7 @@ struct Scale {
   double factor;
 };
 
-// The native functions. Their results depend on the factor or the name of self, which reveals a
-// wrong self.
+// The native functions. Their results depend on self's factor or name, which reveals a wrong self.
 double scaled(PyObject *self, double x) noexcept {
   return reinterpret_cast<Scale *>(self)->factor * x;
 }
@@ -115,7 +114,7 @@ TEST_F(Methods, BoundToAnInstance) {
   }
 }
 
-// A function that takes self is never converted to one without self, or the reverse.
+// A function that takes self is never converted to one without self, or vice versa.
 TEST_F(Methods, SelfIsNotForgotten) {
   const Ref method = scope.Eval("scale.scaled");
   for (const typedcall::capabilities can : {std::uintptr_t{0}, kSelf, ~std::uintptr_t{0}}) {
@@ -180,7 +179,7 @@ TEST_F(Methods, WithADefiningClass) {
   EXPECT_EQ(typedcall::resolve<long()>(Interface(), of_class.get(), typedcall::bound())(), 3);
 }
 
-// Flag bits work with a defining class as in any other function.
+// With a defining class, flag bits work as in any other function.
 TEST(DefiningClass, WithBits) {
   const Table table{{"l->l", 0, Address(1)}, {"d->d", kSelf, Address(2)}};
   const Builtin function(kBoth, table.get());
@@ -289,7 +288,8 @@ TEST_F(Methods, UnboundIsAskedOfUnboundOnly) {
   EXPECT_EQ(TakeError(), "ImportError: another version");
 }
 
-// A consumer of the run-time API states in its request that it passes an unbound method's self.
+// A consumer that uses the run-time API states in its request that it passes an unbound method's
+// self.
 TEST_F(Methods, UnboundInARequest) {
   const Ref method = scope.Eval("Scale.scaled");
   typedcall::request asked;
@@ -368,7 +368,7 @@ TEST_F(Methods, References) {
   EXPECT_EQ(Py_REFCNT(self.get()), before[2]);
 }
 
-// The type owns the defs, and so every result keeps the type alive.
+// The type owns the defs, so every result keeps the type alive.
 TEST(Types, AreKeptAlive) {
   static PyMethodDef own_defs[] = {{"scaled", Boxed, METH_O, nullptr},
                                    {nullptr, nullptr, 0, nullptr}};

@@ -1,4 +1,4 @@
-// Uses all code that reads or writes tables of several entries. Compile with options that take
+// Uses all code that reads or writes tables of several entries. Compile it with options that take
 // PyNativeCallableTable's declared array of one entry literally; see test_bounds.py.
 #include <string>
 

@@ -1,5 +1,5 @@
-// Buffers in C++: typed functions of spans, found by every kind of request and called with a
-// pointer and a count, and the arguments of Python callables that are called boxed.
+// Buffers in C++: typed functions that take spans, found by every kind of request and called with a
+// pointer and a count, and the arguments that Python callables get in boxed calls.
 
 #include <complex>
 #include <cstdint>
@@ -298,7 +298,7 @@ TYPED_TEST(EveryElement, IsWrittenAndRead) {
   EXPECT_TRUE(all[0] == TypeParam(1));
 }
 
-// A view that is kept after the call shows a copy, and never freed memory.
+// A view that is kept after the call shows a copy, never freed memory.
 TEST(Boxed, KeptBeyondTheCall) {
   Python p("def f(x):\n  kept.append(x)\n  kept.append(memoryview(x))\n  return len(x)");
   {

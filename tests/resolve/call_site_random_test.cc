@@ -1,4 +1,4 @@
-// Call sites agree with find() on every callable, both with more functions than they can cache and
+// Call sites agree with find() on every callable: with more functions than they can cache, and
 // while functions are created, freed, tagged and untagged at random.
 #include <random>
 #include <utility>
@@ -40,7 +40,7 @@ TEST_P(Random, AgreesWithFind) {
   struct Subject {
     std::unique_ptr<Block> block;
     Ref object;
-    // True for a builtin function, which dies before its def, and with it the rows. A Python
+    // True for a builtin function, which dies before its def and takes the rows with it. A Python
     // function lives longer, because it is in a cycle with its module.
     bool owns_def = true;
   };

@@ -1,5 +1,5 @@
-// Call sites never return the entry of a freed callable, although the addresses of functions, of
-// their defs, or of both are reused.
+// Call sites never return the entry of a freed callable, although addresses of functions, of their
+// defs, or of both are reused.
 #include <new>
 #include <utility>
 
@@ -9,10 +9,10 @@ namespace {
 
 using namespace resolve_test;
 
-// Uses the same block of memory for one function after the other, as pybind11 does for its defs.
+// Uses the same block of memory for one function after another, as pybind11 does for its defs.
 class Reuse : public CallSite {
  protected:
-  // Makes a new function of `entry` at the same place. The function owns its row.
+  // Makes a new function with `entry` at the same place. The function owns its row.
   Ref Make(int bits, const PyNativeCallableEntry &entry, bool is_tagged) {
     block = new (&memory) Block(bits, entry);
     Ref function = NewFunction(&block->def);
@@ -116,7 +116,7 @@ TEST(OtherDef, AtTheSameAddress) {
 #endif
 }
 
-// A function, an unbound method and any other object at the same address are not confused.
+// A function, an unbound method and another object at the same address are not confused.
 TEST(Identity, TellsKindsApart) {
   typedcall_test::Scope scope;
   const Ref bound = scope.Eval("[].append"), unbound = scope.Eval("list.append"),

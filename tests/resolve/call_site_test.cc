@@ -1,4 +1,4 @@
-// Call sites: the results that they cache, and the changes that make them look again.
+// Call sites: which results they cache, and which changes make them look again.
 // call_site_reuse_test.cc tests that they never return entries of freed callables.
 #include "tests/resolve/call_sites.h"
 
@@ -57,13 +57,13 @@ TEST_F(CallSite, RemembersThatNothingIsOffered) {
   EXPECT_EQ(TakeError(), std::string("TypeError: f offers no native signature; 'l->l' was asked "
                                      "for") +
                              kUntagged);
-  // Adding and removing a tag take effect at once.
+  // Adding a tag and removing it take effect at once.
   Tag(&function.def, function.get(), table.get());
   EXPECT_EQ(site.find(function.get()).get(), &one);
   EXPECT_EQ(site.find(function.get()).get(), &one);
   ASSERT_EQ(PyTypedMethod_UntagDef(Interface(), &function.def), 1);
   EXPECT_FALSE(site.find(function.get()));
-  // Flag bits take effect, too, although they are not a row.
+  // Flag bits also take effect, although they are not a row.
   EXPECT_FALSE(site.find(function.get()));
   function.metadata.table = table.get();
   function.def.ml_flags |= kBoth;

@@ -26,7 +26,7 @@ void *AddressOf(Function *function) {
   return reinterpret_cast<void *>(function);
 }
 
-// The counts since the last Count().
+// The counts since the last call to Count().
 struct Counted {
   std::uint64_t hits, misses, bypassed;
   bool operator==(const Counted &other) const {

@@ -1,5 +1,5 @@
 // Callables for the resolver's tests: tables, builtin functions whose metadata a test can corrupt,
-// and short texts for results.
+// and short texts that describe results.
 #ifndef TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 #define TYPEDCALL_TESTS_RESOLVE_CALLABLES_H_
 
@@ -25,7 +25,7 @@ constexpr int kTyped = 0x1000, kExtended = 0x2000, kBoth = kTyped | kExtended;
 // Returns an address that is never called. The number distinguishes entries.
 inline void *Address(std::uintptr_t number) { return reinterpret_cast<void *>(number); }
 
-// Makes a module from a provider's method table, and returns its function `name`.
+// Makes a module from a provider's method table, and returns the module's function `name`.
 template <class Methods>
 Ref FunctionOf(Methods &methods, const char *name) {
   return Ref::Steal(PyObject_GetAttrString(typedcall_test::ModuleOf(methods).get(), name));
@@ -69,7 +69,7 @@ class Builtin {
     metadata.pypy.arg_types = arg_types;
     metadata.pypy.ret_type = ret_type;
     metadata.pypy.underlying_func = function;
-    // Without our header, readers check the padding, which is certain to be 0 in static data only.
+    // Without our header, readers check the padding, which only in static data is certain to be 0.
     std::memset(reinterpret_cast<char *>(&metadata.pypy.ret_type) + sizeof(int), 0, sizeof(int));
   }
 
@@ -110,7 +110,7 @@ inline std::string Find(const PyTypedcall_Interface *interface, PyObject *callab
          typedcall::describe(found->where);
 }
 
-// Returns the text of resolve()'s exception. The test expects that nothing is found.
+// Returns the text of resolve()'s exception. The test expects resolve() to find nothing.
 inline std::string Refusal(const PyTypedcall_Interface *interface, PyObject *callable,
                            const char *signature, typedcall::capabilities can = 0) {
   const auto found = typedcall::resolve(interface, callable, signature, can);

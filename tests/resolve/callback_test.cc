@@ -1,5 +1,5 @@
-// typedcall::callback: converts the C arguments that a library passes to a typed function's
-// arguments, and keeps an exception until the library has returned.
+// typedcall::callback: converts the C arguments from a library into a typed function's arguments,
+// and keeps an exception until the library has returned.
 
 #include <cmath>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// A type as a library of vectors would define it.
+// A type such as a library of vectors would define.
 struct vector_of_library {
   long count;
   double *values;

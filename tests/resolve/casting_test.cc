@@ -59,8 +59,8 @@ TEST(Cost, OfWhatMightLose) {
   EXPECT_EQ(Cost("&l", "&n"), 0);
 }
 
-// Changing the class of a number costs more than any widening, and a smaller widening is cheaper
-// than a larger one.
+// Changing a number's class costs more than any widening, and a larger widening costs more than a
+// smaller one.
 TEST(Cost, Order) {
   EXPECT_LT(Cost("b", "h"), Cost("b", "i"));
   EXPECT_LT(Cost("b", "i"), Cost("b", "l"));
@@ -86,7 +86,7 @@ TEST(Conversion, IsExact) {
       std::vector<std::uint64_t> numbers = {0, 1, most, most / 2, most - most / 3};
       if (is_signed) numbers.insert(numbers.end(), {~std::uint64_t{0}, ~most, ~(most / 2)});
       for (const std::uint64_t number : numbers) {
-        // Signed types also get negative numbers, and floating types get numbers of their full
+        // Signed types also get negative numbers, and floating types numbers that use their full
         // precision.
         typedcall::internal::wide_number given;
         given.integer = number;
@@ -104,7 +104,7 @@ TEST(Conversion, IsExact) {
         const auto read = typedcall::internal::read_number(wide, stands);
         EXPECT_EQ(read.real, given.real) << from << to << number;
         EXPECT_EQ(read.imaginary, 0) << from << to;
-        // The same conversion works for results.
+        // The same conversions work for results.
         const auto back = safe_cast::make(("->" + to).c_str(), ("->" + from).c_str());
         ASSERT_TRUE(back);
         wide_value wide_result = scratch, answer = {};
@@ -143,7 +143,7 @@ TEST(Conversion, RefusesWhatMightLose) {
   EXPECT_TRUE(safe_cast::make("P&lsO->v", "P&qsO->v"));
 }
 
-// A function is requested, found, converted and called through an invoker, as consumers do it.
+// A function is requested, found, converted and called through an invoker, as consumers do.
 TEST(Conversion, OfACall) {
   const auto ratio =
       +[](double a, long b) noexcept { return static_cast<float>(a / static_cast<double>(b)); };
@@ -168,7 +168,7 @@ TEST(Conversion, OfACall) {
   EXPECT_EQ(cast->result((*call)(given), nullptr, &answer).get<double>(), 3.5);
 }
 
-// Returns the number of the entry that is chosen from `table`, or 0.
+// Returns the number of the entry chosen from `table`, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, casting allowed = casting::safe) {
   const Builtin function(kBoth, table.get());
   typedcall::request asked;
@@ -243,7 +243,7 @@ TEST(Choice, FromPyPysLayout) {
   EXPECT_EQ(found->signature, "l->l");
 }
 
-// An entry may promise more than was requested, which is not a cast.
+// An entry may promise more than was requested; this is not a cast.
 TEST(Choice, ConstWhereItWasNotAskedFor) {
   const Table table{{"*d->d", 0, Address(1)}, {"*kd->d", 0, Address(2)}};
   EXPECT_EQ(Chosen(table, "*d->d"), 1u);

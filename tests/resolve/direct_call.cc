@@ -1,4 +1,4 @@
-// Pairs of functions: NAME_pointer calls a plain function pointer in memory, NAME_function a
+// Pairs of functions: NAME_pointer calls a plain function pointer in memory; NAME_function calls a
 // typedcall::function. direct_call_test.sh compares their machine code.
 
 #include "typedcall/call_site.h"
@@ -86,7 +86,7 @@ double loop_function(const function<double(double, double)> *f, const double *x,
   return sum;
 }
 
-// Checking for an exception costs only a comparison if the result is not the error value.
+// If the result is not the error value, checking for an exception costs only a comparison.
 double checked_pointer(double (*const *f)(double), double x, int *failed) {
   const double result = (*f)(x);
   *failed = 0;

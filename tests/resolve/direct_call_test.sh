@@ -1,5 +1,6 @@
-# !/bin/sh Compares the instructions of every NAME_function in the given object files with those of
-# NAME_pointer. Only checked_function must differ, which tests the comparison itself.
+#!/bin/sh
+# Compares the instructions of every NAME_function in the given object files with those of
+# NAME_pointer. Only checked_function must differ; this tests the comparison.
 set -eu
 
 objdump -d --no-show-raw-insn --no-addresses "$@" | awk '

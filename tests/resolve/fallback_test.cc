@@ -26,7 +26,7 @@ using typedcall::find;
 using typedcall::resolve;
 using typedcall::with_fallback;
 
-// Each function is followed by the one that Python calls when there is no result.
+// Each function is followed by the one that Python calls if there is no result.
 std::optional<double> root(double x) noexcept {
   if (x < 0) return std::nullopt;
   return std::sqrt(x);
@@ -248,8 +248,8 @@ TEST(Find, APendingException) {
 // thread stops.
 constexpr bool kIsRefused = PY_VERSION_HEX >= 0x030F0000;
 
-// The process exits with 0 if the thread stops, with 5 if its call returns the error value, and
-// with 3 if it returns another value.
+// The process exits with 0 if the thread stops, with 5 if the thread's call returns the error
+// value, and with 3 if it returns another value.
 void FallBackAfterTheEnd() {
   static const fallback_function<double(double)> &f =
       *new fallback_function<double(double)>(Resolved<double(double)>("root"));
@@ -297,7 +297,7 @@ TEST(Fallback, TheThreadThatEndsTheInterpreterFallsBackToTheLast) {
   EXPECT_EXIT(FallBackInTheThreadThatEnds(), testing::ExitedWithCode(kIsRefused ? 5 : 0), "");
 }
 
-// Conversely, a caller that does not handle the flag does not get the entry.
+// Conversely, a caller that cannot handle the flag does not get the entry.
 TEST(Find, OnlyWhoUnderstandsTheFlagGetsTheEntry) {
   const Ref root = Function("root");
   using raw = int(double, double *);

@@ -1,4 +1,4 @@
-// typedcall::function: calls, the objects that it keeps alive, and whether a result reports an
+// typedcall::function: its calls, which objects it keeps alive, and whether a result reports an
 // exception.
 
 #include <cmath>
@@ -75,7 +75,7 @@ TEST(KeepAlive, OneReferenceAsLongAsItLives) {
   {
     auto found = typedcall::resolve<long(long)>(Interface(), callable.get());
     EXPECT_EQ(Py_REFCNT(callable.get()), before + 1);
-    // This object is the callable, or keeps it alive.
+    // This object is the callable, or keeps the callable alive.
     PyObject *const kept = found.keep_alive();
     const Py_ssize_t once = Py_REFCNT(kept);
     const auto copy = found;
@@ -119,7 +119,7 @@ TEST(KeepAlive, OutlivesTheModule) {
   EXPECT_EQ(scope.Eval("watch() is None").get(), Py_True);
 }
 
-// If an exception is set, only the error value of the type reports it; otherwise no value does.
+// Only the type's error value reports an exception, and only if one is set.
 template <class T>
 void ExpectRaised(T error, std::initializer_list<T> others, std::uintptr_t flags = kRaises) {
   const function<T()> raises(nullptr, flags, object_ref());

@@ -1,5 +1,5 @@
 // A resolution keeps its tag alive, even if another function with the same PyMethodDef owns the
-// tag. A tag frees its memory when it dies, which lets ASan detect a use after that.
+// tag. A tag frees its memory when it dies, which lets ASan detect any later use.
 #include <cstdlib>
 #include <utility>
 
@@ -10,7 +10,7 @@ namespace {
 
 int freed;
 
-/// Makes a table on the heap, followed by the text of its only signature.
+/// Makes a table on the heap, followed by the text of its one signature.
 const PyNativeCallableTable *NewTable(const char *signature, std::uintptr_t flags, void *function) {
   auto *memory =
       static_cast<char *>(std::malloc(sizeof(PyNativeCallableTable) + std::strlen(signature) + 1));
@@ -146,8 +146,8 @@ TEST_F(Held, TheSameTagOfTwoOwners) {
   EXPECT_EQ(freed, 1);
 }
 
-// A callback runs before the tag's own, when the owner is already dead. Another tag can then be
-// published without a conflict, although the old one has not been removed.
+// A callback that runs before the tag's own, when the owner is already dead. At that time another
+// tag can be published without a conflict, although the old one has not been removed.
 TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   Tag(NewTable("d->d", 0, reinterpret_cast<void *>(Twice)));
   static PyMethodDef act = {
@@ -168,7 +168,7 @@ TEST_F(Held, AnotherTagWhileTheOwnerDies) {
   EXPECT_EQ(freed, 1) << "nobody had a reference";
 }
 
-// If no memory is left to hold the tag in the first place, a matching tag in another place is
+// If memory runs out while holding the tag in the first place, a matching tag in another place is
 // found.
 TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   static int fails;
@@ -197,7 +197,7 @@ TEST_F(Held, AnotherPlaceWhereOneCannotBeHeld) {
   EXPECT_EQ(TakeError().find("MemoryError"), 0u);
 }
 
-// An instance whose class has changed no longer keeps its old class alive.
+// An instance whose class has been changed no longer keeps its old class alive.
 TEST_F(Held, AnInstanceThatChangesItsClass) {
   typedcall_test::Scope scope;
   ASSERT_TRUE(

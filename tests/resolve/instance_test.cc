@@ -134,8 +134,8 @@ TEST_F(NativeCallable, SlotComesBeforeTheSideTable) {
             "TypeError: 'Sub' object does not offer 'g->g'; it offers 'l->l', 'l->l', 'f->f'");
 }
 
-// The first look-up on a class may run Python code, which may assign another class to the instance.
-// The result is invalid for the new class.
+// The first look-up on a class may run Python code, and that may assign another class to the
+// instance. The result is invalid for the new class.
 TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSearch) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run(
@@ -163,7 +163,7 @@ TEST_F(NativeCallable, ACallSiteRemembersNothingOfAClassThatChangedDuringTheSear
   EXPECT_EQ(find(instance.get()), Address(1));
 }
 
-// An instance's own table takes precedence, even if it is set after the tag.
+// An instance's own table takes precedence, even if it was set after the tag.
 TEST_F(NativeCallable, ACallSiteSeesATableThatComesAfterTheTag) {
   const Table row{{"l->l", 0, Address(7)}};
   scope.Run("class Sub(Callable): pass");

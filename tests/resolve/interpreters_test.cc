@@ -20,7 +20,7 @@ using typedcall_test::Ref;
 using typedcall_test::Scope;
 using typedcall_test::TakeError;
 
-// Modules that use flag bits, the interpreter's side table, or this Python's default.
+// Modules that use flag bits, the interpreter's side table, or whichever is this Python's default.
 const char *const kModules[] = {"resolve_with_bits", "resolve_without_bits", "resolve_default"};
 
 // Resolves and calls every function in the interpreter to which the caller is attached.
@@ -99,7 +99,7 @@ TEST(Interpreters, SeveralAtOnceWithTheirOwnGil) {
   EXPECT_TRUE(typedcall::resolve<long(long)>(interface, outer.get())) << TakeError();
 }
 
-// Two interpreters have the same def, and thus the same key, but each has its own row.
+// Two interpreters share a def, and thus the key, but each has its own row.
 TEST(Interpreters, EndOfOneLeavesTheOthersRows) {
   Scope scope;
   ASSERT_TRUE(ImportInto(scope, "resolve_without_bits"));

@@ -1,5 +1,5 @@
-// The messages of resolve() when it finds nothing, the absence of messages from find(), and the
-// fate of a pending exception.
+// resolve()'s messages when it finds nothing, the absence of messages from find(), and what happens
+// to a pending exception.
 
 #include "tests/resolve/callables.h"
 #include "typedcall/call_site.h"
@@ -8,7 +8,8 @@ namespace {
 
 using namespace resolve_test;
 
-// Returns a module to use as self, because the name of its type is not part of the function's name.
+// Returns a module for use as self, because the name of its type is not part of the function's
+// name.
 Ref Self() { return Ref::Borrow(PyImport_AddModule("__main__")); }
 
 TEST(FaultyRequest, IsAValueErrorWithThePosition) {
@@ -127,8 +128,7 @@ TEST(Offered, FromEveryPlace) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because a different row would be a conflict if the header were
-  // present.
+  // The header is added last, because with a header a different row would be a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Refusal(Interface(), function.get(), "g->g"),
@@ -238,7 +238,7 @@ TEST(Name, ThatCannotBeHadIsTheTypes) {
   }
 }
 
-// The exceptions of Ctrl-C and sys.exit(), and MemoryError, propagate while the name is looked up.
+// While the name is looked up, MemoryError and the exceptions of Ctrl-C and sys.exit() propagate.
 TEST(Name, WhatEndsTheProgramComesOut) {
   for (const char *raised : {"KeyboardInterrupt", "SystemExit", "GeneratorExit", "MemoryError"}) {
     typedcall_test::Scope scope;

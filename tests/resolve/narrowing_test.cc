@@ -1,5 +1,5 @@
-// Calls of a typedcall::fallback_function with arguments that are wider than the native function's,
-// in and out of range, with and without the GIL; and arguments for which a call must not compile.
+// Calls to a typedcall::fallback_function with arguments wider than the native function's, in and
+// out of range, with and without the GIL; and arguments for which a call must not compile.
 
 #include <cmath>
 #include <cstdint>
@@ -176,7 +176,7 @@ TEST(Narrowing, DoublesAreRounded) {
   EXPECT_EQ(f(std::numeric_limits<double>::infinity()), std::numeric_limits<float>::infinity());
   EXPECT_TRUE(std::isnan(f(std::numeric_limits<double>::quiet_NaN())));
   EXPECT_EQ(f(16777217), 16777216.0f);
-  // Python converts the int to a double first, so it is rounded twice, here and in C.
+  // Python first converts the int to a double, so the value is rounded twice, here as in C.
   const long twice_rounded = (1L << 62) + (1L << 38) + 1;
   EXPECT_EQ(f(twice_rounded), static_cast<float>(static_cast<double>(twice_rounded)));
   EXPECT_NE(f(twice_rounded), static_cast<float>(twice_rounded));

@@ -46,8 +46,7 @@ TEST(Header, WithTableHidesPyPysFields) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// If the header is broken, neither the header nor PyPy's valid fields are used, but the side table
-// still is.
+// If the header is broken, neither it nor PyPy's valid fields are used; the side table still is.
 class BrokenHeader : public testing::Test {
  protected:
   BrokenHeader() { function.SetPyPy(pypy_l, 1, Address(3)); }
@@ -98,7 +97,7 @@ TEST(PyPyLayout, Alone) {
             "l->l 3 METH_TYPED, PyPy's layout");
   EXPECT_EQ(Find(nullptr, function.get(), "q->q", typedcall::holds_gil),
             "l->l 3 METH_TYPED, PyPy's layout");
-  // Functions with PyPy's struct may rely on the GIL.
+  // Functions that have PyPy's struct may rely on the GIL.
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", 0), "nothing");
 }
 
@@ -127,7 +126,7 @@ TEST(PyPyLayout, UnknownCodes) {
   EXPECT_EQ(Find(nullptr, function.get(), "l->l", kPyPyCapabilities), "nothing");
 }
 
-// A builtin function whose name is in the struct of Bernstein's post. The block has exactly the
+// A builtin function whose name is in the struct from Bernstein's post. The block has exactly the
 // struct's size, so the memory in front of it belongs to the allocator.
 class OfThePost {
  public:
@@ -214,12 +213,11 @@ TEST(Order, HeaderThenDefThenObject) {
   Builtin function(kBoth);
   ASSERT_EQ(PyTypedMethod_TagDef(Interface(), &function.def, function.get(), by_def.get(), nullptr),
             1);
-  // The header is added last, because a different row would be a conflict if the header were
-  // present.
+  // The header is added last, because with a header a different row would be a conflict.
   function.metadata.table = header.get();
   ASSERT_EQ(PyNativeCallable_TagObject(Interface(), function.get(), by_object.get(), nullptr), 1);
   EXPECT_EQ(Find(Interface(), function.get(), "l->l"), "l->l 1 METH_TYPED with header");
-  // A place without the signature does not end the search.
+  // A place that lacks the signature does not end the search.
   EXPECT_EQ(Find(Interface(), function.get(), "d->d"), "d->d 3 side table, by PyMethodDef");
   EXPECT_EQ(Find(Interface(), function.get(), "f->f"), "f->f 6 side table, by object");
   EXPECT_EQ(Find(Interface(), function.get(), "g->g"), "nothing");

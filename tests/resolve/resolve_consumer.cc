@@ -1,4 +1,4 @@
-// A consumer for Python tests: returns the resolver's result, or calls the function that was found.
+// A consumer for Python tests: returns the resolver's result, or calls the function that it found.
 
 #include "typedcall/call_site.h"
 // call_site.h comes first because it includes Python.h.

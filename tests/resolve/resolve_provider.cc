@@ -1,5 +1,5 @@
 // A provider that is compiled several times, under different names (MODULE) and with different flag
-// bits in its defs.
+// bits in the defs.
 
 #include "typedcall/provider.h"
 
@@ -24,6 +24,6 @@ typedcall::method_table methods{
 
 }  // namespace
 
-// The extra macro makes the preprocessor replace MODULE by its value first.
+// The extra macro makes the preprocessor first replace MODULE by its value.
 #define DEFINE_MODULE(name) TYPEDCALL_MODULE(name, nullptr, methods)
 DEFINE_MODULE(MODULE);

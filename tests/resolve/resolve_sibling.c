@@ -1,5 +1,5 @@
-/* A provider whose defs are found by sibling symbols alone, without flag bits, and without
- * executing any code. */
+/* A provider whose defs are found through sibling symbols alone, without flag bits or executing any
+ * code. */
 #include "tests/support/c_module.h"
 #include "typedcall/typed_method.h"
 

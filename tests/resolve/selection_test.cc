@@ -7,7 +7,7 @@ namespace {
 
 using namespace resolve_test;
 
-// Returns the number of the entry that is chosen from `table`, or 0.
+// Returns the number of the entry chosen from `table`, or 0.
 std::uintptr_t Chosen(const Table &table, const char *signature, typedcall::capabilities can = 0) {
   const Builtin function(kBoth, table.get(), Py_None);
   const auto found = typedcall::find(nullptr, function.get(), signature, can);
@@ -106,7 +106,7 @@ class MandatoryBit : public testing::TestWithParam<unsigned> {};
 TEST_P(MandatoryBit, RefusesWhoDoesNotHandleIt) {
   const std::uintptr_t bit = std::uintptr_t{1} << GetParam();
   // Each bit is combined with NEEDS_THREAD and with a suitable result (an int for a status, or a
-  // type with an error value), because some entries would be malformed otherwise.
+  // type with an error value), because otherwise some entries would be malformed.
   const bool is_error_value = bit == PyNativeCallable_ERROR_IS_NEG_ZERO;
   const std::uintptr_t flags =
       bit | PyNativeCallable_NEEDS_THREAD | (is_error_value ? PyNativeCallable_MAY_RAISE : 0);
@@ -141,7 +141,7 @@ TEST(Flags, RaisingWithoutAThreadIsMalformed) {
   }
 }
 
-// If the flags and the result of an entry contradict each other, the next entry is tried.
+// If an entry's flags and result contradict each other, the next entry is tried.
 TEST(Flags, ThatDoNotGoWithTheResult) {
   const std::uintptr_t thread = PyNativeCallable_NEEDS_THREAD, all = ~std::uintptr_t{0};
   const std::uintptr_t raises = thread | PyNativeCallable_MAY_RAISE;
@@ -189,7 +189,7 @@ TEST(Flags, ThatDoNotGoWithTheResult) {
   }
 }
 
-// An entry that promises not to write through its last pointer does not return a value there.
+// An entry that promises not to write through its last pointer cannot return a value through it.
 TEST(Flags, AConstPointerIsNoPlaceForTheValue) {
   const std::uintptr_t status = PyNativeCallable_NEEDS_THREAD | PyNativeCallable_RETURNS_STATUS;
   for (const std::uintptr_t flags : {PyNativeCallable_FALLS_BACK, status}) {

@@ -1,4 +1,4 @@
-// Counters: they are disabled by default and then cost nothing; if enabled, they count the right
+// Counters: disabled, as they are by default, they cost nothing; enabled, they count the right
 // events. Compiled twice.
 
 #include "typedcall/resolve.h"
@@ -73,7 +73,7 @@ TEST(Stats, CountTheWaysOfCalling) {
   EXPECT_EQ(stats::count(event::direct), 0u);
 }
 
-// The event of each place has the same name as the place.
+// Each place's event has the same name as the place.
 TEST(Stats, EventsAreInTheOrderOfPlaces) {
   using typedcall::place;
   using typedcall::internal::found_in;

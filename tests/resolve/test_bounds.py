@@ -20,7 +20,7 @@ OPTIONS = {"bounds-strict": ["-fsanitize=bounds-strict"],
            "strict-flex-arrays": ["-fsanitize=bounds", "-fstrict-flex-arrays=3"]}
 COMPILERS = {os.path.realpath(compiler): compiler
              for compiler in map(shutil.which, (CC, "gcc", "clang")) if compiler}
-# Indexes an array of one illegally. A compiler that does not report this fault cannot find any in bounds.cc.
+# Indexes an array of one element illegally. A compiler that does not report this fault would not find any in bounds.cc.
 CANARY = """
 struct entry { const char *signature; unsigned long flags; void *funcptr; };
 struct table { long count; entry entries[1]; };
@@ -39,10 +39,10 @@ def run(command, paths=()):
 
 
 def runtime_of(compiler):
-    """Returns extra options for clang, which expects the program that loads a shared object to contain the runtime."""
+    """Returns extra options for clang, which expects the runtime in the program that loads a shared object."""
     library = "libclang_rt.ubsan_standalone-%s.so" % platform.machine()
     path = run([compiler, "-print-file-name=" + library]).out.strip()
-    found = os.path.isabs(path)  # gcc has no such library, and prints the bare name
+    found = os.path.isabs(path)  # gcc has no such library and prints only its name
     return ["-shared-libsan", "-Wl,-rpath," + os.path.dirname(path)] if found else []
 
 
@@ -54,7 +54,7 @@ class Bounds(compilers.Compiling):
         if made.status != 0:
             return "cannot use them"
         ended = run([*RUN_UNDER, program])
-        self.assertIn(ended.status, (0, 1), ended.out)  # any other status means that it did not run
+        self.assertIn(ended.status, (0, 1), ended.out)  # any other status means that the program did not run
         return "" if SEEN in ended.out else "sees nothing with them"
 
     def found(self, compiler, options):

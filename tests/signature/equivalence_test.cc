@@ -1,5 +1,5 @@
-// Types and signatures that are the same for a caller, and others that only look alike. The table
-// is written by hand, and must be right on LP64, LLP64 and 32 bits.
+// Types and signatures that are the same to a caller, and others that only look alike. The table is
+// written by hand, and must be right on LP64, LLP64 and 32 bits.
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ bool equivalent(const std::string &a, const std::string &b) {
   return PyNativeSignature_Equivalent(a.c_str(), b.c_str()) != 0;
 }
 
-// Returns the width of an integer code in bytes, which is negative for signed codes, or 0 for any
-// other code.
+// Returns an integer code's width in bytes, negative for signed codes; returns 0 for any other
+// code.
 int width(const std::string &code) {
   const std::string both = "bBhHiIlLqQnN";
   const int sizes[] = {1,
@@ -66,7 +66,7 @@ TEST(Equivalent, Buffers) {
       EXPECT_FALSE(equivalent("*" + a + "->v", b + "->v"));
     }
   }
-  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // text is not bytes
+  EXPECT_FALSE(equivalent("*s->v", "*kB->v"));  // text does not count as bytes
   EXPECT_FALSE(equivalent("*kb->v", "*kB->v"));
 }
 
@@ -114,7 +114,7 @@ TEST(Equivalent, Lp64) {
 #endif
 
 TEST(Equivalent, LooksAlikeButIsNot) {
-  EXPECT_FALSE(equivalent("d->d", "g->g"));   // with MSVC both have the same width
+  EXPECT_FALSE(equivalent("d->d", "g->g"));   // with MSVC, both have the same width
   EXPECT_FALSE(equivalent("?->d", "B->d"));   // the same width, but 2 is not a bool
   EXPECT_FALSE(equivalent("P->d", "&d->d"));  // P does not specify its target
   EXPECT_FALSE(equivalent("s->d", "&b->d"));

@@ -1,6 +1,6 @@
 // Compiles the signature headers under every C standard we support, and uses all their
-// declarations. As a separate program it is a test, whose main returns the number of the first
-// check that failed.
+// declarations. Built as a program, it is a test; main returns the number of the first check that
+// failed.
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ ASSERT_AT_COMPILE_TIME(longest_is_514, PyNativeSignature_MAX_LENGTH == 514);
 ASSERT_AT_COMPILE_TIME(void_is_zero, PyNativeType_VOID == 0);
 ASSERT_AT_COMPILE_TIME(ssize_is_as_wide_as_size, sizeof(intptr_t) == sizeof(size_t));
 
-// A consumer's own column of the table, for which C needs constant expressions.
+// A consumer's own column of the table; C requires constant expressions here.
 #define ROW(NAME, LETTERS, TYPE, KIND) sizeof(LETTERS) - 1,
 static const size_t letter_counts[] = {PyNativeType_LIST(ROW)};
 #undef ROW

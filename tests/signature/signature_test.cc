@@ -151,8 +151,8 @@ TEST(Parse, ManyArguments) {
   EXPECT_FALSE(parse(longest + "d").ok);
 }
 
-// Returns every signature of at most `longest` bytes made from a few types, by construction instead
-// of parsing.
+// Returns every signature of at most `longest` bytes made from a few types; it constructs them and
+// parses nothing.
 std::set<std::string> all_signatures(size_t longest) {
   std::vector<std::string> results, types;
   for (const std::string code : {"?", "d", "O", "Zd"}) {
@@ -206,7 +206,7 @@ TEST(Parse, EveryShortText) {
     }
   }
   EXPECT_EQ(accepted, signatures.size());
-  // The terms are for arguments of 0, 1 and 2 bytes, with results of up to 3, 2 and 1 bytes.
+  // The terms are for arguments of 0, 1 and 2 bytes, with results of at most 3, 2 and 1 bytes.
   EXPECT_EQ(accepted, 12u + 3 * 8 + 15 * 4);
 }
 

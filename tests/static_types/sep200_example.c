@@ -36,7 +36,7 @@ static PyCustomSlot my_custom_slots[] = {
     {OTHER_FUNCTIONALITY_ID, {NULL}},
 };
 
-// A static subclass needs room after its own slots for the inherited ones.
+// After its own slots, a static subclass needs room for the inherited ones.
 static PyCustomSlot sub_custom_slots[4] = {
     {SOME_FUNCTIONALITY_ID, {(void *)ThriceTheValue}},
 };
@@ -123,8 +123,7 @@ static PyHeapExtensibleTypeObject MySubtype_Type = {
 
 #pragma GCC diagnostic pop
 
-// call(object) returns the result of the function in the slot, or None for objects without the
-// slot.
+// call(object) returns the result of the slot's function, or None for objects without the slot.
 static PyObject *Call(PyObject *self, PyObject *object) {
   (void)self;
   const PyCustomSlot *slot = PyCustomSlots_Find(object, SOME_FUNCTIONALITY_ID, 0);

@@ -1,5 +1,5 @@
-// PyExtensibleType_Ready: refusals, the slots that static types inherit and pass on, and static
-// types that outlive their interpreter.
+// PyExtensibleType_Ready: refusals, which slots static types inherit and pass on, and static types
+// that outlive their interpreter.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -19,7 +19,7 @@ using Pairs = std::vector<std::pair<uintptr_t, uintptr_t>>;
 constexpr PyCustomSlot kEmpty = {PyCustomSlot_ID_EMPTY, {nullptr}};
 constexpr PyCustomSlot kSkip = {PyCustomSlot_ID_SKIP, {nullptr}};
 
-/// A static type and its table. They are on the heap, where ASan detects accesses beside them, and
+/// A static type and its table. They are on the heap, where ASan detects accesses outside them, and
 /// live as long as the process, as static types do.
 struct Static {
   explicit Static(const char *name, const Slots &slots, size_t room, PyTypeObject *base = nullptr)
@@ -39,7 +39,7 @@ struct Static {
   PyObject *object() const { return reinterpret_cast<PyObject *>(type()); }
   int Ready() const { return PyExtensibleType_Ready(made, room); }
 
-  /// Returns the raw table with its empty positions.
+  /// Returns the raw table, including its empty positions.
   Pairs Table() const {
     Pairs pairs;
     for (Py_ssize_t i = 0; i < room; ++i) {
@@ -53,7 +53,7 @@ struct Static {
   Py_ssize_t room;
 };
 
-/// Returns the slots of an instance of a type in the table's order.
+/// Returns, in the table's order, the slots of an instance of the type.
 Pairs Offered(PyObject *type) {
   Pairs pairs;
   Ref object = Ref::Steal(PyObject_CallObject(type, nullptr));
@@ -68,8 +68,8 @@ Pairs Offered(PyObject *type) {
   return pairs;
 }
 
-/// Returns a text for the traces of ours in a type. For static types this is valid only while the
-/// interpreter runs, because CPython frees names at its end.
+/// Returns a text that describes what our code has left in a type. For static types this is valid
+/// only while the interpreter runs, because CPython frees names at its end.
 std::string LeftByUs(PyTypeObject *type) {
   std::string left;
   for (const char *name : {"__module__", PyExtensibleType_READY_MARK}) {
@@ -325,7 +325,7 @@ TEST(Refused, HeapTypes) {
       "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
-/// Returns an unrelated metaclass, such as static types of other libraries have.
+/// Returns an unrelated metaclass, such as other libraries' static types have.
 PyTypeObject *OtherMetaclass() {
   static PyTypeObject other = [] {
     PyTypeObject type = {};
@@ -381,7 +381,8 @@ TEST(Refused, OtherInterpreters) {
   EXPECT_EQ(Offered(made.object()), (Pairs{{Id(1), 11}}));
 }
 
-// This test runs last because it ends the interpreter. Static types exist before and after.
+// This test runs last, because it ends the interpreter. The static types exist before and after
+// that.
 TEST(Zz, TheInterpretersEnd) {
   static const Static base("test.Lasting", {kSkip, S(1, 11), S(2, 22)}, 3);
   static const Static child("test.LastingChild", {S(2, 222), S(3, 33)}, 4, base.type());

@@ -16,7 +16,7 @@
 /// Defines the module NAME, which may be a macro, with the functions METHODS (or NULL).
 #define TEST_MODULE(NAME, METHODS) TEST_MODULE_SLOTS(NAME, METHODS, {0, NULL})
 
-/// Defines a module that `int EXEC(PyObject *module)` fills.
+/// Defines a module whose contents `int EXEC(PyObject *module)` adds.
 #define TEST_MODULE_EXEC(NAME, METHODS, EXEC) \
   TEST_MODULE_SLOTS(NAME, METHODS, {Py_mod_exec, (void *)(EXEC)})
 

@@ -1,5 +1,5 @@
-"""Removes cases for other runtimes, so a skip only reports something that the machine lacks, such as a library. Works
-in files that unittest, Bazel's runner or pytest loads."""
+"""Removes cases for other runtimes, so that skips only report what the machine lacks, such as a library. Works in files
+that unittest, Bazel's runner or pytest loads."""
 import unittest
 
 # The names of the cases that only_if() has removed, by module. A file without other cases is not an error.
@@ -7,7 +7,7 @@ LEFT_OUT = {}
 
 
 class NotCollected(unittest.SkipTest):
-    """Raised when a file is imported of which no case is for this runtime."""
+    """Raised when an imported file has no case for this runtime."""
 
 
 def _is_case(decorated):
@@ -19,8 +19,8 @@ def _is_case(decorated):
 def only_if(condition):
     """Decorates a TestCase class or a test method, and removes it if the condition is false.
 
-    The name of a removed case becomes None. Therefore no class may derive from a decorated class, and this decorator
-    must be the outermost one, because a unittest skip would turn None into a function."""
+    The name of a removed case becomes None. So no class may derive from a decorated class; and this decorator must be
+    the outermost one, because a unittest skip would turn None into a function."""
     def decorate(decorated):
         if condition:
             return decorated

@@ -1,5 +1,5 @@
-"""Finds and runs compilers, both installed ones and this build's, and checks in a temporary folder that code compiles
-or does not compile."""
+"""Finds and runs compilers, both installed ones and this build's, and checks, in a temporary folder, that code does or
+does not compile."""
 import glob
 import os
 import re
@@ -33,7 +33,8 @@ def run(compiler, *arguments, text=""):
 
 
 def check(language, standard, *arguments, text=""):
-    """Runs this build's compiler on the project's headers and on Python's, with all warnings, without output."""
+    """Runs this build's compiler with the project's headers and Python's, with all warnings, and without writing
+    output."""
     return run(of_this_build(), "-fsyntax-only", *WARNINGS, "-x", language, "-std=" + standard, "-I.", *PYTHON_HEADERS,
                *arguments, text=text)
 

@@ -55,7 +55,7 @@ inline PyObject *Boxed(PyObject *, PyObject *argument) {
 }
 
 /// Makes a module with the functions of a provider's method table, like TYPEDCALL_MODULE, but not
-/// in sys.modules. Returns an empty reference with an exception on failure.
+/// in sys.modules. Returns an empty reference with an exception set on failure.
 template <class Methods>
 Ref ModuleOf(Methods &methods) {
   static PyModuleDef def = {
@@ -72,9 +72,9 @@ class Scope {
  public:
   Scope();
   void Set(const char *name, PyObject *borrowed);
-  /// Runs statements. Runs statements. Returns false if they raise an exception.
+  /// Runs statements. Returns false if the statements raise an exception.
   bool Run(const std::string &code);
-  /// Returns the value of an expression or of a variable.
+  /// Returns the value of an expression or variable.
   Ref Eval(const std::string &expression);
 
  private:

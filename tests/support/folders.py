@@ -1,4 +1,4 @@
-"""Temporary folders, and test cases that have their own folder."""
+"""Temporary folders, and test cases that each have their own folder."""
 import pathlib
 import tempfile
 import textwrap
@@ -6,7 +6,7 @@ import unittest
 
 
 def temporary(add_cleanup):
-    """Returns a new folder, which a cleanup removes."""
+    """Returns a new folder; a cleanup removes it."""
     folder = tempfile.TemporaryDirectory(prefix="typedcall-")
     add_cleanup(folder.cleanup)
     return pathlib.Path(folder.name)

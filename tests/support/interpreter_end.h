@@ -1,5 +1,5 @@
-// Ends an interpreter while another thread is in native code without the GIL, and checks that the
-// thread's stack is not unwound. This is for death tests, because the process ends, too.
+// Ends an interpreter while another thread runs native code without the GIL, and checks that the
+// thread's stack is not unwound. For death tests, because the process ends, too.
 #ifndef TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 #define TYPEDCALL_TESTS_SUPPORT_INTERPRETER_END_H_
 
@@ -43,8 +43,8 @@ inline PyObject *WaitFunction() {
   return PyCFunction_New(&def, nullptr);
 }
 
-/// Returns a new reference to the value of `expression`, in which wait() is that function and
-/// Waiting() makes an object whose methods all call it. Ends the process with status 3 if the
+/// Returns a new reference to the value of `expression`, in which wait() is the Python function and
+/// Waiting() makes an object whose methods all call wait(). Ends the process with status 3 if the
 /// expression raises.
 inline PyObject *Waiting(const char *expression) {
   PyObject *const globals = PyDict_New(), *const wait = WaitFunction();
@@ -100,8 +100,8 @@ inline void LetReturn(PyObject *) {
 
 inline int HowItWas() { return !may_return ? 2 : is_destroyed ? 1 : 0; }
 
-/// The exit status of EndPythonDuring() if a thread may be unwound safely. From 3.14 on the thread
-/// just stops, and musl ends it without unwinding.
+/// The exit status of EndPythonDuring() if a thread may be unwound safely. From 3.14 on, the thread
+/// just stops; musl ends it without unwinding.
 #if PY_VERSION_HEX < 0x030E0000 && defined(__GLIBC__)
 constexpr int kPassed = 1;
 #else
@@ -109,9 +109,9 @@ constexpr int kPassed = 0;
 #endif
 
 /// Runs `call`, which releases the GIL around WaitInside(), in another thread and ends the
-/// interpreter during the call. Starts and ends another interpreter, in which the thread gets a
-/// signal. Then ends the process with status 0 if the thread has stopped for good, 1 if its stack
-/// was unwound, or 2 if the interpreter did not wait for it. GIL: held.
+/// interpreter during the call. Then starts and ends another interpreter, during which the thread
+/// gets a signal. Finally ends the process with status 0 if the thread has stopped for good, 1 if
+/// its stack was unwound, or 2 if the interpreter did not wait for it. GIL: held.
 template <class Call>
 [[noreturn]] void EndPythonDuring(Call call) {
   PyObject *const capsule = PyCapsule_New(&may_return, nullptr, LetReturn);

@@ -22,7 +22,7 @@ def peak():
 
 
 def collect():
-    # Free-threaded builds free memory some collections later, and PyPy runs finalizers after a collection.
+    # Free-threaded builds free memory only some collections later, and PyPy runs finalizers after a collection.
     for _ in range(5):
         gc.collect()
 
@@ -30,13 +30,13 @@ def collect():
 def check(function, times, *, warm_up, blocks=None, references=None, objects=None, kilobytes=None,
           unchanged=(), rounds=3, both_ways=False, takes_count=False, kilobytes_of=resident):
     """Raises AssertionError, "leak: ...", if `times` calls of `function` leak as much as a limit in every round. The
-    `warm_up` calls before that may leave anything. Growth in only some rounds is not found; use `rounds=1` for that.
-    With `takes_count`, `function` is called once per round, with the number of repetitions as its argument.
+    `warm_up` calls before these may leave anything behind. Growth in only some rounds is not found; use `rounds=1` for
+    that. With `takes_count`, `function` is called once per round, with the number of repetitions as its argument.
 
-    The limits, where None means no limit: `blocks` of Python's allocators (0 under a sanitizer, for which there is
-    `objects`, the number that the collector tracks), `references` to all objects, which debug builds count, and
-    `kilobytes`. The references to each object in `unchanged` must stay the same. With `both_ways`, decreases must not
-    exceed the limit either, as they do if each call releases one reference too many."""
+    The limits, where None means no limit: `blocks` of Python's allocators (0 under a sanitizer; use `objects` there,
+    the number that the collector tracks), `references` to all objects (only debug builds count them), and `kilobytes`.
+    The references to each object in `unchanged` must stay the same. With `both_ways`, decreases must not exceed the
+    limit either; they do if each call releases one reference too many."""
     found = [(name, limit, count) for name, limit, count in (
         ("blocks", None if IS_PYPY else blocks, lambda: sys.getallocatedblocks()),
         ("references", references if COUNTS_REFERENCES else None, lambda: sys.gettotalrefcount()),
@@ -60,7 +60,7 @@ def check(function, times, *, warm_up, blocks=None, references=None, objects=Non
     def is_lost(index, change):
         return (abs(change) if both_ways or index >= exact else change) >= found[index][1]
 
-    measured()  # the first measurement allocates memory itself
+    measured()  # the first measurement also allocates memory
     run(warm_up)
     lost = []
     before = measured()

@@ -1,4 +1,4 @@
-"""Libraries of the gate's environment, for tests that Bazel runs. If the environment names a library, tests must be
+"""Libraries in the gate's environment, for tests that Bazel runs. If the environment names a library, tests must be
 able to import it. Elsewhere, tests run if the interpreter has the library that they need."""
 import importlib.util
 import os

@@ -14,7 +14,7 @@ TIME_LIMIT = 600
 
 
 class Status(int):
-    """An exit status whose repr shows the name of a signal."""
+    """An exit status; its repr shows the signal's name, if any."""
 
     def __repr__(self):
         if self >= 0:
@@ -34,7 +34,7 @@ class Ended(typing.NamedTuple):
 
 
 class Hung(AssertionError):
-    """Raised if the time limit was reached. `out` is the output up to then."""
+    """Raised when the time limit is reached. `out` is the output so far."""
 
     def __init__(self, text, out):
         super().__init__(text)
@@ -56,9 +56,9 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
         stderr=None, cwd=None):
     """Runs `command`, whose parts are converted with str(), and returns its status, output and errors.
 
-    With `check`, a nonzero status is a failure. With `together`, errors are in `out`, in order of appearance; `stderr`
-    is a file for them instead. `paths` replaces the test's own PYTHONPATH. `environment` adds variables to the test's
-    own; None removes a variable."""
+    With `check`, a nonzero status is a failure. With `together`, errors are in `out`, in order of appearance; with
+    `stderr`, they go to that file. `paths` replaces the test's own PYTHONPATH. `environment` adds variables to the
+    test's own; the value None removes one."""
     command = [str(part) for part in command]
     try:
         ended = subprocess.run(
@@ -75,7 +75,7 @@ def run(command, *, check=True, together=False, paths=(), environment=None, time
 
 
 def start(add_cleanup, command, *, paths=(), environment=None, stdout=None, cwd=None):
-    """Starts `command` like run(), and returns the running process, which a cleanup ends."""
+    """Starts `command` as run() does, and returns the running process; a cleanup ends it."""
     running = subprocess.Popen([str(part) for part in command], stdout=stdout, cwd=cwd,
                                env=_environment(environment, paths))
     if stdout is not None:

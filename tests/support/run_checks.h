@@ -9,7 +9,7 @@
 #include "typedcall_python_config.h"
 
 // Calls `check` between the start and the end of the interpreter that PYTHON_BIN names. Returns the
-// result of `check`, which is the number of the check that failed, or 0, for main() to return.
+// result of `check`, for main() to return: the number of the check that failed, or 0.
 static int run_checks(int (*check)(void)) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);

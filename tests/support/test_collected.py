@@ -1,4 +1,4 @@
-"""A false condition removes a method, a class or all cases of a file, and only then does the runner accept a file
+"""A false condition removes a method, a class or all cases of a file; without such a removal, the runner rejects a file
 without cases."""
 import os
 import tempfile

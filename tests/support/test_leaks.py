@@ -26,7 +26,7 @@ class Leaks(unittest.TestCase):
                     unchanged=(Kept, self.kept))
         leaks.check(Kept, 1000, warm_up=100, blocks=50, both_ways=True)
 
-    # Under a sanitizer Python calls malloc for each block, so blocks are not counted.
+    # Under a sanitizer, Python calls malloc for each block, so no blocks are counted.
     @only_if(not os.environ.get("PYTHONMALLOC", "").startswith("malloc"))
     def test_blocks(self):
         said = self.lost(lambda: self.kept.append(object()), 1000, warm_up=100, blocks=500)

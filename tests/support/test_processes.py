@@ -61,6 +61,6 @@ class Processes(unittest.TestCase):
                 file.write("value = 5\n")
             code = "import beside, os; print(beside.value, os.path.samefile(os.getcwd(), %r))" % folder
             self.assertEqual(processes.python(code=code, paths=[folder], cwd=folder).out, "5 True\n")
-            # The paths replace the test's own, so no other modules are found.
+            # The paths replace the test's own ones, so no other modules are found.
             self.assertIn("No module named 'processes'",
                           processes.python(code="import processes", paths=[folder], check=False).err)

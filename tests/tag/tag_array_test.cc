@@ -1,4 +1,4 @@
-// Tagging the defs of an array in place: the resulting defs, and refusals, which leave every def
+// Tests tagging an array's defs in place: what the defs become, and that a refusal leaves every def
 // unchanged.
 #include "typedcall/tag_array.h"
 
@@ -39,7 +39,7 @@ std::string Address() {
   return text;
 }
 
-/// Checks that the def is refused with these words, and unchanged.
+/// Checks that the def is refused with these words, and stays unchanged.
 void ExpectRefused(PyMethodDef def, const PyTypedMethodMetadata *metadata,
                    const std::string &words) {
   const PyMethodDef before = def;
@@ -92,7 +92,7 @@ TEST(TagInPlace, Refusals) {
                 "inc is tagged already, in a layout that is not ours");
 }
 
-/// The metadata of `inc` in writable memory, whose fields and name can be changed.
+/// The metadata of `inc` in writable memory, so that its fields and name can be changed.
 class Changed {
  public:
   Changed() { std::memcpy(bytes_, &inc, sizeof inc); }

@@ -1,4 +1,4 @@
-// Tagging: refusals and their messages, equal and conflicting tags, owners of tags, and that
+// Tests tagging: refusals and their messages, equal and conflicting tags, owners of tags, and that
 // nothing is written to the PyMethodDef.
 #include "typedcall/tag.h"
 
@@ -296,7 +296,7 @@ TEST_F(Tag, NothingIsWrittenToForeignDef) {
   Ref sin = scope_.Eval("math.sin");
   PyMethodDef *def = PyTypedMethod_DefOf(sin.get());
   ASSERT_NE(def, nullptr);
-  // Counts the defs of `math` from sin's to the end of the array.
+  // Counts the defs of `math`, from that of sin to the end of the array.
   std::size_t defs = 0;
   while (def[defs].ml_name != nullptr) ++defs;
   std::vector<unsigned char> before((defs + 1) * sizeof(PyMethodDef));
@@ -342,7 +342,7 @@ PyMethodDef defs[] = {
     PyTypedMethod_METHOD_DEF(typed_faulty, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_contradiction, Boxed, METH_O, nullptr),
     PyTypedMethod_METHOD_DEF(typed_raising, Boxed, METH_O, nullptr),
-    // The name has the same text, but it is not part of the metadata.
+    // The name has the same text, but is not the one in the metadata.
     {"stray", Boxed, METH_O, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };

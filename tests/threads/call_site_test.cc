@@ -1,4 +1,4 @@
-// A call site searches while another thread tags. After the tag exists, it is found, regardless of
+// A call site searches while another thread tags. Once the tag exists, it is found, regardless of
 // cached results.
 #include "typedcall/call_site.h"
 
@@ -44,7 +44,7 @@ TEST(CallSites, NeverRememberThatNothingWasThere) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) -> PyObject * { return nullptr; },
                             METH_O, nullptr};
   for (int round = 1; round <= kRounds; ++round) {
-    // A new function is tagged as an object, and the reader gets the reference.
+    // A new function is tagged as an object, and the reader gets the reference to it.
     PyObject *function = PyCFunction_New(&def, nullptr);
     ASSERT_NE(function, nullptr);
     Py_INCREF(function);

@@ -1,5 +1,5 @@
 // Threads hold rows while others free their owners: a held row stays intact until it is released,
-// and an idle owner's record is not lost while it is in use. The values are freed immediately.
+// and an owner's idle record is not lost when it is used again. The values are freed immediately.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -153,7 +153,7 @@ const PyNativeCallableTable *NewTag(const char *signature) {
   return &tag->table;
 }
 
-// The existing tag is compared, and named in the message, while its owner dies.
+// While the existing tag is compared and named in the message, its owner dies.
 TEST_F(Holders, TagsThatConflict) {
   static PyMethodDef def = {"f", [](PyObject *, PyObject *) { return PyLong_FromLong(1); }, METH_O,
                             nullptr};

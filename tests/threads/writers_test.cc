@@ -1,5 +1,5 @@
-// Threads that publish, retract, resolve, name and combine at the same time. With the GIL they take
-// turns; on a free-threaded build they run the interface's functions in parallel.
+// Threads that publish, retract, resolve types, name IDs and combine metaclasses at the same time.
+// With the GIL they take turns; on a free-threaded build they run in parallel.
 #include <array>
 #include <atomic>
 #include <set>
@@ -28,7 +28,7 @@ class Writers : public testing::Test {
 std::atomic<long> destroyed{0};
 void CountDestroyed(const void *) { ++destroyed; }
 
-// All threads publish their own value for the same key. The first one in each round wins, and the
+// Every thread publishes its own value for the same key. The first one in each round wins, and the
 // others get its value.
 TEST_F(Writers, PublishTheSameKey) {
   static std::array<char, kThreads> values;
@@ -47,7 +47,7 @@ TEST_F(Writers, PublishTheSameKey) {
       const void *const existing = interface_->find(interface_->state, PyTypedcall_BY_DEF, &key);
       if (result == 1) {
         ++taken;
-        // No other thread can have replaced the value, and none removes it.
+        // No other thread can have replaced or removed the value.
         if (existing != mine) ++wrong;
       } else if (result != PyTypedcall_CONFLICT || existing == mine ||
                  (existing != nullptr &&
@@ -62,7 +62,7 @@ TEST_F(Writers, PublishTheSameKey) {
   EXPECT_EQ(interface_->find(interface_->state, PyTypedcall_BY_DEF, &key), nullptr);
 }
 
-// The rows of each thread fill several generations while others read them.
+// Each thread's rows fill several generations while other threads read them.
 TEST_F(Writers, PublishManyKeys) {
   constexpr size_t kKeys = 3000;
   static std::array<std::array<char, kKeys>, kThreads> keys;
@@ -154,7 +154,7 @@ TEST_F(Writers, ResolveTheSameClass) {
     ASSERT_TRUE(object) << TakeError();
     InThreads(kThreads, [&](int number) {
       if (number == 0) {
-        // This makes the others wait for CPython's own locks during their work.
+        // This makes the other threads wait for CPython's own locks during their work.
         EXPECT_TRUE(Ref::Steal(PyObject_CallObject(churn.get(), nullptr))) << TakeError();
       }
       if (Value(object.get(), Id(1)) != 11 || Value(object.get(), Id(3)) != 33 ||
@@ -206,7 +206,7 @@ TEST_F(Writers, RegisterForeignSlots) {
     const auto idea = static_cast<uintptr_t>(number + 1);
     const PyCustomSlot mine = Slot(Id(idea), idea);
     for (int round = 0; round < 200; ++round) {
-      // The type may have other slots by now, to which the new one is added.
+      // The type may have other slots by now; the new one is added to them.
       if (PyForeignSlots_Register(interface_, base.type(), &mine, 1) != 0) ++wrong;
       const PyCustomSlot *found = PyForeignSlots_Find(interface_, object.get(), Id(idea), 0);
       if (found == nullptr || found->data.flags != idea) ++wrong;

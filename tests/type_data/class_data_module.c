@@ -1,5 +1,5 @@
-// Test module: the metaclass of a wrapper, which derives from the metaclass for custom slots and
-// stores an int, a pointer and an object for every class.
+// Test module: a wrapper's metaclass, which derives from the metaclass for custom slots and stores
+// an int, a pointer and an object for every class.
 #include "core/extensible_type.h"
 #include "core/type_data.h"
 
@@ -76,7 +76,7 @@ static PyObject *offer(PyObject *module, PyObject *args) {
   return PyExtensibleType_FromSpec(module, &class_spec, base, &slot, 1);
 }
 
-// find(object) returns the slot's flags, or None.
+// find(object) returns the flags of the object's slot, or None.
 static PyObject *find(PyObject *module, PyObject *object) {
   const PyCustomSlot *slot =
       PyCustomSlots_Find(object, PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 7, 0), 0);
@@ -84,7 +84,7 @@ static PyObject *find(PyObject *module, PyObject *object) {
   return PyLong_FromSize_t(slot->data.flags);
 }
 
-// offset(cls) returns the offset at which the data of our metaclass start in a class.
+// offset(cls) returns the offset at which our metaclass's data start in a class.
 static PyObject *offset(PyObject *module, PyObject *cls) {
   return PyLong_FromSsize_t((char *)data_of(cls) - (char *)cls);
 }

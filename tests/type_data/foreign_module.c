@@ -1,4 +1,4 @@
-// Types of another extension with private structs: an odd size, items at the end, items at a fixed
+// Another extension's types, with private structs: an odd size, items at the end, items at a fixed
 // place. It includes only Python.h.
 #include <Python.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static PyType_Slot odd_slots[] = {
 static PyType_Spec odd_spec = {"foreign_module.Odd", offsetof(Odd, mark) + 1, 0,
                                Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, odd_slots};
 
-// Returns the 4-byte items, which are at the end of the instance, wherever that is for its type.
+// Returns the 4-byte items at the end of the instance, wherever that is for its type.
 static int32_t *packet_items(PyObject *self) {
   return (int32_t *)(void *)((char *)self + Py_TYPE(self)->tp_basicsize);
 }
@@ -65,7 +65,7 @@ static PyType_Slot packet_slots[] = {
 static PyType_Spec packet_spec = {"foreign_module.Packet", sizeof(PyVarObject), sizeof(int32_t),
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, packet_slots};
 
-// A static type, which most extensions used to define.
+// A static type, as most extensions used to define.
 typedef struct {
   PyObject_HEAD
   PyObject *held;

@@ -39,7 +39,7 @@ class ClassData(unittest.TestCase):
         self.assertEqual((Made.kind, Made.native), (0, None))
         Made.kind = 7
         instance = Made()
-        instance.a, instance.b = 1, 2  # the member definitions follow the class's data
+        instance.a, instance.b = 1, 2  # the class's data come before the member definitions
         self.assertEqual((instance.a, instance.b, Made.kind), (1, 2, 7))
         self.assertFalse(hasattr(instance, "kind"))
 

@@ -15,11 +15,11 @@ INT_MIN = -2**31
 
 
 class Bare:
-    """A class of fixed size, with no data after it."""
+    """A class of fixed size, with no data after its struct."""
     __slots__ = ()
 
 
-# A base with items, whose author has declared their place.
+# A base with items; its author has declared where they are.
 Declared = td.make(foreign.Packet, 0, flags=FLAG)
 
 BASES = {"fixed": Bare, "items": foreign.Packet, "items at end": Declared, "type": type}

@@ -1,4 +1,4 @@
-"""Instances with their own data in addition to those of bases whose struct is unknown."""
+"""Instances that add their own data to those of bases whose struct is unknown."""
 
 import copy
 import gc
@@ -116,7 +116,7 @@ class Layout(unittest.TestCase):
             self.assertEqual(vars(instance), {"attribute": 1})
             if basicsize:
                 self.assertEqual(td.data(instance, cls), bytes(16))
-        # If the base with the layout has a `__dict__`, it is used.
+        # If the base that determines the layout has a `__dict__`, that one is used.
         for bases in ((PythonBase, Mixin), (Mixin, td.make(PythonBase, -8)), (Exception, Mixin)):
             instance = td.make(bases, -16)()
             instance.attribute = 1
@@ -197,7 +197,7 @@ class Members(unittest.TestCase):
                        ("__dictoffset__", td.T_PYSSIZET, dictionary, SPECIAL)]
             for base in (object, list, foreign.Odd):
                 with self.subTest(base=base.__name__, weak=weak):
-                    # Without the collector's flag, CPython clears neither of the two.
+                    # Without the collector's flag, CPython clears neither.
                     collected = 0 if base is list else td.HAVE_GC
                     cls = td.make(base, -32, flags=collected, members=members)
                     layout, start = td.layout(cls), up(base.__basicsize__)
@@ -233,7 +233,7 @@ class Members(unittest.TestCase):
 
 
 class Uses(unittest.TestCase):
-    """A tag and a counter in addition to the data of arbitrary bases."""
+    """A tag and a counter, in addition to the data of arbitrary bases."""
 
     def check(self, base, *args):
         cls = td.tagged(base)

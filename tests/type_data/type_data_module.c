@@ -12,7 +12,7 @@
 #define POINTER(function) ((void *)(uintptr_t)(function))
 #define BASETYPE (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE)
 
-// The member definitions outlive the types, like static ones.
+// The member definitions outlive the types, as static definitions would.
 static const char *const names[] = {
     "a", "b", "c", "__weaklistoffset__", "__dictoffset__", "__vectorcalloffset__"};
 
@@ -35,7 +35,7 @@ static int parse_members(PyObject *list, PyMemberDef *members, size_t room) {
   return 0;
 }
 
-// Used by types with garbage collection. References in the generic members are not visited.
+// For types that the garbage collector tracks. References in the generic members are not visited.
 static int traverse_type(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return 0;
@@ -79,7 +79,7 @@ static PyObject *make(PyObject *module, PyObject *args, PyObject *kwargs) {
                              bases == Py_None ? NULL : bases);
 }
 
-// refuse(kind) tries specs that `make` cannot express, and never returns a type.
+// refuse(kind) tries specs that `make` cannot express; it never returns a type.
 static PyObject *refuse(PyObject *module, PyObject *kind) {
   PyMemberDef members[] = {{"a", T_INT, 0, Py_RELATIVE_OFFSET, NULL}, {NULL, 0, 0, 0, NULL}};
   PyType_Slot slots[] = {{0, NULL}, {0, NULL}, {0, NULL}};
@@ -125,11 +125,11 @@ static PyObject *items(PyObject *module, PyObject *object) {
   return first != NULL ? PyLong_FromSsize_t(first - (const char *)object) : NULL;
 }
 
-// layout(cls) returns sizes and offsets of the C struct, the size of the data and the place of the
-// items.
+// layout(cls) returns sizes and offsets in the C struct, the size of the data, and where the items
+// are.
 static PyObject *layout(PyObject *module, PyObject *object) {
   const PyTypeObject *type = (PyTypeObject *)object;
-  // `object` has no base to which data could have been appended.
+  // `object` has no base, so no data can have been appended to one.
   const Py_ssize_t size = type->tp_base != NULL ? PyTypeData_Size((PyTypeObject *)object) : 0;
   return Py_BuildValue("{sn sn sn sn sn sn si}", "basicsize", type->tp_basicsize, "itemsize",
                        type->tp_itemsize, "dict", type->tp_dictoffset, "weaklist",
@@ -163,7 +163,7 @@ static PyObject *set_vectorcall(PyObject *module, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// A tag, and the number of calls of `bump`, for any base.
+// A tag, and the number of calls to `bump`, for any base.
 typedef struct {
   PyObject *tag;
   int bumps;
@@ -171,7 +171,7 @@ typedef struct {
 
 static int tag_traverse(PyObject *self, visitproc visit, void *arg);
 
-// Returns the class to which the data belong: the last one with our tp_traverse.
+// Returns the class to which the data belong: the last class that has our tp_traverse.
 static PyTypeObject *tag_class(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self), *found = NULL;
   for (; type != NULL; type = type->tp_base) {
@@ -183,7 +183,7 @@ static PyTypeObject *tag_class(PyObject *self) {
 static int tag_traverse(PyObject *self, visitproc visit, void *arg) {
   PyTypeObject *cls = tag_class(self);
   Py_VISIT(((Tag *)PyTypeData_Get(self, cls))->tag);
-  // Only a base made from a spec visits the type itself, as it should.
+  // A base made from a spec visits the type, as it should; no other base does.
   if (!(cls->tp_base->tp_flags & Py_TPFLAGS_HEAPTYPE)) Py_VISIT(Py_TYPE(self));
   return cls->tp_base->tp_traverse != NULL ? cls->tp_base->tp_traverse(self, visit, arg) : 0;
 }

@@ -1,6 +1,5 @@
-// Test module: makes plain types (by CPython) and types of a given metaclass (by
-// core/types/type_from_metaclass.h) from many specs, and reads data of the types that Python cannot
-// access.
+// Test module: from many specs, makes plain types with CPython and types of a given metaclass with
+// core/types/type_from_metaclass.h, and reads data of the types that Python cannot access.
 #include "core/extensible_type.h"
 
 #include <stddef.h>
@@ -271,11 +270,11 @@ static PyObject *plain(PyObject *module, PyObject *args) {
   return PyType_FromModuleAndSpec(module, spec, bases == Py_None ? NULL : bases);
 }
 
-static char target[1] = {0};  // the target of one_slot, whose zero also ends any def array
+static char target[1] = {0};  // where one_slot's slot points; the zero also ends any def array
 
 // one_slot(id, metaclass or None for CPython's own) returns a type whose spec has only this slot.
-// The type must not be instantiated, because the slot is not a function. Slots with arrays have
-// empty ones.
+// The type must not be instantiated, because the slot does not point to a function. Slots for
+// arrays get empty arrays.
 static PyObject *one_slot(PyObject *module, PyObject *args) {
   static PyMethodDef no_methods[] = {{NULL, NULL, 0, NULL}};
   static PyGetSetDef no_getset[] = {{NULL, NULL, NULL, NULL, NULL}};
@@ -289,8 +288,8 @@ static PyObject *one_slot(PyObject *module, PyObject *args) {
   return PyExtensibleType_FromMetaclass((PyTypeObject *)metaclass, module, &spec, NULL);
 }
 
-// slots(type) returns {ID: pointer in the slot}, for the slots in which two types of one spec must
-// agree.
+// slots(type) returns {ID: pointer in the slot} for the slots in which two types made from one spec
+// must agree.
 static PyObject *slots_of(PyObject *module, PyObject *type) {
   PyObject *result = PyDict_New();
   for (int id = 1; result != NULL && id <= 81; ++id) {
@@ -316,8 +315,8 @@ static PyObject *fill_extra(PyObject *module, PyObject *type) {
   Py_RETURN_NONE;
 }
 
-// layout(type) returns the other fields of the C struct in which two types of one spec must agree,
-// and the offset of the members behind the type, or None.
+// layout(type) returns the C struct's other fields in which two types made from one spec must
+// agree, and the offset of the members behind the type, or None.
 static PyObject *layout(PyObject *module, PyObject *object) {
   PyTypeObject *type = (PyTypeObject *)object;
   PyObject *members = Py_None;

@@ -7,7 +7,7 @@ import fromspec_module as fs
 
 try:
     import _testcapi
-except ImportError:  # Debian packages this module separately
+except ImportError:  # in Debian, this module is in a separate package
     _testcapi = None
 
 GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "final", "sized",
@@ -15,7 +15,7 @@ GOOD = ["empty", "members", "weakdict", "number", "vectorcall", "protocol", "fin
 if sys.version_info >= (3, 10):
     GOOD += ["dotted",  # the NULL doc of this spec crashes CPython 3.9
              "immutable", "abstract"]
-IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG, which depends on earlier look-ups
+IGNORED_FLAG = 1 << 19  # Py_TPFLAGS_VALID_VERSION_TAG depends on earlier look-ups
 
 
 class DerivedMetaclass(fs.Metaclass):

@@ -1,4 +1,4 @@
-"""The use of types made by core/types/type_from_metaclass.h: inheritance, subclassing, slots, pickling, gc."""
+"""Types made by core/types/type_from_metaclass.h in use: inheritance, subclassing, slots, pickling, gc."""
 
 import gc
 import inspect
@@ -182,7 +182,7 @@ class Behaviour(unittest.TestCase):
     def test_doc_and_signature(self):
         ours = make("members")
         self.assertEqual(ours.__doc__, "Has members.")
-        # CPython's types made from specs keep the text signature only since 3.11.
+        # Only from 3.11 on do CPython's types made from specs keep the text signature.
         self.assertEqual(ours.__text_signature__, "(number=0)")
         self.assertEqual(str(inspect.signature(ours)), "(number=0)")
         self.assertIsNone(make("dotted").__doc__)

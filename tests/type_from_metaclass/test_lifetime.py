@@ -1,4 +1,4 @@
-"""core/types/type_from_metaclass.h: refusals, and that it leaks nothing."""
+"""Tests that core/types/type_from_metaclass.h refuses what it must, and leaks nothing."""
 
 import gc
 import itertools
@@ -14,7 +14,7 @@ import leaks
 import processes
 from specs import _testcapi, GOOD, UnrelatedMetaclass, MetaclassWithNew, make
 
-# If the module is compiled without Py_DEBUG, the total of a debug build does not include its references.
+# If the module is compiled without Py_DEBUG, a debug build's total does not include the module's references.
 COUNTS_REFERENCES = fs.COUNTS_REFERENCES
 EVERY_STAGE = """
 import gc, itertools
@@ -61,7 +61,7 @@ class Refusals(unittest.TestCase):
         self.check(TypeError, "resolution", "empty", fs.Metaclass, (object, int))
         self.check(TypeError, "", "empty", fs.Metaclass, 5)
         self.check(TypeError, "", "empty", fs.Metaclass, (int, 5))
-        if sys.version_info < (3, 15):  # from 3.15 on a type is accepted
+        if sys.version_info < (3, 15):  # from 3.15 on, a type is accepted
             self.check(SystemError, "not a tuple", "bad_not_a_tuple")
 
     def test_no_bases(self):
@@ -109,7 +109,7 @@ class Lifetime(unittest.TestCase):
             gc.enable()
 
     def assert_no_leak(self, function, times):
-        # Caches of names and versions keep a few references and blocks, but a leak would add one for each call.
+        # Caches of names and versions keep a few references and blocks; a leak would add one for each call.
         leaks.check(function, times, warm_up=300, blocks=times // 10,
                     references=times // 10 if COUNTS_REFERENCES else None)
 
@@ -150,18 +150,18 @@ class Lifetime(unittest.TestCase):
         dead = weakref.ref(ours), weakref.ref(Meta)
         del ours, Meta
         gc.collect()
-        gc.collect()  # each level needs a collection, because `type` does not visit its type
+        gc.collect()  # each level needs a collection, because `type` does not visit an object's type
         self.assertEqual([ref() for ref in dead], [None, None])
 
     def test_collector_sees_every_stage_and_does_not_crash(self):
         ended = processes.python(code=EVERY_STAGE)
         self.assertEqual(ended.err, "")
-        # There were other collections than the requested ones. Without the GIL a collection needs grown memory, not
-        # just the threshold.
+        # There have been collections besides those that were requested. Without the GIL, a collection requires that
+        # memory has grown, not just the threshold.
         has_gil = not sysconfig.get_config_var("Py_GIL_DISABLED")
         self.assertGreater(int(ended.out), 200 if has_gil else 99)
 
-    # From 3.12 on CPython's own code runs, which crashes in 3.13.0.
+    # From 3.12 on, CPython's own code runs, and in 3.13.0 that crashes.
     @only_if(hasattr(_testcapi, "set_nomemory") and sys.version_info < (3, 12))
     def test_every_failing_allocation(self):
         def attempt(kind, metaclass, base, first, last):
@@ -192,7 +192,7 @@ class Lifetime(unittest.TestCase):
                         failures = every_allocation(kind, metaclass, only_one)
                         self.assertGreater(failures, 10)
                         self.assertLess(failures, 60)
-                    # CPython itself leaks here when it calls the mro() of another metaclass, and 3.9 always leaks.
+                    # CPython leaks here when it calls another metaclass's mro(), and 3.9 always leaks.
                     if sys.version_info < (3, 10):
                         continue
                     leaks.check(lambda: every_allocation(kind, type, only_one), 6, warm_up=6,

@@ -97,7 +97,7 @@ class SameAsPlain(unittest.TestCase):
                 self.assertIs(ours.__base__, theirs.__base__)
                 self.assertEqual(ours.__bases__, bases)
                 self.assertEqual(ours.__mro__[1:], theirs.__mro__[1:])
-                # CPython copies the `__dict__` offset of any base that has one; see PlaceDict.
+                # CPython copies the `__dict__` offset from any base that has one; see PlaceDict.
                 expected = list(layout(theirs))
                 if expected[DICT] not in (0, theirs.__base__.__dictoffset__):
                     mended += 1

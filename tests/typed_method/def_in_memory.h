@@ -1,4 +1,4 @@
-// Memory in front of a method's name. Its layout uses the offsets in the ABI's text, not the
+// Memory in front of a method's name. The layout uses the offsets in the ABI's text, not the
 // header's structs, so a mistake in the header cannot hide. Calls no Python function.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_DEF_IN_MEMORY_H_
@@ -51,7 +51,7 @@ inline PyMethodDef def_of(const char *name, int flags) {
 // Returns a unique address that is never called.
 inline void *function_at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
-// A name with room in front of it. Every byte that is not set by a test is 0xAA.
+// A name with room in front of it. Every byte that no test sets is 0xAA.
 class DefInMemory {
  public:
   DefInMemory() {

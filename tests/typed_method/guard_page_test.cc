@@ -1,5 +1,5 @@
-// Readers access no memory that is not declared by the def's bits or by the header's own size. The
-// readable memory is at the edge of a page, and the next page is unreadable.
+// Readers access only memory that the def's bits or the header's own size declare. The readable
+// memory is at the edge of a page, and the next page is unreadable.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -167,7 +167,7 @@ TEST_F(Guarded, CodesEndWithThePage) {
 
 TEST_F(Guarded, NameEndsWithThePage) {
   for (const std::string &text : {std::string(), std::string("name_of_15_chars")}) {
-    // The name is aligned, and starts where the page has just enough room for it and its NUL.
+    // The name is aligned, and starts where it and its NUL just fit on the page.
     const size_t bytes = (text.size() + 1 + 7) / 8 * 8;
     char *name = end - bytes;
     std::memset(name, 'x', bytes - 1);

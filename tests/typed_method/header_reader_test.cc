@@ -1,5 +1,5 @@
 // Our header in front of PyPy's struct: usable and unusable versions and magics, and the bits that
-// announce it. The test is linked without libpython, because the readers call no Python function.
+// announce the header. Linked without libpython, because readers call no Python function.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -114,7 +114,7 @@ TEST_F(Header, Sizes) {
     EXPECT_EQ(table(), nullptr);
     EXPECT_FALSE(pypy());
   }
-  // The size is that of the header, and readers of version 1.0 never read beyond the fields of 1.0.
+  // The size is the header's, and readers of version 1.0 never read beyond the fields of 1.0.
   for (uint32_t size : {56u, 57u, 64u, 4096u, 0x80000000u, 0xffffffffu}) {
     SCOPED_TRACE(size);
     memory.set(kSize, size);
@@ -148,7 +148,7 @@ TEST(Misaligned, IsNone) {
 }
 
 TEST(Flags, AreUsable) {
-  // Two separate lists reveal a bit that moves from one to the other.
+  // Because the lists are separate, a bit that moves from one to the other is noticed.
   for (uintptr_t flags :
        {0x0ul,     0x1ul,      0x2ul,      0x3ul,   0x5ul,     0xdul,     0x11ul,
         0x20ul,    0x40ul,     0x80ul,     0xe3ul,  0x10000ul, 0x20000ul, 0x40000ul,
@@ -164,7 +164,7 @@ TEST(Flags, AreUsable) {
                           0x8ul,         0x9ul,
                           0x19ul,        0x1dul,  // an error value without MAY_RAISE
                           0x200ul,       0x400ul,
-                          0x8000ul,      0x8001ul,  // an unknown bit that must be understood
+                          0x8000ul,      0x8001ul,  // an unknown bit that readers must understand
                           0x1000000ul,   0x80000000ul,
                           0xff000001ul,  // other versions of the ABI
                           0x100000000ul, 0x8000000000000001ul,

@@ -1,6 +1,6 @@
 // The two structs that may be alone in front of a name, each in a block of exactly its size.
-// AddressSanitizer detects reads in front of the block, where otherwise the allocator's own word
-// is. Linked without libpython.
+// AddressSanitizer detects reads in front of the block, where the allocator would otherwise keep a
+// word of its own. Linked without libpython.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -20,7 +20,7 @@ struct Free {
   void operator()(void *block) const { std::free(block); }
 };
 
-// The structs as providers write them who do not use our headers.
+// The structs, as providers that do not use our headers write them.
 struct OfThePost {
   int arg_type;
   int ret_type;
@@ -34,7 +34,7 @@ struct OfPyPy {
   char ml_name[100];
 };
 
-// A struct in its own block, whose unwritten bytes are `fill`.
+// A struct in a block of its own; bytes that are not written are `fill`.
 template <class Struct>
 class Block {
  public:
@@ -101,7 +101,7 @@ TEST(HeapStruct, OfPyPy) {
   for (int fill : kFills) {
     SCOPED_TRACE(fill);
     for (int convention : {METH_O, METH_FASTCALL}) {
-      // The reader reads exactly the codes that exist, and none after an unknown one.
+      // The reader reads exactly the codes that exist, and none after an unknown code.
       std::unique_ptr<int[]> codes(new int[2]{2, -1}), unknown(new int[1]{7});
       Block<OfPyPy> half(fill);
       half->arg_types = codes.get();
@@ -124,7 +124,7 @@ TEST(HeapStruct, OfPyPy) {
 }
 
 TEST(HeapStruct, ManyInARow) {
-  // In an array of the post's struct every second element is aligned like PyPy's struct.
+  // In an array of the post's structs, every second element is aligned like PyPy's struct.
   std::unique_ptr<OfThePost[]> all(new OfThePost[8]);
   for (size_t i = 0; i < 8; ++i) {
     all[i] = {static_cast<int>(1 + i % 3), 1, kAddress, "f"};

@@ -13,7 +13,7 @@ static PyPyTypedMethodMetadata inc_sig = {T_C_LONG, T_C_LONG, (void *)inc_impl, 
 static int meth_typed_standards_check(void) {
   PyMethodDef def = {inc_sig.ml_name, NULL, METH_O | METH_TYPED, NULL};
   const PyPyTypedMethodMetadata *found = GetTypedSignature(&def);
-  // Readers use PyTypedMethod_OneArgMetadata for this memory (docs/ABI.md, section 4).
+  // Readers read this memory as a PyTypedMethod_OneArgMetadata (docs/ABI.md, section 4).
   if (offsetof(PyPyTypedMethodMetadata, arg_type) != 0) return 1;
   if (offsetof(PyPyTypedMethodMetadata, ret_type) != 4) return 2;
   if (offsetof(PyPyTypedMethodMetadata, underlying_func) != 8) return 3;

@@ -1,4 +1,4 @@
-// PyPy's type codes of a def must agree with one of the def's entries, including error protocol and
+// A def's type codes for PyPy must agree with one of its entries, including error protocol and
 // self. Otherwise PyTypedMethod_AddTags refuses the def.
 
 #include "typedcall/tag.h"
@@ -79,7 +79,7 @@ TEST(PyPyCodes, OfAnotherErrorProtocol) {
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kRaise, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, -T_C_DOUBLE, half, {"d->d", kThread, half}), kContradiction);
   EXPECT_EQ(Check(kDouble, T_C_DOUBLE, half, {"d->d", kRaise | zero, half}), kContradiction);
-  // A status is an int, for which PyPy has no code, so such an entry is invalid by itself.
+  // A status is an int, for which PyPy has no code; the first entry is invalid whatever the codes.
   EXPECT_EQ(
       Check(kDouble, T_C_DOUBLE, half, {"d->d", kThread | PyNativeCallable_RETURNS_STATUS, half}),
       "ValueError: half: entry 0, 'd->d', returns a status, but its result is no int");

@@ -1,6 +1,6 @@
 // Readers of PyPy's struct and of the post's struct for one argument: accepted structs, their
-// signatures, and refused structs. Linked without libpython, which proves that readers call no
-// Python function.
+// signatures, and refused structs. Linking without libpython proves that readers call no Python
+// function.
 
 #include "tests/typed_method/def_in_memory.h"
 
@@ -185,7 +185,7 @@ TEST(OneArgument, SpellsAndRefuses) {
   expect_refused(one(1, 1, kTyped | METH_FASTCALL));
 }
 
-// The ints that the tests use in place of codes, for both argument and result.
+// The ints that the tests use as codes, for both argument and result.
 const int kCodes[] = {0,   1,   2,   3,     4,      -1,     -2,      -3,          -4,
                       100, 255, 256, 0x100, -0x100, 0xAAAA, INT_MAX, INT_MIN + 1, INT_MIN};
 
@@ -240,7 +240,7 @@ TEST(PyPy, IsNotTakenForOneArgument) {
       expect_refused(read_pypy(memory.def(kTyped | convention)));
     }
   }
-  // After our header the struct can only be PyPy's.
+  // After our header, the struct can only be PyPy's.
   put_header(memory.name(), nullptr);
   EXPECT_EQ(read_pypy(memory.def(kBoth | METH_O)).signature, "l->d");
 }

@@ -117,7 +117,7 @@ TEST_F(TagOwner, OfBuiltinTypesMethods) {
   }
 }
 
-// If the class has another attribute under that name, the owner of the def is unknown.
+// If the class has another attribute of that name, the owner of the def is unknown.
 TEST_F(TagOwner, OfAHiddenMethodIsTheFunction) {
   scope_.Run("class Hides(list):\n  append = None\nf = super(Hides, Hides()).append");
   PyNativeCallableTable table = Table();
@@ -148,7 +148,7 @@ TEST_F(TagOwner, WithoutWeakReferences) {
   EXPECT_EQ(destroyed[&table], 0) << "a reader may still be using it";
 }
 
-// The name of this def ends at the end of a page, which an unreadable page follows.
+// This def's name ends at the end of a page; the next page is unreadable.
 TEST_F(TagOwner, DefsInReadOnlyMemory) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void *memory =
@@ -255,7 +255,7 @@ TEST_F(TagOwner, ModuleInTwoInterpreters) {
   EXPECT_EQ(Found(interface_, &defs[0]), inc_typed.table);
   module.reset();
   Collect();
-  // Builds that never free classes do not free modules, either.
+  // Builds that never free classes do not free modules either.
   EXPECT_EQ(Found(interface_, &defs[0]),
             typedcall_test::ClassesCanDie() ? nullptr : inc_typed.table);
 }

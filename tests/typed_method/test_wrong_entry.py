@@ -37,7 +37,7 @@ NOT_A_FUNCTION = (r"invalid type argument of unary|indirection requires pointer 
 NONE = [
     ("scale", "DOUBLE, DOUBEL, LONG", ("PyNativeType_Internal_TEXT_DOUBEL",) * 2),
     ("number", "INT", NOT_A_FUNCTION),
-    # One code more than the macro supports takes the place of the count. Clang shows the arguments first.
+    # One code more than the macro supports ends up where the macro expects the count. Clang shows the arguments first.
     ("scale", "DOUBLE" + ", LONG" * 13, ("PyTypedMethod_Internal_EACH_LONG|PyTypedMethod_Internal_LETTERS",) * 2),
 ]
 

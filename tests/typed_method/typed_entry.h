@@ -1,4 +1,4 @@
-// Entries whose function the compiler checks, for every code of the list, as result and argument,
+// Entries whose function the compiler checks, for every code in the list, as result and argument,
 // with and without self. Used by typed_entry.c and typed_entry.cc; linked without libpython.
 #ifndef TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
 #define TYPEDCALL_TESTS_TYPED_METHOD_TYPED_ENTRY_H_
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// Defines functions of each kind for each code, which are named below, but never called.
+// Defines functions of each kind for each code; entries below name them, but nothing calls them.
 #define DECLARE(NAME, LETTERS, TYPE, KIND)                                       \
   typedef TYPE type_##NAME;                                                      \
   static TYPE same_##NAME(TYPE x) { return x; }                                  \
@@ -63,7 +63,7 @@ static const PyNativeCallableEntry longest[] = {
 PyTypedMethod_DEFINE(all_typed, "all",
                      PyNativeType_VALUE_LIST(SAME) PyTypedMethod_ENTRY(0, nothing, VOID));
 
-// These functions omit the last parameters of others, and pass default values for them.
+// These functions leave out others' last parameters, and pass default values for them.
 static const double earth = 6371.5;
 static long called_with = 0;
 static double distance(double a, double b, double c, double radius) {

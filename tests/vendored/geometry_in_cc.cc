@@ -1,7 +1,7 @@
 // A C++ module that uses only the single file: a function and SEP 201's slot on a type. Its
 // translation units are this file, and second_unit.c as C and as C++.
 #include "typedcall_provider.h"
-#include "typedcall_provider.h"  // included twice, as in a project's headers
+#include "typedcall_provider.h"  // included twice, as can happen through a project's headers
 
 extern "C" const PyTypedMethodMetadata *metadata_of_c_unit(void);
 

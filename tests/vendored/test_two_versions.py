@@ -1,5 +1,5 @@
-"""Two versions of the single file in one source file, in either order, produce one #error with the reason, a note with
-the path of the other copy, and no further errors."""
+"""Two versions of the single file in one source file, in either order, produce one #error that states the reason, a
+note with the path of the other copy, and no further errors."""
 import os
 import re
 

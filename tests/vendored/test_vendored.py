@@ -1,5 +1,5 @@
 """The single file is reproducible, complete without the repository, and compatible with the headers from which it is
-made. Modules built with it work together with all others."""
+made. Modules built with it work with all others."""
 import os
 import platform
 import re
@@ -37,7 +37,7 @@ def read(path):
 
 class Vendored(compilers.Compiling):
     def adopt(self, source):
-        """Makes a folder as an adopter would have it, with the source and the single file."""
+        """Makes a folder such as an adopter would have, with the source and the single file."""
         shutil.copy(SINGLE, self.path("typedcall_provider.h"))
         return shutil.copy(source, self.folder)
 
@@ -137,7 +137,7 @@ class Vendored(compilers.Compiling):
         self.check_together("other_copy.h", "typedcall_provider.h")
 
     def test_the_readme(self):
-        """Runs the README's commands in a copy of the files that they need, with this interpreter and this compiler."""
+        """Runs the README's commands on copies of the files that they need, with this interpreter and this compiler."""
         for folder in ("core", "typedcall"):
             for where, _, names in os.walk(folder):
                 os.makedirs(self.path(where))
@@ -165,7 +165,7 @@ class Vendored(compilers.Compiling):
 class OnPyPy(compilers.Compiling):
     """The same file in modules for PyPy, if a PyPy with headers is installed."""
 
-    # The source of a program that prints the data in front of a def's name, using the single file's own reader.
+    # The source of a program that prints the data in front of a def's name; it uses the single file's own reader.
     READER = """
         #include "typedcall_provider.h"
         static PyObject *offered(PyObject *module, PyObject *callable) {
@@ -227,7 +227,7 @@ class OnPyPy(compilers.Compiling):
 
 
 class Refusals(compilers.Compiling):
-    """Headers that the script refuses to join, because the result would be wrong."""
+    """The script refuses to join these headers, because the result would be wrong."""
 
     def amalgamate(self, **headers):
         for folder in ("core", "typedcall"):

@@ -1,4 +1,4 @@
-// A consumer with the resolver that is independent of the providers.
+// A consumer that uses the resolver and is independent of the providers.
 #include "tests/support/c_module.h"
 #include "typedcall/resolve.h"
 

@@ -1,4 +1,4 @@
-"""Calls every member's provider through every member's reader and checks each result."""
+"""Calls every member's provider through every member's reader, and checks each result."""
 import array
 import importlib
 import json
@@ -22,7 +22,7 @@ FUNCTIONS = {
 WAYS = {way: [name for name in FUNCTIONS if name != "scaled"] for way in ("header", "def", "object")}
 WAYS.update(pypy=["half", "next", "minus"], one_arg=["half", "next"], instance=["half", "scaled"],
             sibling=["half", "add"])
-#: The place that a reader must support to read a way.
+#: For each way, the place that a reader must support.
 PLACES = {"header": "name", "pypy": "name", "one_arg": "name"}
 
 
@@ -66,7 +66,7 @@ def pairs(provider, reader):
 
 
 def main():
-    """Runs `members.py PROVIDER READER`, which prints a line of JSON for each function."""
+    """Runs as `members.py PROVIDER READER`, and prints a line of JSON for each function."""
     provider_name, reader_name = sys.argv[1:]
     import typedcall  # noqa: F401  installs the interface
 

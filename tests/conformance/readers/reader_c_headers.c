@@ -16,7 +16,7 @@ typedef struct Request {
   int equivalent;
 } Request;
 
-// Returns the first matching entry of a table; an identical signature wins.
+// Returns a table's first matching entry; an identical signature takes precedence.
 static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
                                            const Request *asked) {
   for (int by_text = 1; by_text >= !asked->equivalent; --by_text) {
@@ -44,7 +44,7 @@ static const PyNativeCallableEntry *Select(const PyNativeCallableTable *table,
 
 static const void *ReadSibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-// Returns the entry of a callable. `made` and `spelled` provide space for an entry that is made
+// Returns a callable's matching entry. `made` and `spelled` provide space for an entry that is made
 // from PyPy's struct.
 static const PyNativeCallableEntry *Look(PyObject *callable, const Request *asked,
                                          PyNativeCallableTable *made,

@@ -116,7 +116,7 @@ static PyObject *FindSlot(PyObject *, PyObject *arguments) {
   PyObject *object;
   unsigned long long id;
   if (!PyArg_ParseTuple(arguments, "OK", &object, &id)) return nullptr;
-  // An expected position that is wrong makes the whole look-up run.
+  // The wrong expected position makes the whole look-up run.
   const PyCustomSlot *slot = PyCustomSlots_Find(object, static_cast<std::uintptr_t>(id), 1);
   if (slot == nullptr) Py_RETURN_NONE;
   return PyLong_FromUnsignedLongLong(slot->data.flags);

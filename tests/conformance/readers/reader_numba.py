@@ -1,5 +1,5 @@
-"""Numba with typedcall.enable() as a reader: nopython code calls the entry that it finds, or does not compile. This is
-a type sink."""
+"""Numba with typedcall.enable() as a reader: nopython code calls the entry that Numba finds, or does not compile. This
+is a type sink."""
 import ctypes
 import numba
 import typedcall
@@ -11,7 +11,8 @@ IS_TYPE_SINK = True
 
 
 def run(callable_, arguments):
-    """Returns the result of nopython code, or raises LookupError if that code cannot call the function."""
+    """Returns the result of nopython code that calls the function, or raises LookupError if such code does not
+    compile."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     scope = {"f": callable_}
     exec(f"def caller({names}):\n    return f({names})", scope)
@@ -22,7 +23,7 @@ def run(callable_, arguments):
 
 
 def find(callable_, signature, can, equivalent):
-    """Finds only the address, and only for `d->d`: that of the entry whose result equals nopython code's."""
+    """Returns only an address, and only for `d->d`: that of the entry whose result equals nopython code's."""
     if (can, equivalent, signature) != (0xffff, True, "d->d"):
         raise NotImplementedError("Numba chooses by types, and says which flags it handles")
     there = [entry for entry in typedcall.entries(callable_) if entry.signature == signature]

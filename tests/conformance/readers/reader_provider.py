@@ -1,4 +1,4 @@
-"""Our own Python wrapper of overloads as a reader, which chooses an entry by the argument values."""
+"""As a reader: our generated Python wrapper for overloads, which chooses an entry by the argument values."""
 import conformance_wrappers
 
 PLACES = set()

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     require(fault.position <= size && fault.reason != nullptr);
     require(signature.nargs == 0 && signature.result.code == PyNativeType_VOID);
-    // Text after the fault does not matter.
+    // The text after the fault does not matter.
     PyNativeSignature_Fault shorter = {SIZE_MAX, nullptr};
     const size_t upto = fault.position < size ? fault.position + 1 : size;
     require(PyNativeSignature_Parse(bytes, upto, nullptr, &shorter) == -1);

@@ -1,5 +1,5 @@
 // Fuzzes the METH_TYPED readers over arbitrary memory in front of a name: they accept the same data
-// as a model of their documentation, and read no byte that the bits do not declare.
+// as a model of what is documented, and read no byte that the bits do not declare.
 //
 // Input: ml_flags (4 bytes), a byte of choices, the number of type codes (1 byte), the codes (1
 // signed byte each; 127 stands for 0x100), then the memory in front of the name. Pointers cannot be
@@ -55,7 +55,7 @@ T field(const char *name, size_t before) {
 class Subject {
  public:
   explicit Subject(const Input &input) : input_(input) {
-    // A provider must have all memory that its bits announce, or that its header's size declares.
+    // A provider must have all the memory that its bits announce or its header's size declares.
     const bool typed = input.flags & 0x1000, both = typed && (input.flags & 0x2000);
     std::vector<unsigned char> front = input.front;
     size_t declared = both ? 40 : typed ? 24 : 0;
@@ -70,7 +70,7 @@ class Subject {
     name_ = block_.get() + front.size();
     std::memcpy(name_, "f", 2);
 
-    // Codes without a terminator are more than a function can have arguments.
+    // Without a terminator there are more codes than a function can have arguments.
     std::vector<int> codes = input.codes;
     if (input.choices & kNoEnd) {
       codes.resize(128, T_C_LONG);
@@ -114,7 +114,7 @@ class Subject {
            field<uint32_t>(name, 40) >= 56;
   }
 
-  // True for the post's struct, whose `ret_type` is at the place of PyPy's padding, which is 0.
+  // True for the post's struct: its `ret_type` is where PyPy's struct has padding, which is 0.
   static bool has_one_argument(const std::vector<unsigned char> &front) {
     return field<int>(reinterpret_cast<const char *>(front.data() + front.size()), 12) != 0;
   }

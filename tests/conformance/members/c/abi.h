@@ -1,5 +1,5 @@
-// The structs, flags and other numbers of docs/ABI.md in C, written from that page alone. Both
-// modules of this member include this header.
+// The structs, flags and constants of docs/ABI.md in C, written from that page alone. Both modules
+// of this member include this header.
 #ifndef MEMBER_C_ABI_H
 #define MEMBER_C_ABI_H
 
@@ -28,7 +28,7 @@ typedef struct {
   const PyMethodDef *def;
   const Table *table;
 } Sibling;
-// The data in front of a name. The padding is a named field, which ensures that it is 0.
+// The data in front of a name. The padding is a named field, so that it is certain to be 0.
 typedef struct {
   const int *arg_types;
   int ret_type, padding;

@@ -10,7 +10,7 @@
 #include "invoke.h"
 #include "signature.h"
 
-typedef struct {  // the request and the result
+typedef struct {  // the request, and the result
   const Interface *interface;
   PyObject *callable;
   const char *wanted;
@@ -24,7 +24,7 @@ typedef struct {  // the request and the result
   char text[MAX_ARGUMENTS + 4];  // the entry's signature if the reader spells it
 } Search;
 
-// Searches one place, first for the identical signature, then for an equivalent one.
+// Searches one place: first for the identical signature, then for an equivalent one.
 static int look_through(Search *search, const Table *table) {
   for (int loose = 0; loose <= search->equivalent; loose++) {
     for (Py_ssize_t i = 0; i < table->count; i++) {
@@ -189,7 +189,7 @@ static const Interface *interface_of(PyObject *module) {  // cached in module st
   return *kept;
 }
 
-// Returns 1 if found, 0 if not, or -1 with an exception.
+// Returns 1 if found, 0 if not, or -1 with an exception set.
 static int look_in_row(Search *search, int space, const void *key) {
   const Interface *interface = search->interface;
   const void *value = NULL;

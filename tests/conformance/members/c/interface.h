@@ -7,7 +7,7 @@
 
 #include "abi.h"
 
-// Returns NULL without an exception if there is no usable interface.
+// Returns NULL without setting an exception if there is no usable interface.
 static inline const Interface *look_up_interface(void) {
   PyObject *dict = PyInterpreterState_GetDict(PyInterpreterState_Get());
   PyObject *capsule = dict ? PyDict_GetItemString(dict, INTERFACE_NAME) : NULL;

@@ -8,9 +8,9 @@
 
 #include "signature.h"
 
-// Integers and floating-point numbers use separate registers on x86-64 SysV and AAPCS64. A call
-// that fills all of these registers therefore works for any function whose arguments fit into them.
-// A buffer takes one or two registers.
+// Integers and floating-point numbers use separate registers on x86-64 SysV and AAPCS64. So a call
+// that fills all these registers works for any function whose arguments fit into them. A buffer
+// takes one or two registers.
 typedef struct {
   uint64_t integers[6];
   double floats[8];
@@ -125,8 +125,8 @@ static PyObject *value_at(Type type, const void *place) {
   }
 }
 
-// Calls the function and returns the contents of the result's register. The GIL is held during the
-// call unless the function takes it itself.
+// Calls the function and returns the contents of the result register. The GIL is held during the
+// call, unless the function acquires it.
 static uint64_t call_registers(const Registers *registers, const Entry *entry, int is_floating) {
   const uint64_t *n = registers->integers;
   const double *x = registers->floats;

@@ -91,7 +91,7 @@ TABLE(scaled, "d->d", TAKES_SELF);
 
 // ---- The Python callables, all METH_FASTCALL ----
 
-// Reads up to two doubles. Sets an exception if the number of arguments differs.
+// Reads up to two doubles. Sets an exception if the number of arguments is wrong.
 static int take_doubles(PyObject *const *arguments, Py_ssize_t count, int wanted, double *numbers) {
   if (count != wanted) {
     PyErr_SetString(PyExc_TypeError, "another number of arguments");
@@ -332,8 +332,8 @@ static int add_with_interface(PyObject *module, PyObject *offers, const Interfac
   return result;
 }
 
-// Imports the module that installs the interface (5.5). Returns NULL without an exception if there
-// is none.
+// Imports the module that installs the interface (5.5). Returns NULL without setting an exception
+// if there is none.
 static const Interface *import_interface(void) {
   const Interface *interface = look_up_interface();
   if (interface) return interface;

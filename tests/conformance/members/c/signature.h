@@ -1,5 +1,5 @@
-// The part of the reader of docs/ABI.md that uses no Python objects: it parses signatures, checks
-// whether entries are well formed (section 3), and matches them with a request (8.2, 8.3).
+// The part of the reader that uses no Python objects: it parses signatures, checks whether entries
+// are well formed, and matches them with a request (docs/ABI.md, section 3, 8.2, 8.3).
 #ifndef MEMBER_C_SIGNATURE_H
 #define MEMBER_C_SIGNATURE_H
 
@@ -8,7 +8,7 @@
 #include "abi.h"
 
 // A parsed type. `kind` is i or u for integers, F, D or G for complex numbers, and otherwise the
-// code's letter.
+// letter of the code.
 typedef struct {
   char form;  // '&', '*', or 0 for a plain value
   char is_const;

@@ -76,8 +76,8 @@ PYBUF_WRITABLE, PYBUF_FORMAT, PYBUF_ND = 1, 4, 8
 
 
 def _buffer(value, code, const, stack):
-    """Returns (address or None, size) of a contiguous array of `code` elements (None allows any); `stack` keeps the
-    buffer."""
+    """Returns (address or None, size) of a contiguous array of `code` elements (None allows any type); `stack` keeps
+    the buffer."""
     view = Buffer()
     try:
         _get_buffer(value, ctypes.addressof(view), PYBUF_FORMAT | PYBUF_ND | (0 if const else PYBUF_WRITABLE))
@@ -153,7 +153,7 @@ def _c_function_type(entry):
 
 
 def _python_value(token, value):
-    """Converts a C value, as ctypes returns it, to the value that Python gets."""
+    """Converts a C value, in the form that ctypes returns, to the value that Python gets."""
     if token.prefix or value is None:
         return value
     if token.code.startswith("Z"):
@@ -162,7 +162,7 @@ def _python_value(token, value):
 
 
 def call(callable, signature, can, arguments):
-    """Calls the C function that find() returns if equivalent entries match, too. Returns or raises the value, None or
+    """Calls the C function that find() returns when equivalent entries match, too. Returns or raises the value, None or
     exception that Python would get."""
     entry, held = _search(callable, signature, can & ~SETS_ERRNO, True)  # ctypes would lose errno
     if entry is None:

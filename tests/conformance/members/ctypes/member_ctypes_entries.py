@@ -70,7 +70,7 @@ def make_entry(signature, flags, address):
 
 
 def rows(table):
-    """Returns the addresses of a table's entries, which have 24 bytes each: signature, flags, function (3.1)."""
+    """Returns the addresses of a table's entries of 24 bytes each: signature, flags, function (3.1)."""
     count = c_ssize_t.from_address(table).value if table else 0
     return range(table + 8, table + 8 + 24 * count, 24)
 

@@ -1,7 +1,7 @@
 """The middle part of this member, with ctypes alone: reads the interface, slots on types, data in front of names and
 sibling symbols (docs/ABI.md, sections 1, 4 and 5). Numbers in comments are rules of that page.
 
-All code here runs attached. The GIL makes earlier writes visible, as acquire order requires (1.3, 1.19).
+All code here runs attached. The GIL makes earlier writes visible, as acquire order would (1.3, 1.19).
 """
 
 import contextlib
@@ -103,7 +103,7 @@ def _mro(kind):
 
 
 def _has_type_data(kind):
-    """1.2. Any heap type, such as Interface, reveals the offset of `as_buffer`."""
+    """1.2. Any heap type, such as Interface, shows the offset of `as_buffer`."""
     if c_ssize_t.from_address(id(type(kind)) + TP_BASICSIZE).value < TYPE_DATA + 24:
         return False
     as_buffer = pointer_at(id(Interface) + TP_AS_BUFFER) - id(Interface)
@@ -148,7 +148,7 @@ def _instance_table(instance):
 
 UNBOUND = (type(str.join), type(dict.__dict__["fromkeys"]))  # these callables have no self (8.6)
 BUILTIN_METHOD = object_at(ctypes.addressof(ctypes.c_char.in_dll(pythonapi, "PyCMethod_Type")))
-Method = namedtuple("Method", "address name flags")  # the address, name and flags of a PyMethodDef
+Method = namedtuple("Method", "address name flags")  # a PyMethodDef's address, name and flags
 LETTERS = {1: "l", 2: "d", 3: "O"}  # 4.4
 
 

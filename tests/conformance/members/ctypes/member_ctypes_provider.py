@@ -1,7 +1,7 @@
 """A provider of typed functions in plain Python that implements docs/ABI.md with ctypes alone. Numbers in comments are
 rules of that page. tests/conformance/README.md describes OFFERS.
 
-The way `sibling` is missing, because it needs a linker. Without an interface this provider has only the ways of section
+The way `sibling` is missing because it needs a linker. Without an interface this provider has only the ways of section
 4.
 
 Two tricks make this possible without a compiler. The Python callable of a builtin is a function of libpython that calls
@@ -195,7 +195,7 @@ PLAIN = tuple(name for name in FUNCTIONS if name != "scaled")
 
 
 def make_table(name):
-    """Makes the table of one function. The ctypes structure keeps everything that it points to alive."""
+    """Makes the table for one function. The ctypes structure keeps everything that it points to alive."""
     signature, flags, function, c_type, _ = FUNCTIONS[name]
     callback = c_type(function)
     table = Table(1, (Entry(signature.encode(), flags, address_of(callback)),))
@@ -204,7 +204,8 @@ def make_table(name):
 
 
 class PythonHalf:
-    """The self of a builtin that PyObject_CallObject or PyObject_GetItem implements. It also keeps the def alive."""
+    """The self of a builtin whose C function is PyObject_CallObject or PyObject_GetItem. It also keeps the def
+    alive."""
 
     def __init__(self, function, kept):
         self.function = function
@@ -257,7 +258,7 @@ def offer_one_arg(name):
 # Offers through the interface -----------------------------------------------------------------------------------------
 
 def publish(space, key, owner, table):
-    """Offers the table while `owner` lives; the row keeps it."""
+    """Offers the table while `owner` lives; the row keeps the table alive."""
     function = PYFUNCTYPE(c_int, c_void_p, c_int, c_void_p, py_object, c_void_p, c_void_p, c_void_p, py_object)
     value = ctypes.addressof(table)
     answer = function(INTERFACE.publish)(INTERFACE.state, space, key, owner, value, None, None, (table,))
@@ -266,7 +267,8 @@ def publish(space, key, owner, table):
 
 
 def offer_def(name):
-    """Adds a row BY_DEF without setting bits (5.12). The function owns the row, because its def dies with it."""
+    """Adds a row BY_DEF without setting bits (5.12). The function owns the row, because the def dies with the
+    function."""
     function, method = make_builtin(name, PlainName(), METH_VARARGS, None)
     publish(BY_DEF, ctypes.addressof(method), function, make_table(name))
     return function

@@ -159,7 +159,7 @@ static PyMethodDef one_arg_defs[] = {
 
 // ---- The module ----
 
-// Returns a borrowed reference to the dict of a way in OFFERS, or NULL with an exception.
+// Returns a borrowed reference to a way's dict in OFFERS, or NULL with an exception set.
 static PyObject *way_of(PyObject *offers, const char *way) {
   PyObject *functions = PyDict_New();
   const int result = functions != NULL ? PyDict_SetItemString(offers, way, functions) : -1;
@@ -167,7 +167,7 @@ static PyObject *way_of(PyObject *offers, const char *way) {
   return result == 0 ? functions : NULL;
 }
 
-// Steals the reference to `callable`, which may be NULL with an exception. Returns 0 or -1.
+// Steals the reference to `callable`, which may be NULL with an exception set. Returns 0 or -1.
 static int offer(PyObject *functions, const char *name, PyObject *callable) {
   const int result = callable != NULL ? PyDict_SetItemString(functions, name, callable) : -1;
   Py_XDECREF(callable);
