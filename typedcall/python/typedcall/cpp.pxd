@@ -19,7 +19,7 @@ cdef extern from "typedcall/resolve.h" namespace "typedcall":
         void *funcptr
         PyObject *self
 
-    # Empty if nothing was found, with ValueError or TypeError set after resolve(). See
+    # Empty if nothing was found; resolve() then also sets ValueError or TypeError. See
     # resolve_or_raise() below.
     cdef cppclass maybe_resolution "std::optional<typedcall::resolution>":
         bool has_value()
@@ -34,7 +34,7 @@ cdef extern from *:
     """
     #include "typedcall/resolve.h"
 
-    /* The result keeps its callable alive. Returns false with an exception. */
+    /* The result keeps its callable alive. On failure, returns false with an exception set. */
     static inline bool typedcall_cython_resolve(const PyTypedcall_Interface *interface,
                                                 PyObject *callable, const char *signature,
                                                 uintptr_t can,

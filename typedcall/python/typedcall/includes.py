@@ -21,7 +21,7 @@ def get_include() -> str:
 
 
 def get_source() -> str:
-    """Returns the path of the source file that a project compiles once if its other files define
+    """Returns the path of the source file that a project must compile once if its other files define
     TYPEDCALL_SEPARATE."""
     return str(pathlib.Path(get_include(), "typedcall", "separate.cc"))
 

@@ -1,4 +1,4 @@
-"""Makes every typed function available as a ufunc by its name, as typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs
+"""Makes every typed function available by its name as a ufunc, as typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs
 are looked up here."""
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
 
 def _resolved(obj: Any) -> Found:
     """Returns the entry of a TypedFunction, or None for anything else. A TypedFunction that was resolved from a
-    method offers no entry, because it passes the method's self, but consumers would pass the TypedFunction itself."""
+    method offers no entry, because it passes the method's self, whereas consumers would pass the TypedFunction as
+    self."""
     if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
@@ -110,19 +111,19 @@ def resolve(
 
     `capabilities` are the Flags that the caller handles. By default these are the flags that a call from Python
     handles: all but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from anywhere are found. With
-    the `casting` "exact", the text of the signature must be the same; "equivalent" also accepts other types of the
-    same widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A
+    `casting` "exact", the text of the signature must be identical; "equivalent" also accepts other types of the same
+    widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A
     function that may fall back to `f` is found both by the signature that Python sees ("d->d") and by its own
-    ("d&d->i"). A call of this function returns the same result as `f`. If it falls back, `f` converts the arguments
-    again.
+    ("d&d->i"). Calling the returned function gives the same result as calling `f`. If the native function falls back,
+    `f` converts the arguments again.
 
-    PyPy calls the native function through cffi, without the GIL and without checking for exceptions. By default, it
-    therefore finds only functions that need neither the GIL nor self, set no exception, and use only numbers. With
-    `capabilities`, other functions are found for callers that use the address themselves; calling a function that
-    cffi cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
+    PyPy calls the native function through cffi, without the GIL and without checking for exceptions. By default,
+    resolve() therefore finds only functions that need neither the GIL nor self, set no exception, and use only
+    numbers. With `capabilities`, other functions are found for callers that use the address themselves; calling a
+    function that cffi cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
 
-    Raises ValueError, with the position, for a faulty signature. Raises TypeError, with a list of the offered
-    signatures, if no entry fits. The function of an unbound method takes self first."""
+    Raises ValueError, with the position of the fault, for a faulty signature. Raises TypeError, with a list of the
+    offered signatures, if no entry fits. The function found for an unbound method takes self first."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
     # Entries with the requested types are tried first, whether or not they fall back.
@@ -168,8 +169,8 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
 
 
 def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
-    """Suggests capabilities to ask for if only its flags exclude an entry. On PyPy, `can` is None by default, because
-    calls from Python use no flags."""
+    """Suggests capabilities to ask for if an entry is excluded only by its flags. On PyPy, `can` is None by default,
+    because calls from Python use no flags."""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):
@@ -194,11 +195,11 @@ def tag(
     `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi pointer, a
     capsule, a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object has a signature of its own,
     the two must agree; the object's flags are added to `flags`. The tag keeps this object alive, and also the object
-    passed in a repeated, equal tag. It does not keep `f` alive, and is removed when `f` is freed. To declare
-    overloads, pass sequences of the same length as `signature` and `address`; `flags` is one value for all or a third
-    sequence. The tag of a builtin function belongs to its PyMethodDef, and therefore applies under each of its names;
-    any other tag belongs to the object. PyPy tags only objects. It keeps objects that do not support weak references,
-    such as its builtin functions, alive until untag().
+    passed when an equal tag is repeated. It does not keep `f` alive, and is removed when `f` is freed. To declare
+    overloads, pass two sequences of equal length as `signature` and `address`; `flags` is then one value for all
+    overloads, or a third sequence. The tag of a builtin function belongs to its PyMethodDef, and therefore applies
+    under each of its names; any other tag belongs to the object. PyPy tags only objects, and keeps objects that do
+    not support weak references, such as its builtin functions, alive until untag().
 
     For functions without a usable `inspect.signature`, `parameters` is the list of parameters that Python sees, such
     as `(x, y, /, octaves=1, *, base=0.0)`, and `defaults` are the default values of the last parameters, such as (1,
@@ -206,9 +207,9 @@ def tag(
     accelerated functions. Consumers written in C and C++ see only the function with all its parameters.
 
     A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process. Raises ValueError
-    for a faulty signature (with the position), for unusable flags, for parameters that contradict the signature, and
-    if `f` already has a different tag; repeating a tag does nothing. Raises TypeError if the object holds no address,
-    and for a bound method, whose function can be tagged instead."""
+    for a faulty signature (with the position of the fault), for unusable flags, for parameters that contradict the
+    signature, and if `f` already has a different tag; repeating a tag does nothing. Raises TypeError if the object
+    holds no address, and for a bound method, whose function can be tagged instead."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
     told = read_parameters(f, arguments, parameters, defaults)
@@ -233,9 +234,9 @@ def add(
     that `f` already has are not added again. From CPython 3.11 on, modules written in C also use tags. On older
     versions their functions have metadata, which cannot be extended.
 
-    The behaviour of `f` in Python does not change. For a moment, other threads may find no tag. If several threads
-    add overloads, no overload is lost. Raises ValueError and changes nothing if `f` has metadata, or if it already
-    has this signature, or an equivalent one ("q" for "l"), with another address or other flags."""
+    The behaviour of `f` in Python does not change. While the tag is replaced, other threads may find none. If several
+    threads add overloads, no overload is lost. Raises ValueError and changes nothing if `f` has metadata, or if it
+    already has this signature, or an equivalent one ("q" for "l"), with another address or other flags."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     _alone(_add, f, rows, kept)
 
@@ -274,7 +275,7 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
 
 
 def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: Any) -> None:
-    """Replaces the old tag, or restores it if that fails. The caller has prepared the rows of both."""
+    """Replaces the old tag, or restores it if that fails. The caller has prepared the rows of both tags."""
     try:
         backend.untag(f)
         backend.tag(f, new, new_kept)
@@ -285,9 +286,9 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 
 
 def untag(f: Any) -> bool:
-    """Removes the tag of `f`. Returns False if tag() has not tagged `f`; entries in its metadata or instance are not
-    removed. Functions that were already resolved stay callable. The objects that the tag kept alive live as long as
-    those functions and the object, module or type that had the tag."""
+    """Removes the tag of `f`. Returns False if tag() has not tagged `f`; entries in its metadata or in the instance
+    are not removed. Functions that were already resolved stay callable. The objects that the tag kept alive live as
+    long as those functions and the object, module or type that had the tag."""
     return bool(_alone(_untag, f))
 
 

@@ -46,8 +46,8 @@ inline calling::given look_at(PyNativeType type, const char *place) {
 
 }  // namespace elements
 
-/// Holds the element types of arrays, as a signature, and the conversions to and from the types of
-/// a loop's function. It is immutable after make().
+/// The element types of arrays, as a signature, and the conversions to and from the types of a
+/// loop's function. It is immutable after make().
 struct array_plan {
   PyNativeSignature types = {};
   std::vector<conversion> inputs;  // empty if the array already has the function's type

@@ -1,5 +1,5 @@
-"""Chooses the entries for another library, or explains why none fits. All modules that pass functions to other
-libraries use this module."""
+"""Chooses the entries for another library, or explains why none fits. Every module that passes functions to other
+libraries uses this one."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
            "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: Codes of the arguments that can be passed from every runtime with types of its own.
+#: Codes of the arguments that every runtime with types of its own can pass.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-# Codes that match a str exactly. Without the extension module, there are neither ranks nor functions to call.
+# Codes that match a str exactly; none without the extension module, which ranks codes and calls functions.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
 _RESULTS = NUMBERS | _TEXTS | {"v"}
@@ -32,7 +32,7 @@ def offered(function: Any) -> list[Entry]:
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Returns the known reasons why offered() is empty."""
+    """Returns the known reasons why offered() returns no entries."""
     if is_unbound(function) and entries(function):
         return ["it is an unbound method, to which Python passes self first; take an instance's"]
     return why_not(function)
@@ -89,7 +89,7 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
 
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
     """Returns all rows among which a consumer chooses by the arguments' values. `found` is all that the function
-    offers. The address is 0 in the row of an entry that is not in `kept`, because the consumer cannot call it."""
+    offers. The row of an entry that is not in `kept` has the address 0, because the consumer cannot call it."""
     called = [id(entry) for entry in kept]
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
@@ -98,7 +98,7 @@ def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int,
 def is_alone(function: Any, overloads: list[list[str]]) -> bool:
     """True if a function has no overloads; `overloads` are the argument codes of its entries. Entries that only omit
     arguments with defaults do not count as overloads. A bool parameter of a function without overloads accepts any
-    value, by its truth."""
+    value, and receives its truth value."""
     counts = [len(letters) for letters in overloads]
     if len(counts) == 1:
         return True
@@ -108,7 +108,7 @@ def is_alone(function: Any, overloads: list[list[str]]) -> bool:
 
 
 def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -> str:
-    """Returns an obstacle for usable() if the consumer has no values of the type of an argument or of the result."""
+    """Returns an obstacle for usable() if the consumer lacks the type of an argument or of the result."""
     given, result = entry.python_types()
     for letters in given:
         if letters not in arguments:

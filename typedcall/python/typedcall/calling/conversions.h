@@ -40,7 +40,7 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
   return good;
 }
 
-/// Returns the widest type that holds all numbers of this type: long long, unsigned long long or
+/// Returns the 64-bit type that holds all numbers of this type: long long, unsigned long long or
 /// double.
 constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -76,7 +76,7 @@ converter for_number(PyNativeType type, const Visit &visit) {
   }
 }
 
-/// Returns the conversion to the widest type; null if `from` already has its width, or is not a
+/// Returns the conversion to widest(from); null if `from` already has that width, or is not a
 /// number type.
 inline converter to_widest(PyNativeType from) {
   return for_number(from, [](auto one) -> converter {
@@ -109,8 +109,9 @@ class conversion {
  public:
   static constexpr std::intptr_t most = 256;  ///< run() converts at most this many elements
 
-  /// Returns the conversion for an argument. It follows the rules for Python values, by which a
-  /// bool accepts any number and a float accepts an int, but an int does not accept a float.
+  /// Returns the conversion for an argument. It follows the rules for Python values: a bool
+  /// parameter accepts any number and a float parameter accepts an int, but an int parameter does
+  /// not accept a float.
   static conversion between(PyNativeType from, PyNativeType to) {
     conversion made;
     if (from.is_pointer || to.is_pointer) return made;
@@ -133,7 +134,7 @@ class conversion {
     return made.second_ != nullptr ? made : conversion();
   }
 
-  /// Returns the conversion for a function's result, which must stay a float, an int or a bool.
+  /// Returns the conversion for a result, whose kind (float, int or bool) must not change.
   static conversion of_result(PyNativeType from, PyNativeType to) {
     const auto kind = [](PyNativeType type) {
       const PyNativeKind found = PyNativeType_Kind(type);

@@ -50,8 +50,8 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-# For each callable tagged by tag(), the rows and the objects that they keep alive, unless `f` itself keeps these
-# alive. The rows are None if an equal tag with other objects has been set since.
+# For each callable tagged by tag(), the rows and the objects that they keep alive, unless the callable itself keeps
+# these alive. The rows are None if an equal tag with other objects has been set since.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
@@ -95,7 +95,7 @@ def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | N
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    # No Entry is created here, because that would make resolve() half as slow again.
+    # No Entry is created here, because that would make resolve() take half as long again.
     return _make_function(f, row, asked, can, casting)
 
 
@@ -122,6 +122,6 @@ def obstacle(entry: Entry, can: int) -> str:
 
 
 def refuse(f: Any, asked: str, can: int, casting: str) -> None:
-    """Raises the TypeError that explains why resolve_own() returned None. An exception of own_entries()
+    """Raises the TypeError that explains why resolve_own() returned None. An exception from own_entries()
     propagates."""
     _native.refuse(f, asked, can, casting)

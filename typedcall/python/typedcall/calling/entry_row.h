@@ -16,7 +16,8 @@ struct entry_row {
   std::uintptr_t flags = 0;
   void *address = nullptr;
 
-  /// Reads a row, whose signature lives as long as `row`. Returns false with an exception.
+  /// Reads a row, whose signature lives as long as `row`. On failure, returns false with an
+  /// exception set.
   bool read(PyObject *row) {
     unsigned long bits;
     Py_ssize_t at;
@@ -27,7 +28,7 @@ struct entry_row {
   }
 };
 
-/// Reads a tuple of rows. Returns false with an exception.
+/// Reads a tuple of rows. On failure, returns false with an exception set.
 inline bool read_entries(PyObject *rows, const char *caller, calling::overloads *made) {
   for (Py_ssize_t i = 0; i < PyTuple_Size(rows); ++i) {
     entry_row row;

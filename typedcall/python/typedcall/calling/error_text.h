@@ -10,9 +10,10 @@
 
 namespace typedcall::python {
 
-/// Describes the pending exception. The caller must clear the exception only afterwards, because
-/// PyObject_Str checks for signals and would consume an interrupt that internal::clear_exception()
-/// sends again. Construct, use and destroy this object with the GIL held.
+/// Describes the pending exception. The caller must not clear the exception before constructing
+/// this object, because PyObject_Str checks for signals, and would consume an interrupt that
+/// internal::clear_exception() sends again. Construct, use and destroy this object with the GIL
+/// held.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {

@@ -17,7 +17,7 @@ struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
 
-  /// Returns the home of the current interpreter, or null with MemoryError. GIL: held.
+  /// Returns the home of the current interpreter, or null with MemoryError set. GIL: held.
   static home *make() {
     auto made = std::make_unique<home>();
     return made->interpreter.set_current() ? made.release() : nullptr;
@@ -55,16 +55,16 @@ struct home {
   }
 };
 
-/// True in the main interpreter. Otherwise returns false with an ImportError whose text is
-/// `where_else`.
+/// True in the main interpreter. Otherwise sets an ImportError with the text `where_else`, and
+/// returns false.
 inline bool is_main_interpreter(const char *where_else) {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
   PyErr_SetString(PyExc_ImportError, where_else);
   return false;
 }
 
-/// True if modules of this kind can be imported in this interpreter. Otherwise returns false with
-/// ImportError.
+/// True if modules of this kind can be imported in this interpreter. Otherwise sets ImportError and
+/// returns false.
 inline bool is_interpreter_supported() {
 #if PY_VERSION_HEX < 0x030C0000
   return is_main_interpreter("before Python 3.12: in the main interpreter only");
@@ -92,7 +92,7 @@ struct state_with_home : module_state {
   }
 };
 
-/// The state of an extension module for a library that is loaded once in a process. The module runs
+/// The state of an extension module for a library that is loaded once per process. The module runs
 /// only in the main interpreter.
 struct state_with_one_home : module_state {
   static constexpr bool runs_without_gil = true;

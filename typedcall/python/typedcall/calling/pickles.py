@@ -122,7 +122,7 @@ def _difference(pickled: Any, function: Any) -> str:
 class Unavailable:
     """Stands in for a pickled function that is not available in this process. Each call looks for the function again,
     and raises the error if it is still missing. Raising the error while the pickle is read would end a worker of Dask
-    or multiprocessing without an error for its caller. The object itself pickles like the original function, so a
+    or multiprocessing, and its caller would get no error. This object is pickled like the original function, so a
     process that lacks the function can pass it on."""
 
     def __init__(
@@ -151,7 +151,7 @@ class Unavailable:
 
 
 def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
-    """Returns `make(*question)`. Replaces exceptions that could end the process by ImportError; see is_for_us()."""
+    """Returns `make(*question)`. Turns exceptions that could end the process into ImportError; see is_for_us()."""
     try:
         return make(*question)
     except BaseException as error:
@@ -164,7 +164,7 @@ def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
 
 
 def read(make: Callable[..., Any], *question: Any) -> Any:
-    """Recreates a pickled object. Pickles store a call of this function."""
+    """Recreates a pickled object. Pickles store a call to this function."""
     try:
         return _make(make, question)
     except MemoryError:

@@ -51,8 +51,8 @@ def tag_module(
     """Tags functions of a module with the C functions of the same names, and returns their names.
 
     `signatures` maps the name of each Python function to the signature of its C function, written as "ii->i" or, in
-    C, as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", this is the name of
-    the C function; otherwise its name is `prefix` plus the Python name. A list of signatures stands for overloads.
+    C, as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", that is the name of
+    the C function; otherwise the name is `prefix` plus the Python name. A list of signatures stands for overloads.
     `signatures` can also be the text of a C header. A function of the module is then tagged if the header declares a
     function named `prefix` plus the Python name. A preprocessor condition is evaluated if it depends only on
     constants, on macros of the header, and on __cplusplus, which is not defined; otherwise both branches are read.
@@ -157,8 +157,8 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 
 def load_tags_of(function: Any) -> bool:
     """Runs the tag functions for the module named by `function.__module__` and for the packages that contain it.
-    Returns True if any tag function ran. This costs almost nothing if no package provides tags for them, because the
-    metadata of installed packages are read only once. A failure is reported once, as a RuntimeWarning, because the
+    Returns True if any tag function ran. The call costs almost nothing if no package provides tags for them, because
+    the metadata of installed packages is read only once. A failure is reported once, as a RuntimeWarning, because the
     caller has not requested these tags."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
@@ -182,16 +182,16 @@ def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
 
 
 def load_tags() -> list[str]:
-    """Runs the functions by which installed packages tag other modules. Each function runs only once, and only if its
-    module has already been imported. Returns the names of the modules tagged by this call.
+    """Runs the functions with which installed packages tag other modules. Each function runs only once, and only if
+    its module has already been imported. Returns the names of the modules tagged by this call.
 
-    The metadata of a package name a module and the function that tags it:
+    A package's metadata names a module and the function that tags it:
 
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler loads the tags for a function without entries automatically, and so does reading a pickle. If a
-    tag function fails there, a RuntimeWarning is issued once. load_tags() itself calls all tag functions, and then
+    Numba's compiler automatically loads the tags for a function without entries, as does code that reads a pickle. If
+    a tag function then fails, a RuntimeWarning is issued once. load_tags() itself calls all tag functions, and then
     raises RuntimeError from the first exception. The next call runs the failed functions again."""
     ran, failures = _load(_entry_points(), again=True)
     if failures:

@@ -45,8 +45,8 @@ def read_arguments(text: str) -> tuple[Any, ...]:
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Converts lists and tuples passed for buffer parameters to buffers. Raises CommandError if an element does not
-    fit."""
+    """Makes buffers from the lists and tuples passed for buffer parameters. Raises CommandError if an element does
+    not fit."""
     made = []
     for value, each in itertools.zip_longest(arguments, letters[: len(arguments)], fillvalue=""):
         if type(value) in (list, tuple) and each and is_buffer(each) and each != "*s":
@@ -193,8 +193,8 @@ class ArgumentMaker:
         edges = [self._edges(each) for each in self._parameters]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
-        # There are too many combinations. Use each edge case of each argument once, with random edge cases for the
-        # other arguments.
+        # There are too many combinations, so each edge case of each argument is used once, with random edge cases for
+        # the other arguments.
         return self._each_with_others(edges)
 
     def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
@@ -203,7 +203,7 @@ class ArgumentMaker:
         return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """Yields a tuple for every value in its position, with random edge cases in the other positions."""
+        """For every value, yields a tuple with the value in its position and random edge cases in the others."""
         edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:

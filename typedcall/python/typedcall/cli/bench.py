@@ -1,4 +1,4 @@
-"""The command `bench`, which measures one function called boxed and in every other available way. The ways take
+"""The command `bench`, which measures calls to one function, boxed and in every other available way. The ways take
 turns, so other load on the machine affects all of them alike."""
 from __future__ import annotations
 

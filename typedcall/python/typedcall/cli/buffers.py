@@ -55,7 +55,7 @@ def _copy(value: Any) -> Any:
 
 
 def contents(letters: list[str], arguments: tuple[Any, ...]) -> list[Any]:
-    """Returns the contents of the buffers, which are compared like results."""
+    """Returns the contents of the buffers, which are compared as results are."""
     return [value.tolist() for each, value in zip(letters, arguments) if is_buffer(each) and hasattr(value, "tolist")]
 
 

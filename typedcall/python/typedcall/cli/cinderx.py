@@ -1,5 +1,5 @@
-"""The command `cinderx`, which writes declarations with which CinderX's Static Python can call a module's C functions
-of primitive ints directly."""
+"""The command `cinderx`, which writes declarations that let CinderX's Static Python call a module's C functions of
+primitive ints directly."""
 from __future__ import annotations
 
 import argparse

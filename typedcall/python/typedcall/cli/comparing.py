@@ -1,4 +1,4 @@
-"""Compares boxed and unboxed calls of one entry with the same arguments, down to the sign of a zero. Differences that
+"""Compares boxed and unboxed calls to one entry with the same arguments, down to the sign of a zero. Differences that
 are declared or can be explained are counted separately."""
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Example = tuple[str, str, str, str]
 
 @dataclass
 class Verdict:
-    """The counted results of all calls of one entry."""
+    """The counted results of all calls to one entry."""
 
     name: str
     signature: str
@@ -39,8 +39,7 @@ class Verdict:
     declared: int = 0
     #: The number of explained differences for each reason.
     explained: dict[str, int] = field(default_factory=dict)
-    #: The number of differences for arguments that do not fit their C types, because wrappers may convert these
-    #: differently.
+    #: The number of differences for arguments that do not fit their C types, which wrappers may convert differently.
     conversions: int = 0
     unexplained: int = 0
     #: The first few differences of any kind, as (arguments, boxed, unboxed, reason).
@@ -59,7 +58,7 @@ class Verdict:
         del self.examples[MOST_SHOWN:]
 
     def add(self, part: Verdict) -> None:
-        """Adds the results of other calls of the same entry."""
+        """Adds the results of other calls to the same entry."""
         for name in ("calls", "equal", "declared", "conversions", "unexplained"):
             setattr(self, name, getattr(self, name) + getattr(part, name))
         for reason, count in part.explained.items():
@@ -75,8 +74,8 @@ _Outcome = tuple[str, Any, list[Any]]
 def _outcome(
     call: Callable[..., Any], arguments: tuple[Any, ...], letters: list[str]
 ) -> _Outcome:
-    """Returns the outcome of a call, which is ("returns", value, contents) or ("raises", exception, contents), with
-    the contents of the buffers after the call."""
+    """Returns the outcome of a call: ("returns", value, contents) or ("raises", exception, contents), with the
+    contents of the buffers after the call."""
     arguments = copied(letters, arguments)
     try:
         outcome, value = "returns", call(*arguments)
@@ -155,7 +154,7 @@ def _function_of(target: Target, entry: Entry) -> Any:
 
 
 class _Comparison:
-    """Compares boxed and unboxed calls of one entry of a function."""
+    """Compares boxed and unboxed calls to one entry of a function."""
 
     def __init__(self, target: Target, entry: Entry, marker: Marker, strict: bool) -> None:
         self._boxed = by_position(target.function)

@@ -22,15 +22,15 @@ _ROOM = 4096
 
 
 class Marker:
-    """Records what the work is doing, as the number of a call and a text, which can be read even after its process
-    has died."""
+    """Records what the work is doing, as the number of a call and a text; both can be read even after its process has
+    died."""
 
     _HEAD = struct.Struct("qq")
 
     def __init__(self, call: int = 0) -> None:
         self._memory = mmap.mmap(-1, _ROOM)
         self._steps = 0
-        #: The number of seconds after which a step that is still running ends its process.
+        #: The timeout of a step, in seconds; a step that takes longer ends its process.
         self.limit = math.inf
         self.set(call, "first call")
 
@@ -53,8 +53,8 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Makes this process end when its parent ends, even by SIGKILL. If the parent fails to end it in time, a timer
-    does so a little later."""
+    """Makes this process end when its parent ends, even if SIGKILL ends the parent. If the parent fails to end it in
+    time, a timer does so a little later."""
     with contextlib.suppress(AttributeError):  # prctl() exists only on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
@@ -78,8 +78,8 @@ def _send(work: Callable[[], Any], to: Any, parent: int, seconds: float, marker:
 def _wait(
     child: Any, receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> bool:
-    """Waits until the child has sent its result or has ended, and reports the calls made. Returns False if a step
-    takes longer than `seconds`."""
+    """Waits until the child has sent its result or has ended, and passes the number of the current call to `tick`.
+    Returns False if a step takes longer than `seconds`."""
     steps, since = marker.steps, time.monotonic()
     # Waiting for the end of the pipe is not enough, because the child's own children may keep it open.
     while not receiver.poll(min(seconds, 0.2)) and child.is_alive():

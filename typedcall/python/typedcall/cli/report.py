@@ -40,7 +40,7 @@ def _console(**options: Any) -> Any:
     except ImportError:
         return None
     console = Console(**options)
-    # Lines in a file or a pipe are neither cut nor wrapped.
+    # Lines written to a file or a pipe are neither cut nor wrapped.
     return console if console.is_terminal else Console(width=200, soft_wrap=True, **options)
 
 

@@ -1,5 +1,5 @@
-"""The standard streams of a command. Only its report goes to stdout; any other output to stdout, even by C code, goes
-to stderr. Streams that were closed at the start discard all output."""
+"""The standard streams of a command. Only its report goes to stdout; any other output to stdout, even from C code,
+goes to stderr. Streams that were closed at the start discard all output."""
 from __future__ import annotations
 
 import contextlib
@@ -11,7 +11,7 @@ from typing import Any, TextIO
 __all__ = ["open_closed", "report", "report_apart", "say"]
 
 _reports: list[TextIO] = []
-# The file descriptors of those report streams that this command has opened.
+# The file descriptors of the report streams that this command has opened.
 _own: list[int] = []
 
 
@@ -36,8 +36,8 @@ def open_closed() -> None:
 
 
 def _leave_to_parent() -> None:
-    """Replaces the report's descriptor by /dev/null in a child process. The report's reader waits until the last copy
-    is closed, and a process started by a function may outlive the command."""
+    """In a child process, replaces the report's descriptor with /dev/null. The report's reader waits until the last
+    copy is closed, and a process started by a function may outlive the command."""
     null = os.open(os.devnull, os.O_WRONLY)
     for own in _own:
         os.dup2(null, own, inheritable=False)

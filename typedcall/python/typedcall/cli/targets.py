@@ -16,7 +16,7 @@ __all__ = ["Target", "describe", "find_targets", "refusal"]
 
 
 class Target(NamedTuple):
-    """A function with its name in the module and its entries."""
+    """A function, its name in the module, and its entries."""
 
     name: str
     function: Any
@@ -67,7 +67,7 @@ def find_targets(
     function = module
     for part in name.split("."):
         try:
-            # `__pyx_capi__` is a dict, whose keys are the names.
+            # `__pyx_capi__` is a dict keyed by name.
             is_key = is_a(function, dict) and part in function
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
@@ -123,10 +123,10 @@ def _targets(named: list[tuple[str, Any]]) -> list[Target]:
 
 
 def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
-    """Returns the callables inside a container that has no entries itself: the methods of a class that the module
+    """Returns the callables inside a container that itself has no entries: the methods of a class that the module
     defines, the functions that a Cython module exports, or the functions of a library opened with cffi. Returns None
     for anything else."""
-    # This module is "cffi.api" for libraries opened with dlopen(), and "_cffi_backend" for the lib of a compiled
+    # The module is "cffi.api" for libraries opened with dlopen(), and "_cffi_backend" for the lib of a compiled
     # module.
     of = text_attribute(type(value), "__module__")
     if is_a(value, type):

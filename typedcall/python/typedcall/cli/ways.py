@@ -52,7 +52,7 @@ def _elements(numpy: Any, value: Any) -> Any:
 
 
 class _Ways:
-    """Makes the timers for all ways to call one entry of a function."""
+    """Makes the timers for all the ways to call one entry of a function."""
 
     def __init__(self, function: Any, entry: Entry, arguments: tuple[Any, ...]) -> None:
         self.function = function
@@ -188,7 +188,7 @@ class _Ways:
         return timer
 
     def _c_arguments(self) -> list[Any]:
-        """Returns the arguments in the form that C receives. A buffer becomes two arguments, its memory and the
+        """Returns the arguments in the form that C receives. A buffer becomes two arguments: its memory and the
         number of elements."""
         made: list[Any] = []
         for letters, value in zip(self.entry.python_types()[0], self.arguments):
@@ -229,7 +229,7 @@ WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
 def all_ways(
     function: Any, entry: Entry, arguments: tuple[Any, ...], done: Callable[[int], None]
 ) -> list[Way]:
-    """Returns every way, with the boxed call first. Calls `done` after each way, because some take long to
+    """Returns every way, with the boxed call first. Calls `done` after each way, because some take a long time to
     compile."""
     ways = _Ways(function, entry, arguments)
     made = []

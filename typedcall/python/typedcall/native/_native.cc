@@ -41,7 +41,7 @@ PyTypeObject *function_type_of(PyObject *module) {
       typedcall::state_of<native_state>(module).function_type.get());
 }
 
-/// Returns false with TypeError if the object does not have this type.
+/// Returns false with TypeError set if the object does not have this type.
 bool check_type(PyObject *object, PyTypeObject *type, const char *name) {
   if (PyObject_TypeCheck(object, type)) return true;
   PyErr_Format(PyExc_TypeError, "%s must be %.100s, not '%.100s'", name, type->tp_name,
@@ -84,7 +84,7 @@ PyObject *entries(PyObject *module, PyObject *callable) {
 }
 
 /// Reads the arguments of a query from Python; `can` are the flags that the caller handles. Returns
-/// false with an exception if an argument is invalid.
+/// false with an exception set if an argument is invalid.
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
@@ -189,8 +189,8 @@ PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) 
   return PyFloat_FromDouble(took.count());
 }
 
-// Returns the seconds for `count` calls of a TypedFunction's native function, whose arguments are
-// converted once.
+// Returns the seconds that `count` calls to a TypedFunction's native function take; the arguments
+// are converted only once.
 PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
                        Py_ssize_t count) {
   if (!check_type(function, function_type_of(module), "function") ||
@@ -205,7 +205,7 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
-/// Adds the addresses of functions that compiled code and other libraries call to a module.
+/// Adds to a module the addresses of functions that compiled code and other libraries call.
 bool add_addresses(PyObject *module) {
   const struct {
     const char *name;

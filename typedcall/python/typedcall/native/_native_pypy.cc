@@ -1,6 +1,6 @@
 // The extension module `typedcall.native._native` for PyPy. It reads the METH_TYPED metadata before
 // a builtin function's name, and calls C functions without releasing the GIL, unlike cffi.
-#define TYPEDCALL_WITHOUT_FFI  // this module must not depend on libffi
+#define TYPEDCALL_WITHOUT_FFI  // this module must not need libffi
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -22,10 +22,10 @@ struct native_state : typedcall::module_state {
   int exec(PyObject *module);
 };
 
-/// Returns the PyMethodDef of an extension's function or method; null for anything else. The type
-/// is compared exactly with cpyext's types. PyCFunction_Check is also true for PyPy's own
-/// functions, which have no PyMethodDef, and looking for one crashes. A bound method has another
-/// type, but its `__func__` has one of these.
+/// Returns the PyMethodDef of an extension's function or method; null for anything else. Only
+/// cpyext's exact types are accepted. PyCFunction_Check is also true for PyPy's own functions,
+/// which have no PyMethodDef, and looking for one would crash. A bound method has another type, but
+/// its `__func__` has one of these.
 PyMethodDef *def_of(PyObject *callable) {
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
@@ -44,7 +44,7 @@ bool has_no_self(PyObject *callable, const PyMethodDef *def) {
 }
 
 /// Appends (signature, flags, address, place, callable) to the list. Skips entries that no caller
-/// can use, as the C++ resolver does. Returns false with an exception.
+/// can use, as the C++ resolver does. On failure, returns false with an exception set.
 bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
             PyObject *callable) {
   if (entry.signature == nullptr || entry.funcptr == nullptr) return true;
@@ -69,7 +69,7 @@ PyObject *entries(PyObject *callable) {
       if (!append(list.get(), table->entries[i], "method metadata", callable)) return nullptr;
     }
   } else {
-    // The row may have PyPy's own struct without a table of typedcall.
+    // The row may have PyPy's own struct but no typedcall table.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&

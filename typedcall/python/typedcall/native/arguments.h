@@ -1,5 +1,5 @@
-// Matches the arguments of a typedcall.TypedFunction called with keywords, or without arguments
-// that have defaults, to the parameters of the Python callable.
+// Matches arguments to the parameters of the Python callable if a typedcall.TypedFunction is called
+// with keywords or without arguments that have defaults.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 
@@ -13,7 +13,7 @@ namespace typedcall::python {
 
 /// Calls a function that typedcall/calling/cpython_backend.py has set as an attribute of the module
 /// of `type`, because this module imports nothing from the package. Returns a new reference, or
-/// NULL with an exception.
+/// NULL with an exception set.
 template <class... Arguments>
 PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
                       Arguments... arguments) {
@@ -23,7 +23,7 @@ PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
 
 /// Returns the names and defaults of the callable's parameters, for a C function with `arity`
 /// parameters. The first call stores them at `place`. Returns a borrowed reference, or NULL with an
-/// exception.
+/// exception set.
 inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *callable,
                                 std::size_t arity) {
   PyObject *known = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -41,7 +41,7 @@ inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *
 /// All arguments of a call in order, as borrowed references. Defaults replace omitted arguments.
 class arranged_arguments {
  public:
-  /// Returns false with TypeError if the arguments do not match the parameters. `keywords` is a
+  /// Returns false with TypeError set if the arguments do not match the parameters. `keywords` is a
   /// tuple of names, or NULL.
   bool place(PyTypeObject *type, PyObject *arrangement, PyObject *const *args, std::size_t nargs,
              PyObject *keywords, std::size_t arity) {

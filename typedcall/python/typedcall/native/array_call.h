@@ -1,5 +1,5 @@
 // Wraps a native function of several doubles in a C function that takes them as an array, because
-// SciPy calls functions of more than one argument in this way.
+// SciPy calls functions of more than one argument this way.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
@@ -18,8 +18,8 @@ struct array_callee {
 
   static constexpr char kName[] = "typedcall array_callee";
 
-  /// Returns a capsule with a pointer to an array_callee. Returns NULL with ValueError unless all
-  /// arguments and the result in `signature` are doubles. Throws std::bad_alloc. GIL: held.
+  /// Returns a capsule with a pointer to an array_callee. Returns NULL with ValueError set unless
+  /// all arguments and the result in `signature` are doubles. Throws std::bad_alloc. GIL: held.
   static PyObject *make(const char *signature, std::uintptr_t address) {
     PyNativeSignature parsed;
     PyNativeSignature_Fault fault = {0, ""};

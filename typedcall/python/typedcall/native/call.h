@@ -27,12 +27,12 @@ inline bool check_self(PyObject *, PyObject *) { return false; }
 using typedcall::check_self;
 #endif
 
-/// A prepared call of an entry. It is immutable, so several threads may use it at once.
+/// A prepared call to an entry. It is immutable, so several threads may use it at once.
 class native_call {
  public:
   /// `asked` is the signature to which Python's arguments are converted. It may differ from the
   /// entry's `signature` by a safe cast. If `is_unbound` is true, the first argument is self.
-  /// Returns null with ValueError or TypeError if Python cannot call the entry at all. Throws
+  /// Returns null with ValueError or TypeError set if Python cannot call the entry at all. Throws
   /// std::bad_alloc.
   static std::unique_ptr<const native_call> make(std::string name, const char *asked,
                                                  const char *signature, std::uintptr_t flags,
@@ -61,9 +61,9 @@ class native_call {
   /// True if the callable's own self is passed, rather than the first argument.
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
-  /// Calls the native function. `self` is null if the function takes none, or for an unbound
-  /// method, which `callable` then is. The first argument is then self, and its type is checked.
-  /// Returns a new reference, or NULL. GIL: held.
+  /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
+  /// unbound method, whose self is the first argument; its type is checked. Returns a new
+  /// reference, or NULL. GIL: held.
   PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,
@@ -91,7 +91,7 @@ class native_call {
   }
 
   /// Converts the arguments once and calls the function `count` times. Returns the seconds as a new
-  /// float, or NULL with the first exception. GIL: held.
+  /// float, or NULL with the first exception set. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
                  Py_ssize_t count) const {
     return with_values(callable, self, args, nargs,
@@ -202,8 +202,8 @@ class native_call {
         [&](PyThreadState *) { return own_.run(values, cell); });
   }
 
-  // Calls the native function. Returns false without an exception if it falls back, and otherwise
-  // with one.
+  // Calls the native function. Returns false with no exception set if it falls back, and with one
+  // set if it fails.
   bool invoke(native_value *values, calling::result_cell *cell) const {
     const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
                                        ? own_.run(values, cell)
@@ -213,7 +213,7 @@ class native_call {
     return false;
   }
 
-  // Like operator(), but returns NULL without an exception if the function falls back.
+  // Like operator(), but returns NULL with no exception set if the function falls back.
   PyObject *run(native_value *values) const {
     if (cast_) return run_cast(values);
     calling::result_cell cell;

@@ -1,4 +1,4 @@
-// Functions for compiled code, which call the Python callable with the same values if a native
+// Functions for compiled code. They call the Python callable with the same values if a native
 // function falls back or does not accept a value, attach threads, and check for exceptions.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
@@ -17,8 +17,8 @@ struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;
 
-  /// `signature` is the signature that Python sees, such as "d->d". Returns null with ValueError if
-  /// the signature is invalid, or with MemoryError. Throws std::bad_alloc. GIL: held.
+  /// `signature` is the signature that Python sees, such as "d->d". Returns null with ValueError
+  /// set if the signature is invalid, or with MemoryError set. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
@@ -47,7 +47,7 @@ inline void put_exception_aside() {
 }
 
 /// Sets the exception that put_exception_aside() stored for this thread, unchanged, because `raise`
-/// would change its __context__. Always returns NULL with an exception. GIL: held.
+/// would change its __context__. Always returns NULL, with an exception set. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
@@ -86,7 +86,7 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
 }
 
 /// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 after
-/// take_exception(). If the interpreter has ended, returns -1 without an exception; the caller of
+/// take_exception(). If the interpreter has ended, returns -1 with no exception set; the caller of
 /// the compiled code then stops when it takes the GIL. GIL: none, or held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {

@@ -95,13 +95,13 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       [] { return static_cast<PyObject *>(nullptr); });
 }
 
-/// Like call_function(), for an entry that may fall back. A separate function saves other entries
-/// the check.
+/// Like call_function(), for an entry that may fall back. Because this is a separate function,
+/// other entries need no check.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;
-  // The callable may release the last other reference to this object.
+  // The callable may release all other references to this object.
   const object_ref callable = object_ref::borrow(function->parts.callable);
   const object_ref kept = object_ref::borrow(object);
   const auto nargs = static_cast<std::size_t>(PyVectorcall_NARGS(nargsf));
@@ -256,7 +256,7 @@ inline PyTypeObject *make_function_type(PyObject *module) {
   return type;
 }
 
-/// Returns the native call for `parts`, or null with an exception.
+/// Returns the native call for `parts`, or null with an exception set.
 inline std::unique_ptr<const native_call> make_call(const function_parts &parts) {
   const char *signature = PyUnicode_AsUTF8(parts.signature);
   const char *asked = signature != nullptr ? PyUnicode_AsUTF8(parts.asked) : nullptr;

@@ -1,4 +1,4 @@
-"""Replaces the extension module on platforms without tags (core/compiler.h). There, the package can be imported,
+"""Replaces the extension module on platforms without tags (see core/compiler.h). There, the package can be imported,
 parses signatures, and explains why functions have no entries. Tags are checked and then ignored, so packages that tag
 their functions still work. A test compares this module with the extension module."""
 from __future__ import annotations

@@ -1,5 +1,5 @@
-// Finds the scalar C functions that NumPy's generic loops call. Needs no headers of NumPy, because
-// NumPy's capsules contain its tables of C functions, whose order is fixed.
+// Finds the scalar C functions that NumPy's generic loops call. Needs none of NumPy's headers,
+// because NumPy's capsules contain its tables of C functions, whose order is fixed.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
@@ -40,15 +40,15 @@ inline constexpr struct {
 // Indices into NumPy's table of array functions, from multiarray_funcs_api and multiarray_types_api
 // in the same file.
 inline constexpr int kGetVersion = 0, kArrayType = 2;
-// The results of the function at kGetVersion in NumPy 1 (since 1.7) and in NumPy 2.
+// The results of the function at kGetVersion in NumPy 1 (from 1.7 on) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// Returns the table in NumPy's capsule of this name, which lives as long as NumPy. Checks that the
-/// element at `index` is `type`, because another capsule may have replaced NumPy's. Returns null
-/// with an exception.
+/// Returns the table in NumPy's capsule of this name; the table lives as long as NumPy. Checks that
+/// the element at `index` is `type`, because another capsule may have replaced NumPy's. Returns
+/// null with an exception set.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
-  // The capsules of NumPy have no names.
+  // NumPy's capsules have no names.
   auto *const table =
       static_cast<void **>(capsule ? PyCapsule_GetPointer(capsule.get(), nullptr) : nullptr);
   if (table == nullptr || table[index] == type) return table;
@@ -56,7 +56,7 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   return nullptr;
 }
 
-/// Returns NumPy's module of C functions if it has been imported; otherwise null with an exception.
+/// Returns NumPy's module of C functions if it has been imported, or null with an exception set.
 inline object_ref imported_numpy() {
   for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
     const object_ref text = object_ref::steal(PyUnicode_FromString(name));
@@ -68,9 +68,9 @@ inline object_ref imported_numpy() {
   return {};
 }
 
-/// Returns NumPy's table of ufunc functions, or null with an exception. Makes the same checks as
-/// import_umath and import_array in NumPy's headers, and also checks that the capsules really are
-/// NumPy's.
+/// Returns NumPy's table of ufunc functions, or null with an exception set. Makes the same checks
+/// as import_umath and import_array in NumPy's headers, and also checks that the capsules really
+/// are NumPy's.
 inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
@@ -91,7 +91,7 @@ inline void **ufunc_table() {
 }
 
 /// Returns a list of (signature, address) for all C functions that NumPy's generic loops in `ufunc`
-/// call, or null with an exception.
+/// call, or null with an exception set.
 inline PyObject *scalar_functions(PyObject *ufunc) {
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;

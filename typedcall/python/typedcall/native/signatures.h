@@ -53,7 +53,7 @@ inline constexpr const char *kind_names[] = {
 #undef ROW
 };
 
-// Returns a tuple of the names of all kinds of values, as a new reference, or null.
+// Returns a tuple with the names of all kinds of values, as a new reference, or null.
 inline PyObject *kinds() {
   PyObject *all = PyTuple_New(PyNativeGiven_COUNT);
   for (int kind = 0; all != nullptr && kind < PyNativeGiven_COUNT; ++kind) {
@@ -63,14 +63,14 @@ inline PyObject *kinds() {
   return all;
 }
 
-/// Adds `value` to a module, and releases the reference. Returns false with an exception, also if
-/// `value` is null with an exception.
+/// Adds `value` to a module, and releases the reference. On failure, or if `value` is null with an
+/// exception set, returns false with the exception set.
 inline bool add(PyObject *module, const char *name, PyObject *value) {
   const object_ref kept = object_ref::steal(value);
   return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;
 }
 
-/// Adds the lists and the constants to a module. Returns false with an exception.
+/// Adds the lists and the constants to a module. On failure, returns false with an exception set.
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
          add(module, "KINDS", kinds()) &&
@@ -98,8 +98,8 @@ inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   return arguments;
 }
 
-/// Parses a signature. Returns false with TypeError if it is not a str, or with ValueError, whose
-/// text includes the fault's position.
+/// Parses a signature. Returns false with TypeError set if it is not a str, or with ValueError set,
+/// whose text includes the fault's position.
 inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a signature is a str, not '%.100s'", Py_TYPE(text)->tp_name);
@@ -145,7 +145,7 @@ inline PyObject *describe(PyObject *text, PyObject *flags) {
                        check.is_value_if_equal ? Py_True : Py_False);
 }
 
-// Raises ValueError if `kind` is not a kind, or if `letters` are not a type.
+// Raises ValueError if `kind` is not a kind, or if `letters` is not the code of a type.
 inline PyObject *rank(const char *kind, const char *letters) {
   const auto given = std::find_if(std::begin(kind_names), std::end(kind_names),
                                   [&](const char *name) { return std::strcmp(name, kind) == 0; });

@@ -1,5 +1,5 @@
-// Tags callables from Python. A tag is a table made from (signature, flags, address) rows, which
-// lives as long as the side table needs it, with an object that keeps the addresses valid.
+// Tags callables from Python. A tag is a table made from (signature, flags, address) rows, with an
+// object that keeps the addresses valid; it lives as long as the side table needs it.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
@@ -14,7 +14,8 @@
 
 namespace typedcall::python {
 
-/// Reads a row. The signature in `entry` lives as long as the row. Returns false with an exception.
+/// Reads a row. The signature in `entry` lives as long as the row. On failure, returns false with
+/// an exception set.
 inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   PyObject *text, *address;
   unsigned long flags;
@@ -36,7 +37,7 @@ inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
 }
 
 /// Makes a table from a sequence of (signature, flags, address), with the texts of the signatures
-/// after the entries. Returns null with an exception if a row is wrong. Throws std::bad_alloc.
+/// after the entries. Returns null with an exception set if a row is wrong. Throws std::bad_alloc.
 inline PyNativeCallableTable *make_table(PyObject *rows) {
   const object_ref list = object_ref::steal(PySequence_Tuple(rows));
   if (!list) return nullptr;
@@ -71,7 +72,7 @@ inline void free_table(const void *table) { std::free(const_cast<void *>(table))
 
 /// Publishes the rows for the callable's PyMethodDef, or for the object if it has none.
 /// `keep_alive` may be None. Returns 1 or 2 if the tag is new, and 0 if an equal tag exists, which
-/// then also keeps `keep_alive` alive. Returns -1 with an exception.
+/// then also keeps `keep_alive` alive. On failure, returns -1 with an exception set.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;

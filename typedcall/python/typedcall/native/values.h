@@ -1,5 +1,5 @@
-// Converts one argument or result of a typed function between a Python object and a C value, by its
-// type code at run time. The conversions are the same as in the generated wrappers.
+// Converts an argument or result of a typed function between a Python object and a C value at run
+// time, by its type code. The conversions are the same as in the generated wrappers.
 #ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 #define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 
@@ -21,10 +21,11 @@ struct scratch {
 
 /// The operations on values of a C type. There is one value_code for each type code; see code_of().
 struct value_code {
-  /// Converts a Python object. Returns false with an exception. `where` may be null unless
-  /// needs_scratch is true.
+  /// Converts a Python object. On failure, returns false with an exception set. `where` may be null
+  /// unless needs_scratch is true.
   bool (*convert)(PyObject *object, native_value *value, scratch *where);
-  /// Returns a new Python object made from the value at this address, or NULL with an exception.
+  /// Returns a new Python object made from the value at this address, or NULL with an exception
+  /// set.
   PyObject *(*box)(const void *place);
   /// Like `box`, for a pointer to the C type.
   PyObject *(*box_pointer)(const void *place);
@@ -72,7 +73,7 @@ bool convert(PyObject *object, native_value *value, scratch *where) {
 template <class T>
 PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
-    // Reading any byte other than 0 or 1 as a bool would be undefined.
+    // Reading any byte other than 0 or 1 as a bool would be undefined behaviour.
     return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;
@@ -114,8 +115,8 @@ inline const value_code &code_of(int code) {
 }
 
 /// Sets `values` to the C arguments for a buffer of that type: the pointer and the count. If
-/// `view->obj` is not NULL afterwards, release the buffer after the call. Returns false with the
-/// same exceptions as the generated wrappers. GIL: held.
+/// `view->obj` is not NULL afterwards, release the buffer after the call. On failure, sets the same
+/// exceptions as the generated wrappers, and returns false. GIL: held.
 inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
                              Py_buffer *view) {
   void *data = nullptr;

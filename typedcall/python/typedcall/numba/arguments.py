@@ -30,8 +30,8 @@ def given_of(arguments: tuple[Any, ...]) -> list[int]:
 
 
 def names_of(function: Any, given: list[int]) -> list[str]:
-    """Returns the names of the parameters that are passed to the Python function by name. They are the last ones in
-    the call."""
+    """Returns the names of the parameters that are passed to the Python function by name. They come last in the
+    call."""
     parameters = parameters_of(function)
     if parameters is None:
         return []

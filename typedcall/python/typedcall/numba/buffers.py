@@ -15,13 +15,13 @@ __all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_arra
 
 
 def takes_array(letters: str) -> bool:
-    """True if nopython code passes an array for this type. This is so for buffers, and also for pointers to bools,
-    because their bytes are checked, and the length behind `.ctypes` is unknown."""
+    """True if nopython code passes an array for this type. It does so for buffers, and for pointers to bools, whose
+    bytes are checked: `.ctypes` would give no length."""
     return is_buffer(letters) or letters in ("&?", "&k?")
 
 
 def check_elements(letters: str) -> None:
-    """Raises ValueError if Numba has no arrays of the buffer's elements."""
+    """Raises ValueError if Numba has no arrays with elements of the buffer's type."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
         # A Numba str contains UTF-8 only if it is all ASCII, which its type does not reveal.
@@ -77,7 +77,7 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 
 
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
-    """Writes code that raises ValueError, like the wrapper, if items are not aligned, or if a bool that may not be
+    """Writes code that, like the wrapper, raises ValueError if items are not aligned, or if a bool that may not be
     changed is neither 0 nor 1. Numba's types do not exclude such items, but C compilers rely on their absence."""
     if CODES[pointee(letters)].kind == "bool":
         (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)

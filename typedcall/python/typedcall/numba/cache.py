@@ -35,14 +35,14 @@ __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce
 
 #: Matches the names of symbols, in which a readable part precedes a digest of everything that the code depends on.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
-# For each symbol name that is bound in this process, the symbol, the address, and the object that keeps the address
+# For each symbol name that is bound in this process: the symbol, the address, and the object that keeps the address
 # valid. Bindings are never removed, because compiled code may later be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
-# For each function without a symbol, by its address in compiled code and its id, the function and the object that
-# keeps the address valid.
+# For each function without a symbol, keyed by its address in compiled code and its id: the function and the object
+# that keeps the address valid.
 _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
-# The plans of functions that fall back, by the function's id and the types that Python sees.
+# The plans of functions that fall back, keyed by the function's id and the types that Python sees.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 
@@ -237,7 +237,7 @@ def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
 
 
 def reduce_type(function: Any, entries: list[Entry]) -> tuple[Any, ...]:
-    """Returns the `__reduce__` value for the type of a function that is passed to compiled code, which becomes part
+    """Returns the `__reduce__` value of the Numba type of a function that is passed to compiled code. It becomes part
     of the cache's keys."""
     return type_again, (_symbol(function, entries, "type"),)
 
@@ -254,7 +254,7 @@ class _UnknownType:
 
 def type_again(symbol: Symbol | None) -> Any:
     """Returns the type that reduce_type() stored if the function still has it, and otherwise an _UnknownType. Numba's
-    index files contain calls of this function, and an exception while one is read would end the program."""
+    index files contain calls to this function, and an exception while such a file is read would end the program."""
     from numba import typeof
 
     if symbol is not None:
@@ -266,7 +266,7 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
-# This is part of the cache format: its files refer to these names in typedcall._numba_cache.
+# This is part of the cache format: cache files refer to these names in typedcall._numba_cache.
 for _pickled in (Symbol, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 

@@ -1,5 +1,5 @@
-"""Writes the call of a typed function into Numba's compiled code, which converts and checks the arguments like the
-wrapper, calls the C function, and converts its result."""
+"""Writes the code that calls a typed function in Numba's compiled code: it converts and checks the arguments as the
+wrapper does, calls the C function, and converts its result."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = ["Call"]
 
 
 class Call:
-    """Writes calls of one function, for all types of arguments."""
+    """Writes the calls to one function, for all types of arguments."""
 
     def __init__(self, function: Any, entries: list[Entry]) -> None:
-        """The caller must keep the function and the entries alive until the process ends."""
+        """The caller must keep the function and its entries alive until the process ends."""
         self._function = function
         self._entries = entries
         #: The overloads chosen for each tuple of argument types. This is filled before code is generated.
@@ -112,8 +112,8 @@ class Call:
         return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
 
     def _call_back(self, site: _Site, result: str, place: Any) -> None:
-        """Writes the call of the Python function with the arguments that are passed. One FallBack serves all calls
-        with the same types."""
+        """Writes the call to the Python function, with the arguments that the compiled call passes. One FallBack
+        serves all calls with the same types."""
         given = given_of(site.signature.args)
         letters = [site.letters(i) for i in given]
         key = (tuple(given), *letters, result)
@@ -125,7 +125,7 @@ class Call:
         self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
-        """Writes a call of the Python function, which handles the arguments or raises OverflowError."""
+        """Writes a call to the Python function; that function handles the arguments or raises OverflowError."""
         place = place_of(site.context, site.builder, site.signature)
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
@@ -198,7 +198,7 @@ class Call:
                       "for each call, so threads take turns; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
-        """Stores the result found in `place`, which has the layout of an array element."""
+        """Reads the result at `place`, where it has the layout of an array element, and stores it."""
         if site.result is not None:
             value = site.context.unpack_value(site.builder, site.signature.return_type, place)
             site.builder.store(value, site.result)
@@ -216,7 +216,7 @@ class _Site(NamedTuple):
     result: Any
 
     def letters(self, i: int) -> str:
-        """Returns the code of an argument in the call of the Python function. For a buffer, this is the code in the
+        """Returns the code of an argument in the call to the Python function. For a buffer, this is its code in the
         overloads."""
         if kind_of_type(self.signature.args[i]):
             return letters_of_type(self.signature.args[i])
@@ -234,7 +234,7 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
 def _converted(
     context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
 ) -> Any:
-    """Converts a value in range like the wrapper, which converts an int to a float by way of a double."""
+    """Converts a value that is in range as the wrapper does: an int becomes a float by way of a double."""
     if is_omitted(given):
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:

@@ -1,4 +1,4 @@
-"""Makes Numba compile calls of typed functions in nopython code to direct calls of C functions. Numba loads this
+"""Makes Numba compile calls to typed functions in nopython code into direct calls to C functions. Numba loads this
 module through the entry point `numba_extensions`, unless TYPEDCALL_NUMBA=0 is in the environment."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
@@ -25,8 +25,8 @@ from typedcall.tools.foreign import is_a, name_of
 
 __all__ = ["register", "unregister"]
 
-# Numba's types for functions, by the function's id. A type keeps its function alive, and signatures of compiled code
-# keep the types in them alive.
+# Numba's types for functions, keyed by the function's id. A type keeps its function alive, and signatures of compiled
+# code keep their types alive.
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
@@ -64,7 +64,7 @@ def _make_template(
 
 
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
-    """Returns the Numba type of a callable that has entries, which is the same object as long as the entries do not
+    """Returns the Numba type of a callable that has entries; it is the same object as long as the entries do not
     change. Numba's own types take precedence."""
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
@@ -117,7 +117,7 @@ class TypedFunctionType(types.Function):
         return reduce_type(self.function, self.entries)
 
 
-# Numba's functions that register() has replaced, by the type that they dispatch on; empty if typedcall is not
+# Numba's functions that register() has replaced, keyed by the type that they dispatch on; empty if typedcall is not
 # registered.
 _before: dict[Any, Any] = {}
 
@@ -138,7 +138,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Removes typed functions from Numba again. Only code compiled from now on is affected."""
+    """Undoes register(). This affects only code that is compiled later."""
     if not _before:
         return
     from numba.extending import typeof_impl
@@ -150,7 +150,7 @@ def unregister() -> None:
 
 @functools.cache
 def _define() -> None:
-    """Makes the registrations with Numba that are needed only once in a process."""
+    """Makes the registrations with Numba that are needed only once per process."""
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()

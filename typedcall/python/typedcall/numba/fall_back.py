@@ -1,5 +1,5 @@
 """Writes code for Numba that calls the Python function if a typed function falls back or does not accept a value. The
-code passes the same values, stores the result, and passes an exception on unchanged."""
+code passes the same values, stores the result, and passes on an exception unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 class Raised(Exception):
     """Compiled code raises this class if the Python function has raised. Creating an instance raises the original
-    exception, which Numba passes on. Numba code can therefore catch it on the way, although such code catches only
-    exceptions raised by compiled code."""
+    exception, which Numba passes on. Numba code, which catches only exceptions raised by compiled code, can therefore
+    catch it on the way."""
 
     def __new__(cls, *args: Any) -> Raised:
         from typedcall.native import _native
@@ -32,7 +32,7 @@ class Raised(Exception):
 
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
     """Returns a slot for a result, with the layout of an array element, in which a bool is a byte, as in C. For void,
-    the slot is not used. It is zeroed because it is read even if there is no result."""
+    the slot is not used. The slot is zeroed because it is read even if there is no result."""
     return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
 
 
@@ -46,7 +46,7 @@ def let_out(context: Any, builder: Any, in_try: Any) -> None:
 
 
 class FallBack:
-    """Writes the call of the Python function that is made if the C function has no result. The call acquires the
+    """Writes the call to the Python function that is made if the C function gives no result. The call acquires the
     GIL."""
 
     def __init__(
@@ -60,7 +60,7 @@ class FallBack:
         self._plan = " ".join([f"plan {''.join(letters)}->{result}", *names])
 
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
-        """Writes the call of the Python function. `types` are the Numba types of `values`."""
+        """Writes the call to the Python function. `types` are the Numba types of `values`."""
         word, byte = ir.IntType(64), ir.IntType(8)
         # The slots are allocated in the entry block because a loop would otherwise use more stack in each iteration.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))

@@ -31,8 +31,8 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 
 
 def numba_type(letters: str) -> Any:
-    """Returns the Numba type of a code, or None for a buffer, for which there are several. Raises ValueError if there
-    is none, or if Numba would pass it differently from C."""
+    """Returns the Numba type of a code, or None for a buffer, which has several. Raises ValueError if there is none,
+    or if Numba would pass it differently from C."""
     if is_buffer(letters):
         check_elements(letters)
         return None
@@ -76,8 +76,8 @@ class Case:
         #: The codes of the values that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: True if the C function returns an int that indicates whether it has stored a result, to which the last
-        #: argument points.
+        #: True if the C function returns an int that indicates whether it has stored a result where the last argument
+        #: points.
         self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
         #: The Numba types of the arguments, with None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
@@ -96,7 +96,7 @@ class Overload(NamedTuple):
     letters: list[str]
     #: How compiled code calls the overload; None if it cannot.
     case: Case | None
-    #: True if there are no other overloads. A bool parameter then accepts any value, by its truth.
+    #: True if there are no other overloads. A bool parameter then accepts any value, and receives its truth value.
     is_alone: bool
 
 
@@ -130,7 +130,7 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
 
 
 _CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
-# Ranks defined in typedcall/overload_choice.h, which also ranks the kinds of numbers.
+# Ranks from typedcall/overload_choice.h, which also ranks the kinds of numbers.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
 # The kinds of C's narrow floats, which Python does not have. A narrow float prefers a parameter of its own type.
@@ -152,12 +152,12 @@ def _plain(given: Any) -> Any:
 
 
 def is_omitted(given: Any) -> bool:
-    """True for the default of an omitted argument, which every overload accepts, converted to its own type."""
+    """True for the default of an omitted argument, which every overload accepts and converts to its own type."""
     return isinstance(given, types.Omitted)
 
 
 def letters_of_type(given: Any) -> str:
-    """Returns the code of the widest type of the same kind, which corresponds to the Python type."""
+    """Returns the code of the widest type of the same kind, the one that corresponds to the Python type."""
     kind = kind_of_type(given)
     if kind == "integer":
         return letters_for("signed" if given.signed else "unsigned", 8)
@@ -165,7 +165,7 @@ def letters_of_type(given: Any) -> str:
 
 
 def takes_truth(given: Any, letters: str) -> bool:
-    """True if the argument is not a bool, and its truth is passed for a bool parameter."""
+    """True if the argument is not a bool, and its truth value is passed for a bool parameter."""
     return letters == "?" and kind_of_type(given) != "bool" and not is_omitted(given)
 
 
@@ -180,7 +180,7 @@ def _has_truth(context: Any, given: Any) -> bool:
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
     """Returns the rank of an argument for a parameter, or None if the parameter does not accept it. By Python's
     rules, a float parameter accepts an integer, but an integer parameter does not accept a float. With `is_alone`,
-    the code `?` accepts any object, by its truth."""
+    the code `?` accepts any object, as its truth value."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -261,8 +261,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
 
 
 def _is_no_double(given: Any) -> bool:
-    """True for a literal int that is not exactly representable as a double, to which the wrapper first converts
-    it."""
+    """True for a literal int that a double cannot represent exactly; the wrapper first converts it to a double."""
     value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
     return int(float(value)) != value
 

@@ -1,4 +1,4 @@
-"""Writes calls of functions that need a thread state, raise, or acquire the GIL themselves. The code attaches the
+"""Writes calls to functions that need a thread state, raise, or acquire the GIL themselves. The code attaches the
 thread or releases the GIL if necessary, and passes exceptions on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
@@ -23,7 +23,7 @@ _INT = ir.IntType(32)
 
 
 def is_slow_without_gil(case: Case) -> bool:
-    """True if code without the GIL must acquire it only because the function is not declared THREAD_SAFE."""
+    """True if code without the GIL must acquire it just because the function is not declared THREAD_SAFE."""
     return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
 
 
@@ -39,7 +39,7 @@ def is_without_gil() -> bool:
 
 
 def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
-    """Writes the call of a function that acquires the GIL itself. Releases the GIL around it if the compiled code
+    """Writes the call to a function that acquires the GIL itself. Releases the GIL around it if the compiled code
     holds it."""
     state = ir.IntType(8).as_pointer()
     detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
@@ -56,7 +56,7 @@ def is_suspect(builder: Any, view: View, result: Any) -> Any:
         return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
     bits = ir.IntType(view.mask.bit_length())
     if result.type == ir.DoubleType() and view.expected << 1 & view.mask:
-        # The values are compared as floats, which takes one instruction less. Except for zeros, this is the same as
+        # The values are compared as floats, which takes one instruction fewer. Except for zeros, this is the same as
         # comparing the bits.
         number, = struct.unpack("=d", struct.pack("=Q", view.expected))
         return builder.fcmp_ordered("==", result, ir.Constant(result.type, number))
@@ -70,7 +70,7 @@ def is_suspect(builder: Any, view: View, result: Any) -> Any:
 
 
 class AttachedCall(NamedTuple):
-    """Writes calls of a function that needs an attached thread, and passes on the exceptions that it sets."""
+    """Writes calls to a function that needs an attached thread, and passes on the exceptions that it sets."""
 
     context: Any
     builder: Any
@@ -119,7 +119,7 @@ class AttachedCall(NamedTuple):
     def _is_attached(self) -> Any:
         """Returns a condition that is true if this thread is attached. It is tested once, at the start of the
         compiled function, because the functions that it calls do not change this. IS_ATTACHED is declared `readnone`,
-        so a loop that inlines the compiled function also tests only once."""
+        so a loop into which the compiled function is inlined also tests only once."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):

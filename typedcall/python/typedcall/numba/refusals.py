@@ -15,7 +15,7 @@ from typedcall.tools.parameters import constant_of
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 
-# Advice for an argument that is another kind of number, by the parameter's kind.
+# Advice for an argument that is another kind of number, keyed by the parameter's kind.
 _INSTEAD = {
     "bool": "convert it by bool(...)",
     "signed": "convert a float by int(...)",

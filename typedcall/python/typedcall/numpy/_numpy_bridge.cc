@@ -29,7 +29,7 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 using typedcall::object_ref;
 
 /// Runs loops over functions that may raise, or are not declared thread-safe. NumPy checks for an
-/// exception only after the whole array, so it may call a loop while one is pending.
+/// exception only after the whole array, so it may call a loop while an exception is pending.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
@@ -38,7 +38,7 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   PyGILState_Release(state);
 }
 
-/// Runs loops over functions that acquire the GIL themselves, perhaps while another thread holds
+/// Runs loops over functions that acquire the GIL themselves, possibly while another thread holds
 /// it. The GIL is released because NumPy holds it during loops over few elements.
 template <inner_loop run>
 void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
@@ -211,8 +211,8 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
-  // The number of arrays is not checked here, because NumPy limits it itself, to 32 before 2.0 and
-  // to 64 since then.
+  // The number of arrays is not checked here, because NumPy itself limits it: to 32 before 2.0, and
+  // to 64 from 2.0 on.
   if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;

@@ -17,7 +17,7 @@ class converting_loop {
  public:
   /// `asked` is the signature of the arrays' elements, such as "ll->i". An overload is chosen among
   /// all `rows`, and `inner` is the loop of the overload that values of these types prefer. Returns
-  /// null with ValueError if the types cannot be converted, or with MemoryError. Throws
+  /// null with ValueError set if the types cannot be converted, or with MemoryError set. Throws
   /// std::bad_alloc. GIL: held.
   static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
                                                PyObject *rows) {

@@ -39,8 +39,8 @@ class gufunc_loop {
  public:
   /// `signature` and `flags` are those of an entry. `operands` is a tuple with (given letters,
   /// input, output, dimension, make_array) for each of Python's arguments. `arrays` is the number
-  /// of arrays; the last array is for the result. Returns an empty value with an exception. GIL:
-  /// held. Throws std::bad_alloc.
+  /// of arrays; the last array is for the result. On failure, returns an empty value with an
+  /// exception set. GIL: held. Throws std::bad_alloc.
   static std::optional<gufunc_loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                          PyObject *operands, int arrays, object_ref keep_alive,
                                          object_ref callable) {
@@ -70,7 +70,7 @@ class gufunc_loop {
     return 0;
   }
 
-  /// Runs like a PyUFuncGenericFunction, and leaves an exception pending. Must be called in the
+  /// Runs as a PyUFuncGenericFunction does, and leaves an exception pending. Must be called in the
   /// thread state that hold() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
@@ -106,7 +106,7 @@ class gufunc_loop {
     return std::nullopt;
   }
 
-  // Reads the operands. Returns false, perhaps without an exception, if they do not match the
+  // Reads the operands. Returns false, possibly with no exception set, if they do not match the
   // signature.
   bool read(PyObject *operands) {
     if (!PyTuple_Check(operands) || arrays_ < 1) return false;
@@ -188,7 +188,7 @@ class gufunc_loop {
            alignof(std::max_align_t);
   }
 
-  // True if the row is copied. The function writes directly to the output's row unless that has
+  // True if the row is copied. The function writes directly to the output's row unless that row has
   // gaps. Rows of bools are always copied, because their bytes may have any values, which the loop
   // must not change.
   bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
@@ -212,7 +212,7 @@ class gufunc_loop {
     return room;
   }
 
-  // Calls the function for one row. Returns false with an exception.
+  // Calls the function for one row. On failure, returns false with an exception set.
   bool run_row(char *const *args, const std::intptr_t *lengths, const std::intptr_t *steps,
                std::intptr_t i, char *scratch) const {
     native_value values[kMost];

@@ -1,5 +1,5 @@
 """Prepares generalised ufuncs from functions that take buffers, by determining the arrays for their arguments and the
-loops over these."""
+loops over those arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: For a bool parameter, NumPy casts other numbers to these types, which preserves their truth.
+#: For a bool parameter, NumPy casts other numbers to these types, which preserves their truth values.
 TRUTHS = ["d", "Zd"]
 
 #: The names of the core dimensions of each input and output, with "" for a number.
@@ -140,7 +140,7 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
 
 def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
     """Returns the loops of all entries that have the same core as the first. `may_raise` adds loops over wider
-    numbers, whose check may raise. `is_alone` is true if the function has no overloads."""
+    numbers, whose checks may raise. `is_alone` is true if the function has no overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:

@@ -10,13 +10,13 @@ from typedcall.tools.locks import RenewedLock
 
 __all__ = ["pickle_by_origin", "show_loops"]
 
-# The function that recreates ufuncs of typed functions, and the function registered by NumPy that pickles all others.
+# The function that recreates ufuncs of typed functions, and NumPy's registered function, which pickles all others.
 _registering = RenewedLock()
 _registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
 
 
 def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
-    """Makes ufuncs that have an origin pickle as a call of `again`, which must be an importable function. `kind` is
+    """Makes ufuncs that have an origin pickle as a call to `again`, which must be an importable function. `kind` is
     the type of all ufuncs."""
     with _registering.lock:
         if not _registered:

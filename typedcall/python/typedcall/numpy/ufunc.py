@@ -33,8 +33,8 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-# Ufuncs by the id of their function and by `signature`, written under the lock. Pickles find a ufunc by its
-# `__name__`, which is its path below typedcall.ufuncs.
+# Ufuncs, keyed by the id of their function and by `signature`; changed only under the lock. Pickles find a ufunc by
+# its `__name__`, which is its path below typedcall.ufuncs.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
@@ -81,7 +81,7 @@ class _Loop(NamedTuple):
     entry: Entry
     #: The types of the arrays, with the output last. They may differ from those of the entry.
     letters: tuple[str, ...]
-    #: The result of rows_to_rank(), among which an overload is chosen, and the entries that NumPy can call. Both are
+    #: The rows from rows_to_rank(), among which an overload is chosen, and the entries that NumPy can call. Both are
     #: empty if the array types are the entry's own and leave no choice.
     among: tuple[tuple[str, int, int], ...] = ()
     called: tuple[Entry, ...] = ()
@@ -122,9 +122,9 @@ def _leads_to(given: str, wanted: str) -> bool:
 
 
 def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
-    """Returns the array types for values from Python, which are 64-bit ints and doubles. NumPy casts an int to a
-    double for a floating parameter, and a bool to an int. If there are several overloads, these casts could lead to
-    another overload, so ints and bools have loops of their own."""
+    """Returns the array types for values from Python: 64-bit ints and doubles. NumPy casts an int to a double for a
+    floating parameter, and a bool to an int. If there are several overloads, these casts could lead to another
+    overload, so ints and bools have loops of their own."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []
@@ -170,8 +170,8 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
 
 def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
     """Returns loops over the types of the overloads, and over wider types, each with the overload that Python chooses
-    for such values. If the choice depends on values, or an int may not fit, the loop checks each element. `found` are
-    all overloads, and `own_loops` are the loops of the overloads that NumPy can call."""
+    for such values. If the choice depends on values, or an int may not fit, the loop checks each element. `found`
+    contains all overloads, and `own_loops` the loops of those that NumPy can call."""
     entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
     overloads = [describe(*row[:2])[0] for row in among]
@@ -196,8 +196,8 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
     """Sorts loops for NumPy, which takes the first loop to whose types it can cast. A loop comes after all loops
     whose types can be cast safely to its own, or are ints where its own are floating. Otherwise, loops with fewer
-    floats come first, then those with more bools, and then the order is that in which Python tries the overloads. In
-    any other order, wide types would hide narrow ones, a float would hide the int that Python prefers for an int8,
+    floats come first, then those with more bools, and then loops keep the order in which Python tries the overloads.
+    In any other order, wide types would hide narrow ones, a float would hide the int that Python prefers for an int8,
     and an int would hide a bool."""
     import numpy
 
@@ -210,12 +210,12 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
 
     ordered: list[_AnyLoop] = []
-    # Different codes may be the same type in NumPy, and then only the first loop is used.
+    # Different codes may be the same type in NumPy; only the first such loop is used.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
     for loop in sorted(loops, key=order):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
-        # There always is a loop that comes first, because no two different types can be cast to each other.
+        # Some loop always comes first, because no two different types can be cast to each other.
         types = next(
             wide
             for wide in waiting
@@ -249,7 +249,7 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     entries = usable(function, "NumPy", unusable, found)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
-    # Entries with fewer arguments only omit arguments that have defaults.
+    # Entries with fewer arguments merely omit arguments that have defaults.
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
@@ -268,26 +268,26 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     can be imported by its name, the result is always the same object. The ufunc keeps `function` alive.
 
     A ufunc is pickled as the names of the function and of its module. The function may also be a static method, or be
-    defined in the script itself. The reading process makes the ufunc again. If the module is missing there, a call
-    raises ImportError, and if the loops have other types, TypeError.
+    defined in the script itself. The reading process makes the ufunc again. If that process lacks the module, a call
+    raises ImportError; if its loops have other types, TypeError.
 
     The loops are in the order in which Python tries the overloads, except that narrow types come before the types to
     which they can be cast, and ints before floats. There are also loops over 64-bit ints for narrower ints, over
     doubles for floats, and, for the bools of a function without overloads, over doubles and complex numbers. These
     loops convert elements as `function` does, and call it for an int that does not fit, so its OverflowError is
     raised. They return int64 and float64, as NumPy does for Python's numbers. All loops of a ufunc have the same
-    number of arguments, which is that of the first overload or of `signature`, such as `(),()->()`.
+    number of arguments: that of the first overload, or that of `signature`, such as `(),()->()`.
 
-    A function that takes buffers becomes a generalised ufunc, such as `(n)->()` for `*kd->d`. Each buffer is a row of
-    an array, which is copied if it has gaps. `signature`, in NumPy's notation, declares which lengths are equal, as
-    in `(n),(n)->()`; by default, each buffer has a length of its own. It also declares which outputs are buffers that
-    the function writes to; these come before the result, in the order of the arguments. With `(n)->(n)`, a function
-    `*kd*d->v` writes to an output, and a function `*d->v` changes a copy of the input.
+    A function that takes buffers becomes a generalised ufunc, with a signature such as `(n)->()` for `*kd->d`. Each
+    buffer is a row of an array, which is copied if it has gaps. `signature`, in NumPy's notation, declares which
+    lengths are equal, as in `(n),(n)->()`; by default, each buffer has a length of its own. It also declares which
+    outputs are buffers that the function writes to; these come before the result, in the order of the arguments. With
+    `(n)->(n)`, a function `*kd*d->v` writes to an output, and a function `*d->v` writes to a copy of the input.
 
-    NumPy calls loops without the GIL, but the loop of an overload that may raise, or is not declared thread-safe,
-    acquires it. For each element for which an overload falls back, `function` is called. After an exception, the rest
+    NumPy calls loops without the GIL, but the loop of an overload that may raise or is not declared thread-safe
+    acquires it. `function` is called for each element for which an overload falls back. After an exception, the rest
     of the output is unchanged, or undefined if NumPy casts it or the loop converts it. NumPy before 1.22 does not
-    check for exceptions, so overloads that may raise are omitted there. Raises TypeError like typedcall.resolve(),
+    check for exceptions, so overloads that may raise are omitted there. Raises TypeError as typedcall.resolve() does,
     and ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
@@ -320,7 +320,7 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     with _keeping.lock:
         existing = _made.get((id(function), signature))
         if existing is None or existing[1] != loops:
-            # The ufunc is kept until the process ends, like the function in its module.
+            # The ufunc, like the function in its module, is kept until the process ends.
             existing = _made[id(function), signature] = (function, loops, made)
     return existing[2]
 

@@ -30,7 +30,7 @@ def read_pointer(
 ) -> _Read:
     """Returns the address in `pointer`, the known flags, and the object that keeps the address valid, if any.
     `entries` returns the entries of an object, and `told` are the flags that the caller has passed. Raises TypeError
-    for an object without an address or with another signature, and ValueError for an impossible address."""
+    for an object without an address or with a different signature, and ValueError for an impossible address."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
@@ -89,7 +89,7 @@ def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure"
             )
         address, keep_alive = address_of(pointer)
-        # Without argtypes, the prototype reveals only how exceptions are handled.
+        # Without argtypes, the prototype shows only how exceptions are handled.
         bits = attribute(type(pointer), "_flags_")
         if not is_a(bits, int):
             raise TypeError(f"{show(pointer)} has a prototype without flags")

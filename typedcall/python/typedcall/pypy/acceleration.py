@@ -1,4 +1,4 @@
-"""Implements typedcall.accelerate, which on PyPy makes calls of a module's typed functions go straight to the C
+"""Implements typedcall.accelerate, which on PyPy makes calls to a module's typed functions go straight to the C
 functions. On CPython, where that would be slower, it changes nothing and reports this."""
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Acceleration:
 
 
 def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
-    """Yields (namespace, attribute, name to show, function) for the functions of the module and the static methods of
-    its classes, which may be typed."""
+    """Yields (namespace, attribute, name to show, function) for each function of the module and each static method of
+    its classes that may be typed."""
     own_name = text_attribute(module, "__name__")
     for name, value in members(module):
         if not is_a(value, type):
@@ -75,8 +75,8 @@ def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
 
 def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
     """Yields the places in which to put a function's replacement: where the function was found and, if it was
-    imported, where it was defined. The pickle module looks it up where it was defined, so both names must refer to
-    the same object."""
+    imported, where it was defined. The pickle module looks the function up where it was defined, so both names must
+    refer to the same object."""
     yield namespace, attribute
     home = module_of(function)
     name = text_attribute(function, "__name__")
@@ -100,7 +100,7 @@ def _check_module(module: Any) -> None:
 
 
 def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
-    """Returns the module in the `__module__` of a function or its class, or else `module`."""
+    """Returns the module named by the `__module__` of a function or its class, or else `module`."""
     return module_of(namespace if is_a(namespace, type) else function) or module
 
 
@@ -117,19 +117,20 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     """On PyPy, replaces the typed functions of `module`, and the typed static methods of its classes. The replacement
     calls the C function through cffi if the arguments have exactly the signature's types (an int that fits, a float,
     a bool), and otherwise the original. Results, exceptions, names, documentation, signature and pickling by name
-    stay the same; `__wrapped__` is the original. Repeating the call changes nothing, and restore() undoes it.
+    stay the same; `__wrapped__` is the original. Repeating the call changes nothing; restore() undoes the
+    replacement.
 
-    Only entries that need neither the GIL nor self, set no exception, and use no objects or pointers are called. If
-    such a function falls back, the original is called. Because PyPy releases the GIL around a cffi call, the function
-    must also be known to allow several threads at once. This is so if its entry has PURE or THREAD_SAFE, if its
-    module has `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
+    The replacement calls only entries that need neither the GIL nor self, set no exception, and use neither objects
+    nor pointers. If such a function falls back, the original is called. Because PyPy releases the GIL around a cffi
+    call, the function must also be known to allow several threads at once. It is known if the entry has PURE or
+    THREAD_SAFE, if the module has `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
 
     `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names in the form used in the
-    result. Like a tag, it is a promise, here that these C functions do not use Python and are safe in several
-    threads. If the promise is wrong, results are wrong or the process crashes. It lasts until restore(), in this
-    process. It does not override the flags of an entry that may raise or needs the GIL, but it does apply to
-    METH_TYPED rows in PyPy's own layout or the seed post's, which have no flag for the GIL. Functions that stay boxed
-    because no promise covers them are in the result's `untrusted`.
+    result. Like a tag, it is a promise: these C functions do not use Python, and are safe in several threads. If the
+    promise is wrong, results are wrong or the process crashes. It lasts until restore(), in this process. It does not
+    override the flags of an entry that may raise or needs the GIL, but it does apply to METH_TYPED rows in PyPy's own
+    layout or that of the seed post, which have no flag for the GIL. Functions that stay boxed because no promise
+    covers them are in the result's `untrusted`.
 
     Other modules that have already imported a function (`from module import f`) keep the original, unless `module`
     itself imported it from there. Such an original cannot be pickled meanwhile, because its name refers to another

@@ -28,7 +28,7 @@ __all__ = [
 
 HAS_SIDE_TABLE = False
 
-#: None stands for everything that why_not() allows through cffi, which does not depend on flags alone.
+#: None stands for everything that why_not() allows to be called through cffi, which does not depend on flags alone.
 CAPABILITIES = None
 
 
@@ -97,7 +97,7 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
-    """True if one of these rows tags the entry's function, and only adds flags that the entry's layout lacks."""
+    """True if one of these rows tags the entry's function, and adds only flags that the entry's layout lacks."""
     for text, told, address in rows:
         promised = Flags(told) & PROMISES
         if promised and entry.place == BARE_LAYOUT and (text, address) == (entry.signature, entry.address):
@@ -118,7 +118,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:
-            # This makes a new tuple without duplicates, because functions that were already resolved keep the old
+            # This makes a new tuple, without duplicates, because functions that were already resolved keep the old
             # one.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))

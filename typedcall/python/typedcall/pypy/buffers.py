@@ -19,14 +19,14 @@ def buffer_type(letters: str) -> str | None:
 
 
 def release(pointer: Any) -> None:
-    """Releases the buffer, whose exporter can then be resized again."""
+    """Releases the buffer, so that its exporter can be resized again."""
     ffi().release(pointer)
 
 
 def taker(letters: str) -> Callable[[Any], Any]:
-    """Returns a function that makes a cffi array of an exporter's elements, which must be released after the call.
-    For exporters that the wrapper would refuse, or that need its checks, the function returns None. bytes objects and
-    arrays need no checks."""
+    """Returns a function that makes a cffi array of an exporter's elements; the array must be released after the
+    call. For exporters that the wrapper would refuse, or that need its checks, the function returns None. bytes
+    objects and arrays need no checks."""
     from_buffer = ffi().from_buffer
     if letters == "*s":
 

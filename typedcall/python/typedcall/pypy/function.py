@@ -1,4 +1,4 @@
-"""The result of resolve() on PyPy, which converts arguments like the boxed wrapper and calls a C function through
+"""The result of resolve() on PyPy, which converts arguments as the boxed wrapper does and calls a C function through
 cffi. A function that is not thread-safe is called by only one thread at a time."""
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_
 
 __all__ = ["TypedFunction"]
 
-#: A thread holds this lock while it runs a function without the GIL that is not known to allow several threads.
+#: A thread holds this lock while it runs, without the GIL, a function that is not known to allow several threads.
 _alone = RenewedLock()
 
 
 def _no_result(*args: Any) -> Any:
-    """Replaces the call of the C function for values that it does not accept. TypedFunction then calls the Python
-    callable."""
+    """Replaces the call to the C function for values that the function does not accept. TypedFunction then calls the
+    Python callable."""
     return NotImplemented
 
 
@@ -64,7 +64,7 @@ class TypedFunction:
         self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
         #: The function as a cffi function pointer, or None if cffi cannot call it. The pointer is the fastest way to
-        #: call the function, and keeps the same objects alive as the entry.
+        #: call the function, and keeps the same objects alive as the entry does.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
         # An entry with DIFFERS is found only if the caller of resolve() has allowed this.
@@ -76,14 +76,14 @@ class TypedFunction:
         self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
-            # The GIL prevents concurrent calls, including calls of the wrapper. For a tagged function, a lock is used
+            # The GIL prevents concurrent calls, including calls to the wrapper. For a tagged function, a lock is used
             # instead, because a tag may name a ctypes callback, which waits for the GIL even if its own thread holds
             # it.
             self._is_alone = not entry.place.endswith(" metadata")
             flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
             self._call = self._convert_and_call
-            if says_threads(entry):  # cffi releases the GIL in a call
+            if says_threads(entry):  # cffi releases the GIL during a call
                 self._call = direct_call(entry, _no_result if self._falls_back else self._native)
 
     #: The function that pickle_by() has set.

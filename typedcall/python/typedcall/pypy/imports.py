@@ -41,14 +41,14 @@ class _Loader:
 
 
 class ImportHook:
-    """Accelerates the modules named by `modules` and their submodules, or with "*" all extension modules. This
+    """Accelerates the modules named by `modules` and their submodules, or, with "*", all extension modules. This
     happens when they are imported or reloaded, and immediately for modules that have already been imported. Other
     finders and loaders work as before. The hook is removed by remove(), or at the end of a `with` block; modules stay
     accelerated. On CPython, nothing is installed.
 
     `trust` has the same meaning as for accelerate(), and applies to all functions of these modules, so it must be
     "thread_safe" or "pure". A list of names applies to a single module, and must be passed to accelerate(). Raises
-    TypeError for a list of names, and unless `modules` is a str or an iterable of strs."""
+    TypeError for a list of names, and if `modules` is neither a str nor an iterable of strs."""
 
     def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
@@ -60,7 +60,7 @@ class ImportHook:
             raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
         self._trust = trust
         self._searching = threading.local()
-        #: The results of accelerate(), by module name. With "*", only modules with typed functions are included.
+        #: The results of accelerate(), keyed by module name; with "*", only those of modules with typed functions.
         self.results: dict[str, Acceleration] = {}
         if not IS_PYPY:
             return

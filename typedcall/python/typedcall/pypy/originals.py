@@ -23,19 +23,19 @@ class _Shim(NamedTuple):
 
 _shims: IdentityTable[_Shim] = IdentityTable()
 _making = RenewedLock()
-# Shims by the id() of their wrapper. Functions of extensions do not support weak references, but a shim keeps its
-# wrapper alive.
+# Shims, keyed by the id() of their wrapper. Functions of extensions do not support weak references, but a shim keeps
+# its wrapper alive.
 _shim_of: MutableMapping[int, Any] = weakref.WeakValueDictionary()
 
 
 def wrapper_of(function: Any) -> Any:
-    """Returns the boxed function behind an accelerated function, and None for any other object."""
+    """Returns the boxed function behind an accelerated function, or None for any other object."""
     shim = _shims.get(function)
     return None if shim is None else shim.wrapper
 
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
-    """Returns the only shim of a function, whatever the function's names. Returns None if the function cannot have a
+    """Returns the one shim of a function, whatever names the function has. Returns None if the function cannot have a
     shim."""
     from typedcall.pypy.shims import make_shim
 

@@ -22,8 +22,8 @@ def _c_type(letters: str) -> str | None:
 
 def why_not(entry: Entry) -> str | None:
     """Explains why an entry cannot be called through cffi, or returns None. A call through cffi does not hold the
-    GIL, and an exception set in it would surface elsewhere. If a function falls back, the caller calls the Python
-    function."""
+    GIL, and an exception set during the call would surface elsewhere. If a function falls back, the caller calls the
+    Python function."""
     asks = entry.flags.asks(Flags.FALLS_BACK)
     if asks:
         return asks

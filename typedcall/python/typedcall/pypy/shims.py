@@ -22,15 +22,15 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# The exact Python type for a parameter of each kind. cffi converts its values like the wrapper, or raises
+# The exact Python type for a parameter of each kind. cffi converts its values as the wrapper does, or raises
 # OverflowError.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
 #: The kinds of values in typedcall/overload_choice.h that correspond to these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
-#: For a parameter of each type, a test for objects that can be converted, and an expression that converts them like
-#: the wrapper. cffi calls `__float__` like PyFloat_AsDouble(), but for a subclass of float only in old versions. For
-#: an int, it would call `__int__` instead of `__index__`.
+#: For a parameter of each type, a test for objects that can be converted, and an expression that converts them as the
+#: wrapper does. cffi calls `__float__` as PyFloat_AsDouble() does, but for a subclass of float only in old versions.
+#: For an int, it would call `__int__` instead of `__index__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -60,8 +60,8 @@ def _types(entry: Entry) -> tuple[str, ...]:
 
 
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
-    """Returns the entry that the wrapper tries first for these types, such as `d` before `f` for a float. It may be
-    an entry with other types."""
+    """Returns the entry that the wrapper tries first for these types, such as `d` before `f` for a float; its own
+    types may differ."""
     alike = [entry for entry in entries
              if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
     kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
@@ -89,9 +89,8 @@ def _choices(entries: Sequence[Entry]) -> list[_Choice]:
 
 
 def _is_own_name(name: str) -> bool:
-    """True if generated code can use this name, because it does not clash with the shim's own names, and is not
-    changed by NFKC, to which Python normalises names in code. Names in signatures do not always meet these
-    conditions."""
+    """True if generated code can use this name: it must not clash with the shim's own names, nor be changed by NFKC,
+    the form to which Python normalises names in code. Names in signatures do not always meet these conditions."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
@@ -156,8 +155,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
     if _falls_back(choice):
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
-            # The memory is reused because allocating it takes longer than the call. It is removed from the list
-            # during the call, because other threads may make the same call meanwhile.
+            # The memory is reused because allocating it takes longer than the call. The memory is removed from the
+            # list during the call, because other threads may make the same call meanwhile.
             called = [
                 "try:",
                 f"    _value = _free{i}.pop()",
@@ -247,7 +246,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
         # An entry without the last parameters does the same as the whole function with their defaults, and may be
-        # faster than it if the whole function falls back.
+        # faster if the whole function falls back.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole
@@ -263,7 +262,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that calls an entry, which why_not() must allow, if Python code can convert all arguments to
+    """Returns a function that calls an entry (which why_not() must allow) if Python code can convert all arguments to
     its types. For other arguments, and for ints that do not fit, it calls `otherwise`."""
     choices = [choice._replace(converts=True) for choice in _choices([entry])]
     return _compile(otherwise, choices, None)  # type: ignore[no-any-return]
@@ -271,8 +270,8 @@ def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., An
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
     """Returns a function that does the same as `wrapper`, or None if none of the entries can be called through cffi.
-    An entry that is not known to be thread-safe cannot. The result is a builtin function, which on PyPy does not bind
-    as a method, and is hidden from tracebacks."""
+    An entry that is not known to be thread-safe cannot be. The result is a builtin function, which on PyPy does not
+    bind as a method, and is hidden from tracebacks."""
     choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None

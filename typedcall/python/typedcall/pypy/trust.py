@@ -9,7 +9,7 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The flags that permit this, by the names that providers in C++ use for them.
+#: The flags that permit this, keyed by the names that providers in C++ use for them.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
 #: The attribute with which a module declares one of these effects for all its typed functions.
@@ -17,7 +17,7 @@ _OF_MODULE = "__typedcall_effects__"
 
 
 class Trust(NamedTuple):
-    """The promises made in one call of accelerate()."""
+    """The promises made in one call to accelerate()."""
 
     effects: Flags
     #: The names of the functions to which they apply; None for all functions.

@@ -1,4 +1,4 @@
-"""Matches objects that export memory (PEP 3118) with buffer types, by their formats."""
+"""Matches objects that export memory (PEP 3118) with buffer types, according to their formats."""
 from __future__ import annotations
 
 import functools

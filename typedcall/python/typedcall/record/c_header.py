@@ -28,9 +28,9 @@ _DEEPEST = 63
 
 
 def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Skips static
+    """Returns the signatures of the functions for which `is_wanted` is true, keyed by their C names. Skips static
     functions, which no library exports. Raises ValueError if the text cannot be parsed, or declares a name in two
-    ways. Raises TypeError for a function without a signature."""
+    different ways. Raises TypeError for a function without a signature."""
     seen, macros = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
@@ -77,7 +77,7 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
 
 
 def _seen_by_c(text: str) -> tuple[str, set[str]]:
-    """Returns the text without comments, directives and excluded branches, and the names of its macros, except those
+    """Returns the text without comments, directives and excluded branches, and the names of its macros, except macros
     defined as themselves. If the value of a condition is unknown, both branches are kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
     kept: list[str] = []

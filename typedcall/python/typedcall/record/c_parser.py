@@ -1,5 +1,5 @@
-"""Parses C declarations in linear time, with specifiers in any order, pointers, arrays and functions. Never guesses,
-but raises ValueError for anything that it does not understand."""
+"""Parses C declarations in linear time, with specifiers in any order, pointers, arrays and functions. Instead of
+guessing, raises ValueError for anything that it does not understand."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _ALIASES = {
     "_cffi_float_complex_t": "float _Complex",
     "_cffi_double_complex_t": "double _Complex",
 }
-# Types of BLAS and LAPACK in SciPy, such as `ctypedef double d`. Cython puts the name of the module in front of these
-# names.
+# Types of BLAS and LAPACK in SciPy, such as `ctypedef double d`. Cython prefixes these names with the name of the
+# module.
 _BLAS_TYPE = re.compile(r"__pyx_t_5scipy_6linalg_\d+cython_(?:blas|lapack)_([sdcz])")
 _BLAS_TYPES = {"s": "float", "d": "double", "c": "float _Complex", "z": "double _Complex"}
 _FIXED_WIDTH = re.compile(r"(?:npy_)?(u?int(?:8|16|32|64))(?:_t)?")
@@ -58,7 +58,7 @@ _OTHERS = {
 
 
 def _spellings() -> dict[tuple[str, ...], str]:
-    """Returns the names of C's types, by their words in alphabetical order."""
+    """Returns the names of C's types, keyed by their words in alphabetical order."""
     made = {}
     for name in ("void", "bool", "char", "float", "double", "long double", "signed char", "unsigned char",
                  "float _Complex", "double _Complex", "long double _Complex"):  # fmt: skip
@@ -97,14 +97,14 @@ class Pointer(NamedTuple):
 class Array(NamedTuple):
     """A layer of a type that is an array of the rest."""
 
-    #: The length as it is written, without `static` and qualifiers; "" if there is none.
+    #: The length as it is written, without `static` or qualifiers; "" if there is none.
     length: str
 
 
 class Function(NamedTuple):
     """A layer of a type that is a function returning the rest."""
 
-    #: None if the text does not list them, as in `double f()`.
+    #: None if the text does not list the parameters, as in `double f()`.
     parameters: tuple[Parameter, ...] | None
     is_variadic: bool
 
@@ -113,7 +113,7 @@ Layer = Union[Pointer, Array, Function]
 
 
 class Type(NamedTuple):
-    """`const double *x[3]` is an array (layers[0]) of pointers (layers[1]) to `double`, which is const."""
+    """`const double *x[3]` is an array (layers[0]) of pointers (layers[1]) to a const `double`."""
 
     base: str  # "unsigned long", "int32", "struct x", or an unknown name
     is_const: bool = False
@@ -154,7 +154,7 @@ def spliced(text: str) -> str:
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    """Returns the tokens without comments and blanks. Raises ValueError for a comment or a literal without an end."""
+    """Returns the tokens without comments or blanks. Raises ValueError for an unterminated comment or literal."""
     found = []
     for match in _TOKEN.finditer(text):
         if match["open"] or match["quote"]:
@@ -165,7 +165,7 @@ def _tokens(text: str) -> list[re.Match[str]]:
 
 
 def _pairs(tokens: list[re.Match[str]]) -> dict[int, int]:
-    """Returns the position of the closing bracket for that of each opening bracket."""
+    """Maps the position of each opening bracket to that of its closing bracket."""
     found, opened = {}, []
     for at, token in enumerate(tokens):
         if token[0] in _CLOSING:
@@ -202,14 +202,14 @@ class Parser:
         return _SAME.get(text, text)
 
     def take(self, text: str) -> bool:
-        """Consumes the next token if it is `text`. Returns True if so."""
+        """Consumes the next token and returns True if it is `text`."""
         if self.next != text:
             return False
         self.at += 1
         return True
 
     def skip(self) -> None:
-        """Skips the next token; if it is an opening bracket, also everything up to the closing bracket."""
+        """Skips the next token and, if it is an opening bracket, everything up to the closing bracket."""
         self.at = self._end_of.get(self.at, self.at) + 1
 
     def text_from(self, start: int) -> str:
@@ -299,7 +299,7 @@ class Parser:
         return known or word in self._types or _standard(word) is not None
 
     def _is_group(self, at: int, is_parameter: bool) -> bool:
-        """True if the parentheses enclose a part of the declarator, and not parameters."""
+        """True if the parentheses enclose a part of the declarator rather than parameters."""
         word = self._word(at + 1)
         if word in ("*", "[", "("):
             return word != "(" or self._is_group(at + 1, is_parameter)

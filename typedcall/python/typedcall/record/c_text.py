@@ -129,8 +129,8 @@ def declaration_of(of: Type, name: str, text: str) -> Declaration:
 
 
 def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments: list[str]) -> None:
-    """Joins an array and the next parameter into a buffer, or for const char into a text, if that parameter is the
-    array's length. The two are then one argument in Python. Pointers and other arrays are never joined."""
+    """Joins an array and the next parameter into a buffer (a text for const char) if that parameter is the array's
+    length. The two are then one argument in Python. Pointers and other arrays are never joined."""
     for at in range(len(parameters) - 2, -1, -1):
         array, count = parameters[at], parameters[at + 1]
         first, *rest = array.type.layers or (None,)
@@ -157,9 +157,9 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
 def c_types(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> tuple[list[str], str]:
-    """Returns the C types of a signature, which are (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes
-    to other C names, and `const` is the spelling of a read-only type. A buffer becomes two parameters; for `*kd->d`
-    they are 'const double *' and 'intptr_t'."""
+    """Returns the C types of a signature, such as (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes to
+    other C names, and `const` is the spelling of a read-only type. A buffer becomes two parameters; for `*kd->d` they
+    are 'const double *' and 'intptr_t'."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)
@@ -182,7 +182,7 @@ def c_types(
 def c_text(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> str:
-    """Returns a signature as C text, which for `i&d->d` is `double (int, double *)`, with the spaces that Cython and
+    """Returns a signature as C text, such as `double (int, double *)` for `i&d->d`, with the spaces that Cython and
     SciPy use."""
     arguments, result = c_types(signature, names, const)
     space = "" if result.endswith("*") else " "

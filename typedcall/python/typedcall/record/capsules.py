@@ -1,5 +1,5 @@
-"""Reads the names and addresses of capsules, and makes capsules, whose names are never freed. This works only on
-CPython, because PyPy's capsules belong to extensions, and Python code cannot read them."""
+"""Reads the names and addresses of capsules, and makes capsules. This works only on CPython, because PyPy's capsules
+belong to extensions, and Python code cannot read them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Finds the overloads that the boxed call may choose, in the order in which it tries them, if the types of the
-arguments are known, but not their values. The rules are in docs/ABI.md, 8.7 to 8.9; typedcall/calling/choose.h
-implements the order and the choice by values."""
+"""Finds the overloads that the boxed call may choose if the arguments' types are known, but not their values, in the
+order in which it tries them. The rules are in docs/ABI.md, 8.7 to 8.9; typedcall/calling/choose.h implements the
+order and the choice by values."""
 from __future__ import annotations
 
 import functools
@@ -21,7 +21,7 @@ class Kind(NamedTuple):
 class Step(NamedTuple):
     """An overload that the boxed call may try."""
 
-    #: The overload, which in the result of steps() is an index.
+    #: The overload; in the result of steps(), its index.
     overload: Any
     #: For each argument, True if it fits, False if not, and None if that depends on its value. An argument that
     #: becomes floating fits if it was in the range of all overloads tried before.
@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
     @property
     def open(self) -> set[int]:
-        """The indices of the arguments whose values decide."""
+        """The indices of the arguments whose values decide whether the overload fits."""
         return {i for i, fit in enumerate(self.fits) if fit is None}
 
 
@@ -87,5 +87,6 @@ def _rank(is_alone: bool, kind: Kind, letters: str) -> int | None:
 
 
 def steps_of_kinds(overloads: list[list[str]], given: list[Kind], is_alone: bool) -> list[Step]:
-    """Like steps(), for values of these kinds. With `is_alone`, a bool parameter accepts any number, by its truth."""
+    """Like steps(), for values of these kinds. With `is_alone`, a bool parameter accepts any number, as its truth
+    value."""
     return steps(overloads, given, [kind.range for kind in given], functools.partial(_rank, is_alone))

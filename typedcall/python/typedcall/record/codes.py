@@ -20,7 +20,8 @@ __all__ = [
     "parse_signature", "pointee", "range_of", "rank",
 ]
 
-#: The reason why no function has entries in an installation without the extension module. Empty if there is one.
+#: The reason why no function has entries in an installation without the extension module. Empty if the extension
+#: module is installed.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
 FLAGS = _native.FLAGS
@@ -58,7 +59,7 @@ def _spell(letters: str, c_type: str, kind: str) -> str:
 
 _C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
-#: All types by their code, in the order of the list.
+#: All types, keyed by their code, in the order of the list.
 CODES: dict[str, Code] = {
     letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
@@ -80,12 +81,12 @@ def letters_for(kind: str, size: int) -> str:
 
 
 def is_buffer(letters: str) -> bool:
-    """True if the code is that of a buffer, which is one argument in Python and two in C, a pointer and a count."""
+    """True if the code is that of a buffer: one argument in Python, and two in C, a pointer and a count."""
     return letters.startswith("*")
 
 
 def is_const(letters: str) -> bool:
-    """True if the code is that of a pointer or a buffer to read-only data."""
+    """True if the code is that of a pointer to read-only data, or of a buffer of such data."""
     return letters[:2] in ("&k", "*k") or letters == "*s"
 
 
@@ -102,8 +103,7 @@ def pointee(letters: str) -> str:
 
 
 def kind_of(letters: str) -> str:
-    """Returns the kind of a type, which is "pointer" for a code with "&" in front, and "buffer" for a code with
-    "*"."""
+    """Returns the kind of a type: "pointer" for a code with "&" in front, and "buffer" for one with "*"."""
     if is_buffer(letters):
         return "buffer"
     return "pointer" if letters.startswith("&") else CODES[letters].kind

@@ -13,8 +13,8 @@ __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags",
 
 #: All flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
-#: The place of an entry that was found in PyPy's own struct or that of the seed post. These have no flags, so the
-#: entry is assumed to need the GIL, and not to raise.
+#: The place of an entry that was found in PyPy's own struct or that of the seed post. Such structs have no flags, so
+#: the entry is assumed to need the GIL, and not to raise.
 BARE_LAYOUT = "PyPy metadata"
 #: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
@@ -40,7 +40,7 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """True if the function can be called in any thread, without the GIL, and with nothing but its arguments."""
+        """True if the function can be called in any thread, without the GIL and with nothing but its arguments."""
         return not int(self) & _MANDATORY
 
     @property
@@ -64,8 +64,8 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-#: The flags that are handled by any caller that uses View, as the extension modules do. They are all flags except
-#: TAKES_SELF, SETS_ERRNO and DIFFERS.
+#: The flags that are handled by any caller that uses View, as the extension modules do: all flags except TAKES_SELF,
+#: SETS_ERRNO and DIFFERS.
 HANDLED = Flags(codes.HANDLED)
 #: Flags that imply that a function needs no GIL, unless another flag requires it.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
@@ -77,10 +77,10 @@ class View(NamedTuple):
     #: The codes of the values that Python passes and receives.
     arguments: list[str]
     result: str
-    #: How the C function reports its outcome, which is "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK". An
-    #: entry that must not be called is "UNUSABLE".
+    #: How the C function reports its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE" if
+    #: the entry must not be called.
     verdict: str
-    #: The state in which a thread must call it, which is "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
+    #: The state in which a thread must call it: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
     #: If ((bits & mask) == expected) is is_value_if_equal, the C result alone proves that the call succeeded.
     mask: int
@@ -152,8 +152,8 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
     answering: list[Entry] = []
     equivalent: list[Entry] = []
     place = None
-    # This uses neither a lambda nor a generator, because CPython 3.12 and 3.13 crash if memory runs out while one of
-    # these is made.
+    # This uses neither a lambda nor a generator, because CPython 3.12 and 3.13 crash if memory runs out while either
+    # is made.
     for entry in found:
         if entry.place != place:
             answering += equivalent
@@ -167,7 +167,7 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 
 def _has_same_place(entry: Entry, signature: str) -> bool:
     """True if the entry's function writes its result where this matching signature expects it, or if it neither
-    returns a status nor falls back. Arguments may be const even if this was not requested, but not the one for the
+    returns a status nor falls back. Arguments may be const even if this was not requested, except the one for the
     result."""
     if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True

@@ -1,5 +1,5 @@
-# The signatures for which type checkers know the types of arguments and results; they use only one kind of number. A
-# type checker cannot parse signatures, so they are listed here, and resolve() has an overload for each group.
+# The signatures for which type checkers know the types of arguments and results; each uses one kind
+# of number. Type checkers cannot parse signatures, so resolve() has an overload for each group.
 from typing import Literal, SupportsComplex, SupportsFloat, SupportsIndex
 
 from typing_extensions import TypeAlias

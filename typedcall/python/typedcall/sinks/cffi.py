@@ -1,7 +1,7 @@
-"""Makes cffi function pointers from typed functions. Because cffi releases the GIL around every call, only functions
-that need no GIL and cannot raise are passed to it, and by default only those with THREAD_SAFE, because several
-threads may then call them at once. If you call from a single thread, or hold a lock, `thread_safe_only=False` also
-allows the others."""
+"""Makes cffi function pointers from typed functions. Because cffi releases the GIL around every call, it gets only
+functions that need no GIL and cannot raise, and by default only those with THREAD_SAFE, because several threads may
+call them at once. If you call from a single thread, or hold a lock, `thread_safe_only=False` also allows the
+others."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 def cffi_function(
     function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
-    """Returns a cffi function pointer, which keeps `function` alive. Without a signature, it is that of the first
-    entry that cffi can call. A buffer becomes two arguments: the pointer to its first element, and the number of
-    elements. `thread_safe_only=False` also accepts functions that are not declared thread-safe. The caller must then
-    prevent concurrent calls. Raises ValueError and TypeError like typedcall.resolve(), and ImportError without
-    cffi."""
+    """Returns a cffi function pointer, which keeps `function` alive. If no signature is given, that of the first
+    entry that cffi can call is used. A buffer becomes two arguments: the pointer to its first element, and the number
+    of elements. `thread_safe_only=False` also accepts functions that are not declared thread-safe. The caller must
+    then prevent concurrent calls. Raises ValueError and TypeError as typedcall.resolve() does, and ImportError
+    without cffi."""
     ffi()  # raises ImportError before any other error
     # This is not a lambda, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi

@@ -59,13 +59,13 @@ def _missing_type(entry: Entry) -> str:
 
 
 def ctypes_function(function: Any, signature: str | None = None) -> Any:
-    """Returns a ctypes function, which has argtypes and restype set and keeps `function` alive. Without a signature,
-    it is that of the first entry that ctypes can call. A buffer becomes two arguments: the pointer to its first
-    element, and the number of elements.
+    """Returns a ctypes function, which has argtypes and restype set and keeps `function` alive. If no signature is
+    given, that of the first entry that ctypes can call is used. A buffer becomes two arguments: the pointer to its
+    first element, and the number of elements.
 
-    A function that needs the GIL, or is not declared thread-safe, becomes a PYFUNCTYPE, which is called with the GIL,
-    and whose exceptions are raised. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError
-    and TypeError like typedcall.resolve()."""
+    A function that needs the GIL, or is not declared thread-safe, becomes a PYFUNCTYPE: it is called with the GIL,
+    and its exceptions are raised. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError
+    and TypeError as typedcall.resolve() does."""
     entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
     keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)

@@ -47,7 +47,7 @@ _IN_SOURCE = {
 }
 # These entries are kept until the process ends, because Cython code stores only the address of an imported function.
 _exported: list[Entry] = []
-# The kinds of types that Cython can declare. bool is missing because Cython's bint is an int.
+# The kinds of types that Cython can declare. "bool" is missing because Cython's bint is an int.
 _KINDS = {"void", "signed", "unsigned", "floating", "complex", "pointer", "string", "object"}
 _ERRORS = {"signed": "except? -1", "unsigned": "except? -1", "floating": "except? -1"}
 
@@ -97,8 +97,8 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
 
 def cython_declarations(module: ModuleType | str) -> str:
     """Returns the text of a .pxd file for the functions that export_to_cython() exports. Each has a `cdef` line,
-    which declares whether it needs the GIL and may raise. Raises TypeError and ImportError like
-    export_to_cython()."""
+    which declares whether it needs the GIL and may raise. Raises TypeError and ImportError as export_to_cython()
+    does."""
     lines = []
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
@@ -119,10 +119,10 @@ def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str
     itself, as `tag_pyx_capi(__name__)`, or from another module.
 
     The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, the functions are therefore assumed
-    to need the GIL, and to report exceptions by an unknown value. Functions that do not return an object get DIFFERS,
-    and are found only by `resolve(..., capabilities=...)` with capabilities that include DIFFERS. `flags` is a
-    promise about all functions: `NEEDS_THREAD | MAY_RAISE` promises that a function that raises returns -1 or NULL
-    (the default in Cython 3 without `except`), and 0 promises that no function raises or needs the GIL. Unless
+    to need the GIL, and to report exceptions through an unknown value. Functions that do not return an object get
+    DIFFERS, and are found only by `resolve(..., capabilities=...)` with capabilities that include DIFFERS. `flags` is
+    a promise about all the functions: `NEEDS_THREAD | MAY_RAISE` promises that a function that raises returns -1 or
+    NULL (the default in Cython 3 without `except`), and 0 promises that no function raises or needs the GIL. Unless
     `flags` is 0, functions whose result cannot report an exception (void, complex) are left out. Functions with
     objects always have DIFFERS, because no capsule records the class of an object, and no C function checks it.
 
@@ -181,7 +181,7 @@ def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
-        # All variants share one value of flags: the requirements of any variant, and the promises that all of them
+        # All variants share one value of flags: every requirement of any variant, and the promises that all of them
         # make.
         of_all, by_all = Flags(0), Flags.THREAD_SAFE
         for entry in found:

@@ -32,7 +32,7 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers, the C signature that SciPy's filters expect, and the declaration of the arrays in it. The
+#: For functions of buffers: the C signature that SciPy's filters expect, and the declaration of its arrays. The
 #: filters expect 1 as the status of success.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
@@ -75,8 +75,8 @@ def _unknown_to_scipy(entry: Entry) -> str:
 @functools.cache
 def _class() -> Any:
     """Returns a class of LowLevelCallables with two items in addition to SciPy's three: the object that keeps the
-    address valid, and the flags. As items, they cannot be changed, and the garbage collector sees them, unlike in a
-    capsule. `function` is the typed function instead of the capsule, because the capsule keeps nothing alive."""
+    address valid, and the flags. Unlike the contents of a capsule, items cannot be changed, and the garbage collector
+    sees them. `function` is the typed function rather than the capsule, because the capsule keeps nothing alive."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
@@ -101,7 +101,7 @@ def low_level_callable(
     function: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
     """Returns a scipy.LowLevelCallable, which keeps `function` alive. `signature` is written in letters (`d->d`) or
-    as in SciPy (`double (double)`). Without it, the first entry with a signature that SciPy accepts is used.
+    as in SciPy (`double (double)`). Without `signature`, the first entry whose signature SciPy accepts is used.
     `user_data` is a capsule, a ctypes pointer or a cffi pointer, as in SciPy. If `function` is a LowLevelCallable,
     its user data are the default.
 
@@ -112,7 +112,7 @@ def low_level_callable(
 
     SciPy calls the function with or without the GIL, and does not check for exceptions. Therefore, only entries that
     need no GIL and cannot raise are used. Raises ValueError for a signature that SciPy does not support. Raises
-    TypeError like typedcall.resolve(), and for user data that the signature does not take. Raises ImportError on
+    TypeError as typedcall.resolve() does, and for user data that the signature does not accept. Raises ImportError on
     PyPy."""
     need_capsules("low_level_callable()")
     from scipy import LowLevelCallable

@@ -1,5 +1,5 @@
 """Reads functions of other libraries as entries, with one module for each library. No module imports its library,
-because its objects exist only if it has already been imported."""
+because the library's objects exist only if it has already been imported."""
 from __future__ import annotations
 
 import functools
@@ -44,8 +44,8 @@ def _fault(entry: Entry) -> str:
 
 
 def _found(obj: Any) -> list[Entry | str]:
-    """Returns the result of the first adapter that recognizes the object. As in foreign.py, an object that raises, or
-    has invalid attributes, counts as one without entries."""
+    """Returns the result of the first adapter that recognizes the object. As in foreign.py, an object that raises or
+    has invalid attributes counts as one without entries."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
     for adapter in [*_first, *_adapters()]:

@@ -1,5 +1,5 @@
 """Reads cffi function pointers, and functions of compiled cffi modules, as entries. cffi releases the GIL around
-every call, so the functions that it declares need no GIL, except for callbacks into Python."""
+every call, so the functions that it declares do not need the GIL, except for callbacks into Python."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _is_variadic(declared: Any) -> bool:
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
     """True if the function may call Python. A callback owns its callable, but after a cast, or in a struct, it is a
-    pointer like any other. A function declared as extern "Python" is a C function of the compiled cffi module, and
-    pointers to it look like any others."""
+    pointer like any other. A function declared as extern "Python" is a C function of the compiled cffi module, and a
+    pointer to it looks like any other."""
     library = library_of(address)
     if library is None or not is_data:
         return library is None
@@ -55,8 +55,8 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a cffi function, or None for any other object. Returns only reasons if its type has no
-    signature, because of variable arguments or structs passed by value."""
+    """Returns the entries of a cffi function, or None for any other object. Returns only reasons if the function's
+    type has no signature, because of variable arguments or structs passed by value."""
     if "_cffi_backend" not in sys.modules:
         return None
     is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))

@@ -49,8 +49,8 @@ def letters_of(ctypes_type: Any) -> str:
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:
-    """Returns the code of a simple type by its size and its kind, which a value of the type reveals. Returns None if
-    there is no code."""
+    """Returns the code of a simple type, found by its size and by its kind, which a value of the type reveals.
+    Returns None if there is no code."""
     import ctypes
 
     native = "__ctype_le__" if sys.byteorder == "little" else "__ctype_be__"
@@ -92,8 +92,8 @@ def _cast_from(each: Any) -> Iterable[Any]:
 
 def _is_callback(pointer: Any) -> bool:
     """True if the pointer was made from a Python callable. Such a pointer, even after a cast, keeps ctypes' thunk
-    alive, or on PyPy, which has no thunks, the pointer that has the callable. A pointer that was read from a struct
-    or an array, or made from an address, may be a callback although nothing shows it."""
+    alive, or, on PyPy, which has no thunks, the pointer that has the callable. A pointer that was read from a struct
+    or an array, or made from an address, may be a callback even though nothing shows it."""
     for each in _reached(pointer, _cast_from):
         if type_name(each) == "CThunkObject" or (
                 is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
@@ -112,7 +112,7 @@ def _behind(each: Any) -> Iterable[Any]:
 
 
 def _kept_by(pointer: Any) -> list[Any]:
-    """Returns all objects that are currently kept alive by `pointer` or by objects that share its memory."""
+    """Returns all objects that `pointer`, or an object that shares its memory, currently keeps alive."""
     return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
@@ -127,8 +127,7 @@ def _shares_memory(pointer: Any) -> bool:
 def address_of(pointer: Any) -> tuple[int, Any]:
     """Returns the address in a function pointer or c_void_p, and the object that keeps it valid. For a pointer with
     memory of its own, this is the pointer. A pointer that shares the memory of a struct, an array or another pointer
-    changes with it. The object for it is a tuple of all objects on which it currently depends, as far as ctypes
-    knows."""
+    changes with it. Its object is a tuple of all objects on which it currently depends, as far as ctypes knows."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):
@@ -159,8 +158,8 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    # The address decides, and not the objects that are kept alive with it, because shared memory may have changed
-    # since. An address in a library is that of a C function; a function at any other address may acquire the GIL.
+    # The address decides, not the objects that are kept alive with it, because shared memory may have changed since.
+    # An address inside a library is that of a C function; a function at any other address may acquire the GIL.
     if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
     elif raises:
@@ -185,7 +184,7 @@ def entries(obj: Any) -> Found:
         return None
 
     argtypes = obj.argtypes
-    # ctypes reads argtypes when they are set, so an iterator is now empty.
+    # ctypes reads argtypes when they are set, so an iterator is empty by now.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:

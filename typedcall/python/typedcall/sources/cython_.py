@@ -59,7 +59,7 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
 
 def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
     """True if this variant of a fused function takes a double where another variant takes an integer. SciPy's
-    functions then warn about values that are not integers, and acquire the GIL for this."""
+    functions then warn about values that are not integers, and acquire the GIL to do so."""
     fused = _VARIANT.fullmatch(name)
     if fused is None:
         return False
@@ -81,11 +81,11 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
     """Returns the entry of a capsule, or the reason why it has none: its declaration has no signature, or the
     function may raise and its result cannot report this.
 
-    The last parameter of a `cpdef` function is `int __pyx_skip_dispatch`, which functions of modules do not read, and
-    only such functions are exported. It is left out, because it is not an argument of the Python function. The
-    calling conventions that typedcall supports pass it in a register or at the end of the stack, where its absence
-    does no harm. A pointer to optional arguments may follow, which the function does read. The signature then
-    contains both, and a caller passes 0 and NULL."""
+    The last parameter of a `cpdef` function is `int __pyx_skip_dispatch`, which functions of modules, the only ones
+    that are exported, do not read. It is left out, because it is not an argument of the Python function. The calling
+    conventions that typedcall supports pass it in a register or at the end of the stack, where its absence does no
+    harm. A pointer to optional arguments may follow, which the function does read. The signature then contains both
+    parameters, and a caller passes 0 and NULL."""
     text = capsule_name(capsule)
     try:
         declared = parse_declaration(text or "")
@@ -115,14 +115,14 @@ def _takes_objects(declared: Declaration, text: str) -> bool:
     returns an instance as a pointer to its struct, which would have no owner."""
     pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
     pointers += [text.split("(")[0]] if declared.result == "P" else []
-    # A pointer to optional arguments is not that of an object.
+    # A pointer to optional arguments is not a pointer to an object.
     is_class = ["void" not in each and _OPTIONAL_ARGUMENTS not in each for each in pointers]
     return "O" in declared.arguments or _SKIP_DISPATCH in text and any(is_class)
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
-    """Returns a module's exports to Cython, which are the capsules in its `__pyx_capi__`, by name. Returns an empty
-    dict if there is no such dict. Skips values that are not capsules, and keys that are not strs."""
+    """Returns a module's exports to Cython: the capsules in its `__pyx_capi__`, keyed by name. Returns an empty dict
+    if there is no such dict. Skips values that are not capsules, and keys that are not strs."""
     capi = attribute(module, "__pyx_capi__")
     if not is_a(capi, dict):
         return {}
@@ -143,7 +143,7 @@ def exported(function: Any) -> list[tuple[str, Any]]:
     if not capsules or name is None:
         return []
     if attribute(module, name) is function:
-        # Variants are sorted by their C names, which is the order of types in the fused type.
+        # Variants are sorted by their C names, which follow the order of the types in the fused type.
         found = sorted(_name_of_variant(each, capsules) for each in variants_of(function))
         found = found or [name]
     else:
@@ -166,8 +166,8 @@ def is_cpdef(capsule: Any) -> bool:
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
-    """Returns the name of a variant's capsule. Usually this is the variant's own name, but since Cython 3.3 the
-    variant's name also contains that of the module."""
+    """Returns the name of a variant's capsule. Usually this is the variant's own name, but from Cython 3.3 on, the
+    variant's name also contains the module's."""
     name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:

@@ -14,8 +14,8 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(numba_type: Any, in_memory: bool = False) -> str:
-    """Returns the code of a Numba type that a C callback passes, or with `in_memory` stores behind a pointer. Raises
-    ValueError for types without a code, such as arrays and tuples."""
+    """Returns the code of a Numba type that a C callback passes, or, with `in_memory`, stores behind a pointer.
+    Raises ValueError for types without a code, such as arrays and tuples."""
     types = sys.modules["numba.core.types"]
     if isinstance(numba_type, types.NoneType):  # Numba's type for void
         return "v"
@@ -41,7 +41,7 @@ def letters_of(numba_type: Any, in_memory: bool = False) -> str:
 
 def entries(obj: Any) -> Found:
     """Returns the entries of a `@cfunc` or a first-class function, or None for any other object. These functions
-    print their exceptions, and acquire the GIL for this."""
+    print their exceptions, and acquire the GIL to do so."""
     if "numba" not in sys.modules:
         return None
     if is_a(obj, imported_class("numba.core.ccallback", "CFunc")):

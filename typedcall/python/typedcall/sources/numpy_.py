@@ -28,7 +28,7 @@ def is_special(obj: Any, found: list[Entry]) -> bool:
 
 def entries(obj: Any) -> Found:
     """Returns the entries of a ufunc, or None for any other object. Complex loops yield no entries, because the
-    functions that NumPy's generic loops call take pointers to their arguments and result, unlike any ufunc."""
+    functions that NumPy's generic loops call take pointers to their arguments and result, as no ufunc does."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall.native._native import scalar_functions
@@ -43,8 +43,8 @@ def entries(obj: Any) -> Found:
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
-    """Returns the entries of a ufunc of scipy.special. Its loops are SciPy's own, but SciPy exports the functions
-    that they call to Cython, under the same names."""
+    """Returns the entries of a ufunc of scipy.special. Its loops are SciPy's own, but SciPy exports to Cython, under
+    the same names, the functions that they call."""
     name = ufunc.__name__
     found = attribute(sys.modules.get("scipy.special"), name)
     if found is not ufunc or ufunc.nout != 1:

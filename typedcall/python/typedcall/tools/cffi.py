@@ -9,7 +9,8 @@ from typedcall.record.codes import CODES
 
 __all__ = ["C_TYPES", "ffi", "pointer_to"]
 
-#: cffi's types by kind and width. Only plain C types are used, because PyPy's JIT compiles no calls with others.
+#: cffi's types, keyed by kind and width. Only plain C types are used, because PyPy's JIT compiles no calls with
+#: others.
 C_TYPES = {
     (code.kind, code.size): "_Bool" if code.kind == "bool" else code.c_type
     for code in reversed(CODES.values())  # the first type of a kind and width wins
@@ -19,7 +20,7 @@ C_TYPES = {
 
 @functools.cache
 def ffi() -> Any:
-    """Returns an FFI object, which is shared because old versions leak a reference with each. Raises ImportError
+    """Returns an FFI object; it is shared because old versions leak a reference with each object. Raises ImportError
     without cffi."""
     import _cffi_backend  # type: ignore[import-untyped,unused-ignore]
 

@@ -89,7 +89,7 @@ def type_name(obj: Any) -> str:
 
 
 def imported_class(module: str, name: str) -> type | None:
-    """Returns a class of a library, or None if the library has not been imported far enough to have it."""
+    """Returns a library's class, or None if the library, as far as it has been imported, has no such class."""
     found = attribute(sys.modules.get(module), name)
     return found if is_a(found, type) else None
 
@@ -100,8 +100,7 @@ def is_mapping(obj: Any) -> bool:
 
 
 def module_of(obj: Any) -> Any:
-    """Returns the entry of sys.modules for the name in the object's `__module__`, which is usually a module, or
-    None."""
+    """Returns what sys.modules holds for the name in the object's `__module__`: usually a module, or None."""
     name = text_attribute(obj, "__module__")
     return sys.modules.get(name) if name else None
 
@@ -112,7 +111,7 @@ def read_module(module: Any) -> types.ModuleType:
     if is_a(module, str):
         # A module that is still being initialised is already in sys.modules.
         found = sys.modules.get(found) or importlib.import_module(found)
-        # The module may have replaced itself by any object.
+        # The module may have replaced itself with any object.
         is_module = is_a(attribute(found, "__dict__"), dict)
     else:
         is_module = is_a(module, types.ModuleType)
@@ -127,7 +126,7 @@ def import_path(function: Any) -> tuple[str, str] | None:
     names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
     module = module_of(function)
     if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
-        # The class of a static method in C appears only in its `__reduce__` value, which is (getattr, (class, name)).
+        # The class of a static method in C appears only in its `__reduce__` value, (getattr, (class, name)).
         reduced = function.__reduce__()
         module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
     elif attribute(function, "__module__") is None:
@@ -148,8 +147,8 @@ def import_path(function: Any) -> tuple[str, str] | None:
 
 
 def _extension_that_has(function: Any, name: str | None) -> Any:
-    """Returns the extension module that contains a function without a module's name, such as NumPy's ufuncs. If a
-    package around the module also contains the function, returns the package. Other Python modules do not count,
+    """Returns the extension module that contains a function that does not name its module, such as a NumPy ufunc. If
+    a package around the module also contains the function, returns the package. Other Python modules do not count,
     because they may only have imported the function."""
     for known_as in sorted(exact_text(each) for each in list(sys.modules) if is_a(each, str)):
         file = text_attribute(sys.modules.get(known_as), "__file__") or ""
@@ -182,7 +181,7 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
 
 
 def is_unbound(obj: Any) -> bool:
-    """True for an unbound method `Type.method` of a type made in C, to which Python passes self first."""
+    """True for an unbound method `Type.method` of a type made in C; Python passes self to it first."""
     if sys.implementation.name == "pypy":  # methods written in C have no type in `types`
         return type_name(obj) == "method_descriptor"
     kind = type(obj)  # a metaclass's __eq__ must not run
@@ -190,8 +189,8 @@ def is_unbound(obj: Any) -> bool:
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
-    """Returns a text for terminals and logs, which is a single line without control characters and lone surrogates,
-    and is cut to `longest` characters."""
+    """Returns a text for terminals and logs: a single line without control characters or lone surrogates, cut to
+    `longest` characters."""
     text = exact_text(text)
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)

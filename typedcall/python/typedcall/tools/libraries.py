@@ -13,7 +13,7 @@ __all__ = ["library_of", "symbol_of"]
 @functools.cache
 def _dladdr() -> Any:
     """Returns the C library's dladdr() and a type for its result. Returns None if they are not available, as in an
-    interpreter with its own GIL, which ctypes of Python 3.12 does not support."""
+    interpreter with its own GIL, which Python 3.12's ctypes does not support."""
     try:
         import ctypes
 

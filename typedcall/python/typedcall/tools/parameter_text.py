@@ -18,11 +18,11 @@ _TOKEN = re.compile(
 )
 _CONSTANTS = {"True": True, "False": False, "None": None}
 _DEEPEST = 20
-_LONGEST_NUMBER = 4300  # the limit of int() since Python 3.11
+_LONGEST_NUMBER = 4300  # the limit of int() from Python 3.11 on
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-#: The names, the number of positional-only ones, the number of positional ones, and the defaults by name.
+#: The names, the number of positional-only ones, the number of positional ones, and the defaults, keyed by name.
 _Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 
@@ -45,7 +45,7 @@ class _Reader:
         return taken
 
     def takes(self, token: str) -> bool:
-        """Consumes the next token if it is `token`. Returns True if so."""
+        """Consumes the next token and returns True if it is `token`."""
         return self.token == token and bool(self.kind == "sign" and self.take())
 
     def need(self, token: str) -> None:
@@ -143,8 +143,8 @@ def _parse(text: str) -> _Parsed:
 
 
 def parse_parameters(text: str) -> _Parsed:
-    """Parses a text such as "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position, for any other
-    text."""
+    """Parses a text such as "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position of the fault,
+    for any other text."""
     try:
         return _parse(text)
     except ValueError as error:

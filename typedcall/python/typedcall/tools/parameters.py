@@ -1,5 +1,5 @@
 """Finds the names and defaults of a Python callable's parameters, from tag() or else from the callable's own
-signature. They are used in calls of the callable's C function."""
+signature. They are used in calls to the callable's C function."""
 from __future__ import annotations
 
 import sys
@@ -88,7 +88,7 @@ def _from_signature(signature: Any) -> Parameters | None:
 
 
 def signature_of(function: Any) -> Any:
-    """Returns inspect.signature() without the module, which appears as a parameter on PyPy, because functions of
+    """Returns inspect.signature() without the module, which appears as a parameter on PyPy because functions of
     extensions have no `__self__` there."""
     import inspect
 
@@ -161,7 +161,7 @@ if sys.implementation.name == "pypy":
     _UNBOUND = None
 # Only these exact types are accepted, because a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # A bool parameter accepts any value, by its truth.
+    # A bool parameter accepts any value, as its truth value.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),
@@ -172,8 +172,8 @@ _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex
 
 
 def constant_of(letters: str, default: Any) -> Any:
-    """Converts a default to the Python number for a C type, which is a bool, int, float or complex. Raises ValueError
-    if that is not possible."""
+    """Converts a default to the Python number for a C type: a bool, int, float or complex. Raises ValueError if that
+    is not possible."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
         raise ValueError(f"{default!r} is no {CODES[letters].c_type if letters in CODES else 'pointer'}")
@@ -188,7 +188,7 @@ def constant_of(letters: str, default: Any) -> Any:
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
-    """Returns the callable's own parameters, or `count` unnamed ones, with these as the last defaults."""
+    """Returns the callable's own parameters, or `count` unnamed ones, with `defaults` as the last defaults."""
     if len(defaults) > count:
         raise ValueError(f"{len(defaults)} defaults, but the C function has {count} parameters")
     own = _own(function)
@@ -217,8 +217,8 @@ def contradiction(function: Any, parameters: Parameters, count: int) -> str:
 def read_parameters(
     function: Any, arguments: Sequence[list[str]], parameters: Any, defaults: Any
 ) -> Parameters | None:
-    """Reads the arguments of tag() that describe parameters, for C functions of these codes. Returns None if there
-    are none."""
+    """Reads the arguments of tag() that describe parameters, for C functions whose `arguments` have these codes.
+    Returns None if tag() got no such arguments."""
     if parameters is None and defaults is None:
         return None
     if parameters is not None and defaults is not None:
@@ -262,12 +262,12 @@ class Arrangement(NamedTuple):
 
 
 def arrangement_of(function: Any, count: int) -> Arrangement:
-    """Returns the arrangement for a C function with `count` parameters. Raises TypeError if the
+    """Returns the arrangement of arguments for a C function with `count` parameters. Raises TypeError if the
     callable's parameters are unknown or do not match."""
     known = parameters_of(function)
     name = text_attribute(function, "__name__") or name_of(function)
     if known is None:
-        # A call with a wrong number of arguments is then reported as usual.
+        # A call with the wrong number of arguments is then reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
     if len(known.names) < count or not all(known.optional[count:]):
         raise TypeError(contradiction(function, known, count))

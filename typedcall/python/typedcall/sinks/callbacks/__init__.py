@@ -48,7 +48,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
 
 
 def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
-    """Returns the bytes of the C result after an exception."""
+    """Returns the bytes of the C result that is returned after an exception."""
     if shape.result == "v":
         if error is not None:
             raise TypeError("the C function returns nothing, so it cannot return an error")
@@ -66,7 +66,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
 
 
 def _success_bytes(shape: Shape, success: int) -> bytes:
-    """Returns the bytes of the status that the library receives if `f` returns no status itself."""
+    """Returns the bytes of the status that the library receives if `f` itself returns none."""
     if success == 0:
         return bytes(len(_error_bytes(shape, None)))
     if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
@@ -107,11 +107,11 @@ def callback(
     data pointer to its callbacks. Returns a Callback, whose attributes `address` and `data` are ints. Keep the
     Callback alive as long as the library may call it.
 
-    `f` receives the parameters of the C function, except for the data pointer. An array becomes a single argument,
-    which is a buffer (`*kd`, `*d`). Its length is declared, as in `x[n]`, `y[3]` or `f[n * m]`, or else is the
-    nearest integer parameter. Alternatively, `f` receives the elements of an array as numbers. An output array is
-    also an argument, or holds the single value that `f` returns. If the C function returns a status, `f` returns it,
-    or returns nothing, which means `success`. `arrays` maps names of the library's types that hold doubles to two C
+    `f` receives the parameters of the C function, except for the data pointer. An array becomes a single argument, a
+    buffer (`*kd`, `*d`). Its length is the declared one, as in `x[n]`, `y[3]` or `f[n * m]`, or else the nearest
+    integer parameter. Alternatively, `f` receives the elements of an array as numbers. An output array is likewise an
+    argument, or receives the single value that `f` returns. If the C function returns a status, `f` returns it, or
+    returns nothing, which means `success`. `arrays` maps the name of each library type that holds doubles to two C
     functions (addresses or ctypes functions), which return the pointer to the elements and their number (a 64-bit
     integer).
 

@@ -27,8 +27,8 @@ struct callbacks_state : typedcall::module_state {
   }
 };
 
-/// Reads a tuple of (kind, parameter, at, factors, pointer_of, length_of). Returns false with an
-/// exception.
+/// Reads a tuple of (kind, parameter, at, factors, pointer_of, length_of). On failure, returns
+/// false with an exception set.
 bool read_source(PyObject *row, source *made) {
   int kind;
   Py_ssize_t parameter, at, pointer_of, length_of;
@@ -69,7 +69,8 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
          (place == Py_None || read_source(place, &core->place.emplace()));
 }
 
-/// Reads the entry, and determines any conversions that it needs. Returns false with an exception.
+/// Reads the entry, and determines any conversions that it needs. On failure, returns false with an
+/// exception set.
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
@@ -90,20 +91,21 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
   return true;
 }
 
-/// Returns 2 if a function of signature `offered` can be called unchanged, 1 if this needs lossless
-/// conversions, and otherwise 0.
+/// Returns 2 if a function of signature `offered` can be called unchanged, 1 if the call needs
+/// lossless conversions, and otherwise 0.
 int fits(const char *asked, const char *offered) {
   if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
-/// Sets the callback's address, which is that of a compiled shape, of the entry itself, or of a
-/// closure. Returns false with an exception.
+/// Sets the callback's address: that of a compiled shape, of the entry itself, or of a closure. On
+/// failure, returns false with an exception set.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
   const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
-  // Compiled shapes call the function without a thread state, which self and exceptions would need.
+  // Compiled shapes call the function without a thread state; passing self and reporting exceptions
+  // would need one.
   const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
   const auto *const known = is_called ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;

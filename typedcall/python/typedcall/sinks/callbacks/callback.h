@@ -20,8 +20,8 @@ namespace typedcall::python {
 struct source {
   enum kind_of_source { value, array, view, element } kind;
   std::size_t parameter;  ///< the index of the C parameter
-  /// The factors of the number of elements. Each is a parameter's index, or -1 - n for the number
-  /// n.
+  /// The factors whose product is the number of elements. Each is a parameter's index, or -1 - n
+  /// for the number n.
   std::vector<std::intptr_t> factors;
   std::size_t at = 0;  ///< the number of elements passed as numbers
   /// For a view, functions that return the pointer to the elements and their number.
@@ -47,8 +47,8 @@ class callback {
   std::vector<source> sources;
   std::vector<std::size_t> unused;  ///< pointers that must be NULL
   std::optional<source> place;      ///< where to store a result that C does not return
-  // These are borrowed from the callback_object, and null after the garbage collector has cleared
-  // it.
+  // These references are borrowed from the callback_object, and null once the garbage collector has
+  // cleared it.
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< the C results after an error and on success
@@ -112,8 +112,7 @@ class callback {
     }
   };
 
-  /// Returns the number of elements, or a negative number if the arguments do not yield a valid
-  /// one.
+  /// Returns the number of elements, or a negative number if the arguments yield no valid count.
   std::intptr_t count_of(const source &from, void *const *args) const {
     std::intptr_t product = 1;
     for (const std::intptr_t factor : from.factors) {
@@ -138,7 +137,7 @@ class callback {
     return pointer;
   }
 
-  /// Fills `values` with the typed function's arguments. Returns null, or the reason why it cannot.
+  /// Fills `values` with the typed function's arguments. Returns null, or the reason for a failure.
   const char *read(void *const *args, native_value *values, wide_value *scratches) const {
     native_value *next = values;
     for (const source &from : sources) {

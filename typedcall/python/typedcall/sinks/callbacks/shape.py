@@ -33,7 +33,7 @@ class Parameter:
     name: str
     #: The code, such as "d", "&d", "&kd" or "P". The code of a view is "P".
     letters: str
-    #: For an array, the factors of its length: indices of parameters, and -1 - n for a number n.
+    #: For an array, the factors of its length: indices of parameters, and -1 - n for the number n.
     factors: tuple[int, ...] = ()
     #: For a type of the library, the addresses of the functions that return a pointer to the elements and their
     #: number.
@@ -91,8 +91,8 @@ class Way:
 
 
 def _parameter(given: c.Parameter, views: Views) -> tuple[Parameter, str | None]:
-    """Returns the parameter and the text of its array length, which is "" for an array of unknown length, and None if
-    it is not an array."""
+    """Returns the parameter and the text of its array length: "" for an array of unknown length, and None if it is
+    not an array."""
     of, text = given.type, given.text
     length = None
     if of.layers and isinstance(of.layers[0], c.Array):
@@ -177,7 +177,7 @@ _VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
 
 
 def _same(letters: str) -> str:
-    """Returns the same spelling for all codes that compiled shapes do not distinguish."""
+    """Returns a spelling that is the same for all codes that compiled shapes do not distinguish."""
     code = CODES[pointee(letters)]
     name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
     return "&" + name if letters.startswith("&") else name
@@ -209,7 +209,7 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
     c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
     words.insert(0, f"{c_type}->{_same(shape.result)}")
     if len(views) > 1 or raw:
-        words.append("?")  # prevents a match with compiled shapes
+        words.append("?")  # matches no compiled shape
     return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
 
 

@@ -19,7 +19,7 @@ _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
 # This lock is held while the extension or a function is registered with JAX, which must happen only once.
 _adding = RenewedLock()
-#: The registered functions, by id. They are kept because XLA's programs may call them until the process ends.
+#: The registered functions, keyed by id. They are kept because XLA's programs may call them until the process ends.
 _known: dict[int, tuple[Any, list[Entry], list[_Overload]]] = {}
 
 
@@ -155,8 +155,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
 
 
 def _exact(value: Any, array: Any) -> Any:
-    """Returns the array that JAX has made from a value. Raises OverflowError if an integer has wrapped around,
-    because JAX without 64 bits keeps only the low 32 bits of NumPy's integers."""
+    """Returns the array that JAX has made from a value. Raises OverflowError if an integer has wrapped around:
+    without its 64-bit mode, JAX keeps only the low 32 bits of NumPy's integers."""
     import jax
     import numpy
 
@@ -169,12 +169,12 @@ def _exact(value: Any, array: Any) -> Any:
 
 
 def _converted(array: Any, letters: str) -> Any:
-    """Converts an argument of a program. Only types that the program does not have are converted here, because the
-    program itself converts and checks each value."""
+    """Converts an argument of a program. Only arguments of types that the program does not have are converted here,
+    because the program itself converts and checks each value."""
     import jax.numpy as jnp
 
     if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
-        return array != 0  # this is the value's truth; nan is true, as in Python
+        return array != 0  # the truth value; nan is true, as in Python
     return array.astype("float32") if array.dtype.itemsize == 2 and _kind(array).name.endswith("FLOAT") else array
 
 
@@ -183,18 +183,18 @@ def elementwise(f: Any, *, pure: bool = False) -> Any:
     on the CPU and in any thread, both inside and outside jit and vmap.
 
     Arrays are broadcast. The overload is the one that Python chooses for values of the arrays' types. If the choice
-    depends on the value, it is made for each element; if the results then are of several kinds, TypeError is raised.
+    depends on the value, it is made for each element; if the results are then of several kinds, TypeError is raised.
     Arrays of float32 count as C floats, but Python numbers, whose type in JAX is still weak, count as Python numbers.
-    Arguments with defaults may be omitted. Without JAX's 64 bits, an overload of doubles takes and returns float32,
-    and an overload of 64-bit integers int32; values are converted for each call. An integer that does not fit is an
-    error, inside and outside jit, and never wraps around. An exception becomes a JAX error with the same text.
-    Functions that are THREAD_SAFE and need no thread state run without the GIL. Other functions acquire it once for
-    each array. If a function falls back, `f` is called.
+    Arguments with defaults may be omitted. Without JAX's 64-bit mode, an overload of doubles takes and returns
+    float32, and an overload of 64-bit integers int32; values are converted for each call. An integer that does not
+    fit is an error, inside and outside jit, and never wraps around. An exception becomes a JAX error with the same
+    text. Functions that are THREAD_SAFE and need no thread state run without the GIL. Other functions acquire the GIL
+    once for each array. If a function falls back, `f` is called.
 
     JAX may call functions any number of times, so `f` must be PURE; `pure=True` declares this if its flags do not.
     The result has no derivative; use jax.custom_jvp. `f` is kept alive until the process ends, because compiled
-    programs are. Raises TypeError if `f` has no entry for JAX. Raises ImportError if JAX lacks its CPU backend or
-    jax.ffi."""
+    programs live that long. Raises TypeError if `f` has no entry for JAX. Raises ImportError if JAX lacks its CPU
+    backend or jax.ffi."""
     with _adding.lock:
         _extension()
         overloads = _overloads(f, bool(pure))

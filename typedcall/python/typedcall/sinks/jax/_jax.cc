@@ -56,7 +56,7 @@ PyNativeType type_of(int type) {
   return {PyNativeType_VOID, 0};
 }
 
-/// The arrays of one call: those of the arguments, and then that of the result.
+/// The arrays of one call: those of the arguments, followed by that of the result.
 struct arrays {
   std::vector<char *> data;
   std::vector<std::intptr_t> steps;
@@ -91,7 +91,7 @@ struct arrays {
   static constexpr char kOtherType[] = "the type of an array differs from the function's";
 };
 
-/// The outcome of a pass, which is an error's text or empty.
+/// The outcome of a pass: an error's text, or empty.
 struct xla_end {
   const element_function &function;
   std::string error;

@@ -21,13 +21,13 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     no entry accepts the values unchanged, or if the entry falls back. A NULL argument makes the result NULL. In
     SQLite, an INTEGER can be passed for integers, floats and bools, a REAL for `d` and `f`, a TEXT for `s` and `*s`,
     and a BLOB for `*kB`. An exception becomes an SQL error with the same text. PURE functions are deterministic.
-    Functions that are THREAD_SAFE and need no thread state run without the GIL, like SQLite itself. Other functions
-    acquire it for each row.
+    Functions that are THREAD_SAFE and need no thread state run without the GIL, as SQLite itself does. Other
+    functions acquire the GIL for each row.
 
     In DuckDB, results have the type of the C function. PURE functions are consistent, and others are volatile. The
     GIL is acquired for each vector.
 
-    The connection keeps `f` alive until it is closed, or another function is registered under the same name. Raises
+    The connection keeps `f` alive until it is closed or another function is registered under the same name. Raises
     ImportError if the package was built without SQLite. Raises TypeError if `f` has no entry for SQL, or if the
     connection cannot load extensions."""
     if name is None:

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.sql._duckdb`. A copy of it is also an extension of DuckDB.
-// When a database loads it, it adds the functions that install() has prepared.
+// The extension module `typedcall.sinks.sql._duckdb`. A copy of the module is also an extension of
+// DuckDB. When a database loads the copy, it adds the functions that install() has prepared.
 #include "duckdb_call.h"
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ duckdb::api &api = duckdb::library;
 // The extension may be loaded in any thread, but to_duckdb.py prevents concurrent loads.
 using order = order_of<function>;
 std::atomic<order *> current{nullptr};
-// No load is in progress in a forked child.
+// A forked child has no load in progress.
 const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
 
 std::atomic<function *> unneeded{nullptr};
@@ -42,8 +42,8 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // If this cannot be scheduled, the function is destroyed with the next one, or in the next
-  // install().
+  // If the destruction cannot be scheduled, the function is destroyed together with the next one,
+  // or in the next install().
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -64,7 +64,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
   api.destroy_scalar_function(&made);
 }
 
-/// Adds the functions to the database. Returns null, or the reason why it cannot.
+/// Adds the functions to the database. Returns null, or the reason for a failure.
 TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
   if (api.connect(database, &connection) != 0) return "typedcall: cannot connect to the database";
@@ -78,7 +78,8 @@ TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
              : "typedcall: DuckDB does not take it; does an aggregate or a macro have that name?";
 }
 
-/// Adds the function for one list of types to `wanted`. Returns false with an exception.
+/// Adds the function for one list of types to `wanted`. On failure, returns false with an exception
+/// set.
 TYPEDCALL_RARE bool add_function(order *wanted, std::unique_ptr<function> made,
                                  const overloads &all, PyObject *rows) {
   const auto suiting = duckdb::suiting(all, made->types);
@@ -134,7 +135,7 @@ typedcall::method_table methods = methods_of<install>();
 }  // namespace
 
 /// DuckDB loads an extension only once into a database, but retries after a failure. This function
-/// always reports a failure, because more functions may have to be added later.
+/// always reports a failure, so that more functions can be added later.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);

@@ -1,5 +1,6 @@
 // The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite.
-// When a connection loads it, it adds the functions that install() has prepared in the same thread.
+// When a connection loads the module, it adds the functions that install() has prepared in the same
+// thread.
 #include "sqlite_values.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ struct function {
   calling::overloads functions;
 };
 
-/// One call of an SQL function, which serves as the sink of typedcall's engine.
+/// One call to an SQL function; it serves as the sink of typedcall's engine.
 struct sqlite_call {
   api_table &api;
   sqlite3_context *context;
@@ -54,8 +55,8 @@ struct sqlite_call {
 };
 
 // SQLite passes a function nothing that identifies its SQLite library, and a process may contain
-// both Python's and APSW's. Each library therefore has callbacks of its own. There are enough of
-// them in practice.
+// both Python's and APSW's. Each library therefore has callbacks of its own. In practice there are
+// enough of them.
 constexpr std::size_t kLibraries = 8;
 std::atomic<api_table *> libraries[kLibraries];
 

@@ -1,5 +1,5 @@
 // Calls a C function for the rows of a DuckDB vector. If all types are numbers, a loop handles
-// whole runs of rows. Otherwise each row is a call, or is left to the Python function.
+// whole runs of rows. Otherwise, each row is a call of its own, or is left to the Python function.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
@@ -27,7 +27,7 @@ struct function {
   function *next = nullptr;  // the next function that DuckDB no longer needs
 
   /// `chosen` are the functions that values may choose. If there are none, the Python function is
-  /// called, and `all` determine the type of the result.
+  /// called, and `all` determines the type of the result.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
@@ -44,8 +44,8 @@ struct function {
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// Makes the loop if there can be one. `from` is the row of the only function that values may
-  /// choose. Returns false with an exception.
+  /// Makes the loop if that is possible. `from` is the row of the only function that values may
+  /// choose. On failure, returns false with an exception set.
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;

@@ -69,8 +69,8 @@ constexpr bool includes(sql_type all, sql_type some) {
 }
 
 /// True if a column of type `from` is converted for a parameter of type `to`. Without this, DuckDB
-/// would cast types that no function has to BIGINT or DOUBLE, although they are closer to that of
-/// the parameter. It would also convert an int directly to FLOAT, but Python converts it to a
+/// would cast a type that no function has to BIGINT or DOUBLE, although it is closer to the
+/// parameter's type. It would also convert an int directly to FLOAT, but Python converts it to a
 /// double first.
 constexpr bool is_converted(sql_type from, sql_type to) {
   if (from == BOOLEAN || from == to) return false;
@@ -94,8 +94,8 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// Returns the entries that accept values of these types, best first, up to an entry that cannot be
-/// called here or that accepts all values. If no entry accepts a value, the Python function is
+/// Returns the entries that accept values of these types, best first, up to the first that cannot
+/// be called here or accepts all values. If no entry accepts a value, the Python function is
 /// called.
 TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
                                                          const sql_types &types) {
@@ -176,7 +176,7 @@ class argument_types {
     add(BOOLEAN, 1);
     const bool is_bool = own == BOOLEAN, is_floating = type.kind == PyNativeKind_FLOATING;
     if (is_bool && !is_alone) return;
-    // DuckDB would convert an int to DOUBLE, which may choose a different entry than the int.
+    // DuckDB would convert an int to DOUBLE, which may choose a different entry.
     if (!is_floating || is_chosen) {
       add(BIGINT, is_bool ? 1 : 0);
       add(HUGEINT, 2);
@@ -200,7 +200,7 @@ class argument_types {
 // The limit exists because DuckDB tries each list in turn, and shows all of them if none fits.
 constexpr std::size_t kMostLists = 128;
 
-/// Returns all combinations of the arguments' types up to a level; empty if there are too many.
+/// Returns all combinations of the arguments' types up to a level, or none if there are too many.
 TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument_types> &arguments,
                                                       int level) {
   std::vector<sql_types> lists = {{}};

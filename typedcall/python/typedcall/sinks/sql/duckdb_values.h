@@ -23,7 +23,7 @@ using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::
                                     char *to);
 
 /// Converts an element. Returns nonzero if it is out of range. Does not use
-/// typedcall/convert/int_range.h, whose comparison is a branch; without a branch, compilers convert
+/// typedcall/convert/int_range.h, whose comparison branches; without branches, compilers convert
 /// several elements at once.
 template <class From, class To>
 std::uint64_t convert_one(const char *from, char *to) {
@@ -58,7 +58,7 @@ std::uint64_t convert(const char *from, std::uint64_t first, std::uint64_t count
   return at - first;
 }
 
-/// The number of types from TINYINT to DOUBLE. kConverters has the conversions between them for
+/// The number of types from TINYINT to DOUBLE. kConverters holds the conversions between them for
 /// which is_converted() is true.
 constexpr std::size_t kNumbers = DOUBLE - TINYINT + 1;
 
@@ -144,8 +144,9 @@ struct column {
     return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
   }
 
-  /// Returns the value as a Python object, or null with an exception. GIL: held. Must not throw,
-  /// because the GIL would then stay held, so a text is not copied; Python needs no NUL after it.
+  /// Returns the value as a Python object, or null with an exception set. GIL: held. Must not
+  /// throw, because the GIL would then stay held, so a text is not copied; Python needs no NUL
+  /// after it.
   object_ref box(std::uint64_t row) {
     const given value =
         type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);
@@ -204,7 +205,7 @@ struct column {
   }
 };
 
-/// The vector for the results.
+/// The vector that receives the results.
 struct results {
   handle vector;
   char *data;
@@ -242,7 +243,7 @@ struct results {
            "cast the argument to a narrower type";
   }
 
-  /// Stores the result of a C function, which is at `place`. Returns null, or the text of an error.
+  /// Stores a C function's result, which is at `place`. Returns null, or the text of an error.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));
@@ -263,7 +264,8 @@ struct results {
     return nullptr;
   }
 
-  /// Stores the result of the Python function. Returns false with an exception. GIL: held.
+  /// Stores the result of the Python function. On failure, returns false with an exception set.
+  /// GIL: held.
   bool give_object(std::uint64_t row, const value_type &type, PyObject *object) const {
     if (object == Py_None) {
       set_null(row);

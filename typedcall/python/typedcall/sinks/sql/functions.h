@@ -27,14 +27,14 @@ struct order_of {
   bool is_done = false;
 };
 
-/// The entries for one number of arguments, as grouped by typedcall/sinks/sql/__init__.py. There
-/// may also be entries with other numbers, among which overloads are chosen.
+/// The entries for one number of arguments, as grouped by typedcall/sinks/sql/__init__.py. Entries
+/// with other numbers of arguments may be included, because overloads are chosen among all.
 struct group {
   int arity = 0, is_pure = 0;
   PyObject *rows = nullptr;
   calling::overloads functions;
 
-  /// Reads a group. Returns false with an exception.
+  /// Reads a group. On failure, returns false with an exception set.
   bool read(PyObject *from) {
     if (!PyArg_ParseTuple(from, "ipO!", &arity, &is_pure, &PyTuple_Type, &rows) ||
         !read_entries(rows, "SQL", &functions)) {

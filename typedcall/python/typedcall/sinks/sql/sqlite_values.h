@@ -4,8 +4,8 @@
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
 #include "functions.h"
-// After Python.h. The macros of the header are not used, because they would use a single table for
-// the whole process, which may contain several SQLite libraries.
+// After Python.h. The header's macros are not used, because they share one table in the whole
+// process, which may contain several SQLite libraries.
 #include <sqlite3ext.h>
 
 #include <cstring>
@@ -38,14 +38,14 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
     case PyNativeGiven_STR:
       return api.result_text64(context, value.utf8(), static_cast<sqlite3_uint64>(value.size),
                                SQLITE_TRANSIENT, SQLITE_UTF8);
-    default:  // the result already is NULL
+    default:  // the result is already NULL
       if (value.is_no_text()) {
         api.result_error(context, "UnicodeDecodeError: the result is not UTF-8", -1);
       }
   }
 }
 
-/// Stores the result of a C function, which is at `place`.
+/// Stores a C function's result, which is at `place`.
 inline void give(api_table &api, sqlite3_context *context, const value_type &type,
                  const void *place) {
   if (!type.is_double) return give_other(api, context, type, place);
@@ -54,7 +54,8 @@ inline void give(api_table &api, sqlite3_context *context, const value_type &typ
   api.result_double(context, real);
 }
 
-/// Stores the result of the Python function. Returns false with an exception. GIL: held.
+/// Stores the result of the Python function. On failure, returns false with an exception set. GIL:
+/// held.
 inline bool give_object(api_table &api, sqlite3_context *context, PyObject *object) {
   if (object == Py_None) return true;
   if (PyFloat_Check(object)) {

@@ -15,8 +15,8 @@ from typing import Any
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-# This lock is held by register(), because DuckDB may load the extension in any thread, and must find the functions of
-# one call only.
+# This lock is held by register(), because DuckDB may load the extension in any thread, and must find only the
+# functions of one call.
 _registering = RenewedLock()
 # The path of the package's own extension module, keyed by the path of its loaded copy.
 _originals: dict[str, str] = {}
@@ -34,8 +34,8 @@ def _footer(platform: str) -> bytes:
 
 
 def _extension(cursor: Any) -> Any:
-    """Returns the extension module. A process has only one copy of the file, from which Python and DuckDB both load
-    it, because they must share the same library."""
+    """Returns the extension module. Python and DuckDB both load it from the process's only copy of the file, because
+    they must share one library."""
     made = sys.modules.get(_MODULE)
     if made is not None:
         _write(pathlib.Path(made.__file__ or ""), cursor)
@@ -78,7 +78,7 @@ def _remove(folder: str, process: int) -> None:
 
 
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
-    # This uses a separate connection, to keep the transaction and the result of the caller's connection.
+    # A separate connection is used, to preserve the transaction and the result of the caller's connection.
     with connection.cursor() as cursor:
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
         if str(allowed).lower() != "true":

@@ -9,7 +9,7 @@ from typing import Any
 from typedcall.calling.choose import extension_of
 from typedcall.tools.locks import RenewedLock
 
-# This lock is held while a connection may load extensions, because another thread could otherwise forbid it again.
+# Held while a connection may load extensions, because another thread could otherwise disable loading again.
 _loading = RenewedLock()
 
 

@@ -32,7 +32,7 @@ _SYMBOLS = (
     "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
 )  # fmt: skip
 
-#: The possible element types of ctypes arrays, by their type codes.
+#: The possible element types of ctypes arrays, keyed by their type codes.
 _ELEMENTS = {each._type_: each for each in (
     ctypes.c_bool, ctypes.c_byte, ctypes.c_short, ctypes.c_int, ctypes.c_long, ctypes.c_ubyte, ctypes.c_ushort,
     ctypes.c_uint, ctypes.c_ulong, ctypes.c_float, ctypes.c_double)}
@@ -56,8 +56,8 @@ def _extension() -> Any:
 
 
 def _as_buffer(tensor: Any) -> Any:
-    """Returns a buffer of the tensor's memory, which keeps the tensor alive. Returns the tensor itself if there can
-    be none."""
+    """Returns a buffer of the tensor's memory that keeps the tensor alive, or the tensor itself if no buffer is
+    possible."""
     found = _extension().elements(tensor.__chandle__())
     if found is None or found[0] not in _ELEMENTS:
         return tensor
@@ -68,7 +68,7 @@ def _as_buffer(tensor: Any) -> Any:
 
 
 def _call_with_buffers(f: Any, *args: Any) -> Any:
-    """Calls a Python function with buffers in place of tensors, because it does not accept tvm-ffi's tensors."""
+    """Calls a Python function with buffers in place of tensors, because the function does not accept the tensors."""
     from tvm_ffi import Tensor
 
     return f(*[_as_buffer(each) if is_a(each, Tensor) else each for each in args])
@@ -79,10 +79,10 @@ def function(f: Any) -> Any:
 
     A call returns the same result as `f`. It calls the overload that suits the values best; ints, floats and bools
     can be passed for numbers, a str for `s` and `*s`, bytes for `*kB`, and one-dimensional contiguous CPU tensors for
-    buffers. If no overload fits, or it falls back, `f` itself is called in the same way as tvm-ffi calls Python
-    functions. If an overload has buffers, `f` then receives such tensors as ctypes arrays of the same memory.
+    buffers. If no overload fits, or the one that is called falls back, `f` itself is called just as tvm-ffi calls
+    Python functions. If an overload has buffers, `f` then receives such tensors as ctypes arrays of the same memory.
     Functions that are THREAD_SAFE and need no thread state run without the GIL, in the caller's thread. Other
-    functions acquire it. Exceptions become errors of tvm-ffi: ValueError, TypeError and the other exceptions for
+    functions acquire the GIL. Exceptions become errors of tvm-ffi: ValueError, TypeError and the other exceptions for
     which tvm-ffi has names keep their type in Python, and all others become RuntimeError.
 
     The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
@@ -104,7 +104,7 @@ def function(f: Any) -> Any:
     bridge.value, call.value, deleter.value = extension.make_bridge(
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
-    # The GIL is not released if the function would acquire it again, or returns after a moment.
+    # The GIL is not released if the function would acquire it again, or returns almost at once.
     if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
@@ -128,9 +128,9 @@ def source(f: Any, signature: str, *, flags: int = 0) -> Any:
     there is a second entry for callers without the GIL. If `f` fails or returns another type, they call it again from
     Python, which raises the exception.
 
-    The result keeps `f` alive. A wrong signature never causes a crash, but tvm-ffi raises TypeError in the call.
-    Raises ValueError for a faulty signature, or one whose types tvm-ffi does not have. Raises TypeError unless `f` is
-    a function of tvm-ffi, and ImportError like function()."""
+    The result keeps `f` alive. A wrong signature never causes a crash: the call raises TypeError. Raises ValueError
+    for a faulty signature, or one whose types tvm-ffi does not have. Raises TypeError if `f` is not a function of
+    tvm-ffi, and ImportError as function() does."""
     import tvm_ffi
 
     extension = _extension()

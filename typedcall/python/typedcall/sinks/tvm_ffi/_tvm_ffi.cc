@@ -23,13 +23,13 @@ using typedcall::object_ref;
 tvm_api api;
 using state = state_with_one_home;
 
-/// Turns the pending exception into the thread's tvm-ffi error. Returns its status. GIL: held.
+/// Turns the pending exception into the thread's tvm-ffi error. Returns the error's status. GIL:
+/// held.
 __attribute__((noinline, cold)) int set_error() {
   const error_text said;
   typedcall::internal::clear_exception();
   const char *name = said.type();
-  // These are the exceptions for which tvm-ffi has names, and which therefore keep their type in
-  // Python.
+  // The exceptions for which tvm-ffi has names, and which therefore keep their type in Python.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,
                              PyExc_KeyError,   PyExc_IndexError, PyExc_AssertionError,
                              PyExc_MemoryError};
@@ -47,7 +47,7 @@ struct bridge {
   void *fallback;
 };
 
-/// One call of a typed function by tvm-ffi, which serves as the sink of typedcall's engine.
+/// One call by tvm-ffi to a typed function; it serves as the sink of typedcall's engine.
 struct bridge_call {
   bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
       : self(called), args(from), result(to) {}
@@ -81,7 +81,7 @@ int run_bridge(void *data, const tvm_any *args, std::int32_t count, tvm_any *res
   return sink.status;
 }
 
-/// tvm-ffi calls this in any thread, and itself releases the Python function in `fallback`.
+/// tvm-ffi calls this in any thread. tvm-ffi itself releases the Python function in `fallback`.
 void destroy_bridge(void *data) {
   auto *const self = static_cast<bridge *>(data);
   api.decref(self->fallback);

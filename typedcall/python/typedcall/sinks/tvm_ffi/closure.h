@@ -13,9 +13,9 @@ namespace typedcall::python {
 
 class tvm_closure {
  public:
-  /// `flags` determine how the C function reports an error, which is by FALLS_BACK, RETURNS_STATUS
-  /// or MAY_RAISE. The last two need a thread state. `error` creates the exception. Returns null
-  /// with ValueError or MemoryError. GIL: held.
+  /// `flags` determines how the C function reports an error: as FALLS_BACK, RETURNS_STATUS or
+  /// MAY_RAISE. The last two need a thread state. `error` creates the exception. Returns null with
+  /// ValueError or MemoryError set. GIL: held.
   static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
                                            std::uintptr_t flags, void *function, object_ref error) {
     PyNativeSignature parsed;
@@ -134,8 +134,8 @@ class tvm_closure {
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
-  /// Stores the result of a successful call. `from` points past the arguments, to the pointer to a
-  /// place for the result if there is one.
+  /// Stores the result of a successful call. `from` points past the arguments: to the pointer to
+  /// the result's place, if there is one.
   void finish(native_value value, void *result, void **from) const {
     if (has_status_) {
       if (types_.view.has_place) {
@@ -162,11 +162,11 @@ class tvm_closure {
   }
 
   /// Clears the exception that a C++ function leaves pending if it checks for signals, because the
-  /// fallback must be called without one. An interrupt is sent again.
+  /// fallback must be called with none pending. An interrupt is sent again.
   __attribute__((noinline, cold)) static void let_go_of_exception(void *error) {
     const auto &kind = *behind_header<tvm_bytes>(error);
     if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
-    const PyGILState_STATE before = PyGILState_Ensure();  // tvm-ffi acquired the GIL like this, too
+    const PyGILState_STATE before = PyGILState_Ensure();  // tvm-ffi, too, acquired the GIL this way
     internal::clear_exception();
     PyGILState_Release(before);
   }

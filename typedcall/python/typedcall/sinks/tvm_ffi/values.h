@@ -82,8 +82,7 @@ struct tvm_api {
                     void **error);
   void (*set_error)(void *error);
 
-  /// Sets the thread's error for the caller. Returns the status with which the function must
-  /// return.
+  /// Sets the thread's error for the caller. Returns the status that the function must return.
   int fail(tvm_bytes kind, tvm_bytes message) const {
     const tvm_bytes none = {"", 0};
     void *error = nullptr;
@@ -190,8 +189,7 @@ inline bool put_number(const given &value, tvm_any *to) {
   }
 }
 
-/// Converts the result of a C function, which is at `place`, to a value of tvm-ffi. Returns its
-/// status.
+/// Converts a C function's result, which is at `place`, to a value of tvm-ffi. Returns its status.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
