@@ -103,6 +103,13 @@ class Shapes(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "returns one value, but the library"):
                 made.check()
 
+    def test_a_second_array_that_is_const(self):
+        # The compiled shape of this declaration without const passes an empty array for NULL.
+        made = self.make(functions.dot, "int(double t, const double x[1], const double y[1], void *data)", False)
+        self.assertEqual(call(made, "dPPP->i", 0.0, doubles(2), doubles(3), ...), 6)
+        self.assertEqual(call(made, "dPPP->i", 0.0, doubles(2), None, ...), -1)
+        self.assertRaisesRegex(ValueError, "passes NULL", made.check)
+
     def test_products_of_lengths(self):
         made = self.make(functions.cumulated, "int(unsigned ndim, size_t npts, const double x[ndim * npts],"
                          " void *fdata, unsigned fdim, double fval[fdim * npts])", False)

@@ -62,6 +62,9 @@ void cumulated(span<const double> x, span<double> values) noexcept {
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = sum += x[i % x.size()];
 }
 double product(double x, double y) noexcept { return x * y; }
+int dot(double, span<const double> x, span<const double> y) noexcept {
+  return static_cast<int>(x[0] * y[0]);
+}
 int compare(double x, double y) noexcept { return (x > y) - (x < y); }
 void store(double x, double *to) noexcept { *to = x + 1; }
 std::uint8_t low(std::uint32_t x) noexcept { return static_cast<std::uint8_t>(x); }
@@ -86,6 +89,7 @@ typedcall::method_table methods{
     def<decay_with_status>("decay_with_status", thread_safe),
     def<cumulated>("cumulated", thread_safe),
     def<product>("product", thread_safe),
+    def<dot>("dot", thread_safe),
     def<compare>("compare", thread_safe),
     def<store>("store", thread_safe),
     def<low>("low", thread_safe),

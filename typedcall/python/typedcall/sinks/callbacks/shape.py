@@ -208,7 +208,9 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
     words.append(result if where is None else _spell(where, "@"))
     c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
     words.insert(0, f"{c_type}->{_same(shape.result)}")
-    if len(views) > 1 or raw:
+    arrays = [shape.parameters[at] for at in taken if shape.parameters[at].factors]
+    # For NULL, a compiled shape passes an empty array, except for the first array. Const arrays refuse NULL.
+    if len(views) > 1 or raw or not all(each.is_written for each in arrays[1:]):
         words.append("?")  # matches no compiled shape
     return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
 
