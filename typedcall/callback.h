@@ -119,6 +119,7 @@ class callback<R(P...), Result(A...)> {
 
   // For library_call.
   friend mapping;
+  static constexpr bool writes_in_place = false;
 
   std::size_t length(std::size_t) const { return length_; }
   static std::size_t count(const void *first, std::size_t length) {

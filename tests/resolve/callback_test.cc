@@ -220,6 +220,20 @@ TEST(Callback, OneValueBehindAPointer) {
   EXPECT_NE(TakeError().find("one value"), std::string::npos);
 }
 
+TEST(Callback, ThePlaceKeepsItsValueIfTheFunctionRaises) {
+  for (const char *name : {"root", "raising_root"}) {
+    callback<int(double, void *, unsigned, double *), double(double)> f(
+        Interface(), Function(name).get(), 0, typedcall::checks_errors);
+    double value = 5;
+    EXPECT_EQ(f.function()(-4, f.data(), 1, &value), -1);
+    EXPECT_EQ(value, 5);
+    EXPECT_FALSE(f.check());
+    PyErr_Clear();
+    EXPECT_EQ(f.function()(4, f.data(), 1, &value), 0);
+    EXPECT_EQ(value, 2);
+  }
+}
+
 TEST(Callback, LengthsBehindTheirArraysAndBelowNothing) {
   callback<double(double *, int, void *), double(span<const double>)> f(Interface(),
                                                                         Function("sum").get());

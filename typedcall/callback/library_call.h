@@ -91,6 +91,7 @@ struct parameter_roles {
 /// Calls a typed function `Result(A...)` from a C function `R(P...)`. The comment on
 /// typedcall::callback describes the mapping. The callback, of type `Owner`, has these members:
 ///
+/// - writes_in_place is true if the function may write to the place even if it then raises;
 /// - length(at) returns the length of the array in parameter `at` if no parameter is that length;
 /// - count(first, length) returns the number of elements to pass for an array; `first` may be NULL;
 /// - elements(value) returns the elements of a value of the library's own type;
@@ -189,7 +190,8 @@ struct library_call<R(P...), Result(A...)> {
     using value = std::conditional_t<std::is_void_v<Result>, int, Result>;
     value result, *into = &result;
     constexpr bool is_direct =
-        has_place && std::is_same_v<std::tuple_element_t<last, std::tuple<P..., void>>, Result *>;
+        Owner::writes_in_place && has_place &&
+        std::is_same_v<std::tuple_element_t<last, std::tuple<P..., void>>, Result *>;
     const char *const wrong = fault(owner, given);
     if (TYPEDCALL_EXPECT(wrong != nullptr, 0)) {
       owner.fail(wrong);

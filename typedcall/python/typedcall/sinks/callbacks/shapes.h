@@ -54,6 +54,7 @@ struct compiled<R(P...), Result(A...)> {
   }
 
   // For library_call.
+  static constexpr bool writes_in_place = true;
   std::size_t length(std::size_t at) const {
     if (core->counts[at] < 0) __builtin_unreachable();  // spares the check
     return static_cast<std::size_t>(core->counts[at]);
