@@ -25,7 +25,8 @@
 // - Inside a metaclass's mro(), a class has no slots, because it has no bases yet.
 // - After assignment to `__class__`, an instance has the slots of its present class.
 // - After assignment to `__bases__`, the class keeps its slots; classes derived afterwards inherit,
-//   by the new MRO, what their bases have kept. So slots' pointers must outlive every subclass,
+// by the new MRO, what their bases have kept. So the pointers in `slots` must outlive every
+// subclass,
 //   even one that no longer derives from the type. Pointers from C must be static or kept by the
 //   module; tables keep capsules alive.
 // - In the body of a runtime_checkable Protocol, `__customslots__` counts as a member that

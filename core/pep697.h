@@ -1,5 +1,5 @@
-// PEP 697 under its own names on every CPython since 3.9. A file written for 3.12 that includes
-// this after Python.h also compiles before 3.12. From 3.12 on this header only includes
+// PEP 697's functions, under its names, on every CPython since 3.9. A file written for 3.12 that
+// includes this after Python.h also compiles before 3.12. From 3.12 on this header only includes
 // core/type_data.h, and CPython's own functions, unlike ours, check neither the spec's itemsize nor
 // that each member has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_

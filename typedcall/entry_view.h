@@ -80,7 +80,7 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
 /// Describes an entry with these flags and this successfully parsed signature. Check the verdict
 /// first, because PyNativeVerdict_UNUSABLE means that the entry must be ignored. In that case, the
 /// other fields are based on the known flags. The caller also checks that it handles SETS_ERRNO,
-/// DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called in any thread
+/// DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called from any thread
 /// and interpreter without the GIL. Calls no Python function. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
@@ -123,8 +123,8 @@ PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, ui
 }
 
 /// Returns the comparison that distinguishes a result from all other outcomes, for an entry with
-/// this verdict, signature and flags. May be called in any thread and interpreter without the GIL.
-/// Calls no Python function. Source: docs/ABI.md, 3.8 to 3.15.
+/// this verdict, signature and flags. May be called from any thread and interpreter without the
+/// GIL. Calls no Python function. Source: docs/ABI.md, 3.8 to 3.15.
 PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
                                                const PyNativeSignature *signature,
                                                uintptr_t flags) {

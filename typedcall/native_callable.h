@@ -108,8 +108,8 @@ typedef struct PyNativeCallableTable {
 /// PyNativeCallable_IsWellFormed). False if the ABI version, a mandatory bit or a bit above the
 /// 32nd is unknown, or if the flags contradict each other. An entry that may set an exception needs
 /// a thread state, an entry that falls back must not set exceptions, and a special error value
-/// requires a result that may be an error. May be called in any thread and interpreter without the
-/// GIL. Calls no Python function.
+/// requires a result that may be an error. May be called from any thread and interpreter without
+/// the GIL. Calls no Python function.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;

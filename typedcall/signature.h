@@ -260,7 +260,7 @@ PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyN
 
 /// Like PyNativeSignature_Parse, for NUL-terminated text; NULL counts as "". Reads at most
 /// PyNativeSignature_MAX_LENGTH + 1 bytes. If this many are readable, a text without a NUL is
-/// reported as a fault and not overrun. May be called in any thread and interpreter without the
+/// reported as a fault and not overrun. May be called from any thread and interpreter without the
 /// GIL. Calls no Python function. Source: the grammar above.
 PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
                                                   PyNativeSignature_Fault *fault) {
@@ -308,8 +308,8 @@ PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
 /// returns the length of the whole text in bytes, without the NUL. The text was truncated if the
 /// length is at least `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
 /// writes "" if the grammar does not allow the signature (`nargs` out of range, an unknown code,
-/// "v" instead of a value, an invalid buffer). May be called in any thread and interpreter without
-/// the GIL. Calls no Python function. Source: the grammar above.
+/// "v" instead of a value, an invalid buffer). May be called from any thread and interpreter
+/// without the GIL. Calls no Python function. Source: the grammar above.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
                                                size_t size) {
   const int is_void =
@@ -339,7 +339,7 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
 
 /// Returns 1 if two parsed signatures have the same number of arguments, and all types, including
 /// those of the results, are pairwise equivalent; else 0. Both must come from a successful parse.
-/// May be called in any thread and interpreter without the GIL. Calls no Python function. Source:
+/// May be called from any thread and interpreter without the GIL. Calls no Python function. Source:
 /// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
@@ -354,8 +354,8 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
 /// Returns 1 if a function with the parsed signature `offered` may be called through the signature
 /// `asked` without conversions, else 0. The signatures must be equivalent, except that the offered
 /// one may have an argument "*kd" instead of "*d" and a result "&d" instead of "&kd". Both must
-/// come from a successful parse. May be called in any thread and interpreter without the GIL. Calls
-/// no Python function. Source: docs/ABI.md, section 3.
+/// come from a successful parse. May be called from any thread and interpreter without the GIL.
+/// Calls no Python function. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
                                                     const PyNativeSignature *asked) {
   int answers =
@@ -399,7 +399,7 @@ PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
 }
 
 /// Like PyNativeSignature_AnswersParsed, for NUL-terminated texts. Returns 0 if a text is not a
-/// signature. May be called in any thread and interpreter without the GIL. Calls no Python
+/// signature. May be called from any thread and interpreter without the GIL. Calls no Python
 /// function. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
   return PyNativeSignature_Internal_Compare(offered, asked, 1);

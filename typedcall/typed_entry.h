@@ -133,7 +133,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_NOTHING(left, name)
 
 // Applies `each` to all arguments except the last, and `last` to the last argument. Expands to
-// `none` if there are no arguments. The codes are the result `r` and the arguments.
+// `none` if there are no arguments. The codes are those of the result, `r`, and of the arguments.
 #define PyTypedMethod_Internal_EACH(each, last, none, ...)                \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_EACH_,               \
                               PyTypedMethod_Internal_COUNT(__VA_ARGS__))( \

@@ -80,9 +80,9 @@ typedef struct PyTypedMethod_OneArgMetadata {
 
 // --- Readers -----------------------------------------------------------------------------------
 //
-// In all readers, `def` may be any PyMethodDef or NULL. May be called in any thread and interpreter
-// without the GIL. Calls no Python function and sets no exception. Memory in front of `ml_name` is
-// read only if the flag bits, and then the header's own size, show that it exists.
+// In all readers, `def` may be any PyMethodDef or NULL. May be called from any thread and
+// interpreter without the GIL. Calls no Python function and sets no exception. Memory in front of
+// `ml_name` is read only if the flag bits, and then the header's own size, show that it exists.
 
 /// Returns typedcall's header in front of the def's name. Returns NULL if the def does not have
 /// both flag bits, or if the header has another magic, another major version or a size smaller than

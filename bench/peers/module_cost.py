@@ -175,7 +175,7 @@ def measure(bench, ways, count, rounds):
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all modules.
+        # The order is random, so that a slow period of the machine affects all modules alike.
         for name in random.sample(list(ways), len(ways)):
             generate, compile_command = commands[name]
             folder = bench.place(name, count)

@@ -12,7 +12,7 @@ C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "f
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 
-# For each type, the argument with which a check compares the modules.
+# For each type, the argument that a check passes to every module to compare their results.
 VALUES = {"l": 3, "i": 4, "L": 5, "d": 1.5, "f": 0.5, "b": True}
 
 

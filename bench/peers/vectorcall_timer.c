@@ -64,7 +64,7 @@ static PyObject *start_counting(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Callgrind stops counting here. It writes the count to a file that contains `name`.
+// Callgrind stops counting here. It writes the count to a file whose name contains `name`.
 static PyObject *stop_counting(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);

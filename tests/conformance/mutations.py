@@ -1,5 +1,5 @@
-"""Tests the records: removes one check at a time from a copy of our headers, and runs the readers compiled with this
-copy. Exits with status 1 unless the records notice every mutation."""
+"""Tests the records: removes one check at a time from a copy of our headers, and runs the readers
+compiled with this copy. Exits with status 1 unless the records detect every mutation."""
 import os
 import shutil
 import sys

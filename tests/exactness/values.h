@@ -62,8 +62,8 @@ typedcall::native_value AsArgument(PyNativeType type, const Value &value);
 /// Converts the result of an invoker. `wide` contains a result that does not fit in `result`.
 Value FromResult(PyNativeType type, typedcall::native_value result, const Value &wide);
 
-/// Returns a new reference to a number, a str, the object itself, or for a pointer a buffer of
-/// items if one exists, otherwise a capsule. Returns NULL with an exception set on failure.
+/// Returns a new reference to a number, a str or the object itself. For a pointer, returns a buffer
+/// of items if one exists, and otherwise a capsule. Returns NULL with an exception set on failure.
 PyObject *Box(PyNativeType type, const Value &value);
 /// Does the reverse of Box(). Steals the reference; `*keep` keeps a string or an object alive.
 /// Returns false unless the object has exactly the type that functions with this result type

@@ -32,7 +32,8 @@ class Rule:
         # A base whose `__bases__` have been reassigned may offer slots that no class in the MRO has as its own.
         for slot, value in inherited[0]:
             values.setdefault(slot, value)
-        # The order after the first base's positions is unspecified, and tests compare these slots by ID.
+        # The order of the slots after the first base's slots is unspecified, so tests compare these
+        # by ID.
         order += [slot for slot in values if slot not in order and slot != SKIP]
         return [(slot, 0 if slot == SKIP else values[slot]) for slot in order]
 

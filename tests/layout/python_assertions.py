@@ -46,7 +46,7 @@ class Source:
 
 
 class Tree:
-    """The Python files of a folder, which are read on demand."""
+    """The Python files in a folder, read on demand."""
 
     def __init__(self, folder):
         self.paths = sorted(pathlib.Path(folder).rglob("*.py"))

@@ -155,7 +155,7 @@ def comes_out(sink, call):
 
 
 def falling_back_to(function):
-    """Tags the Python function with a C function that falls back below 0."""
+    """Tags the Python function with a C function that falls back for arguments below 0."""
     entry, = typedcall.entries(support.build("fallback_functions").root)
     typedcall.tag(function, entry.signature, entry.address, flags=entry.flags)
     return function

@@ -1,5 +1,5 @@
-"""Compares the extension module's table of how well each kind of value fits each type of parameter with docs/ABI.md,
-8.7, as matrix_choice.py implements it without the table."""
+"""The extension module has a table of how well each kind of value fits each type of parameter.
+Compares it with matrix_choice.py, which implements docs/ABI.md, 8.7, without the table."""
 import contextlib
 import pathlib
 import random

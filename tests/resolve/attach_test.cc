@@ -52,8 +52,8 @@ typedcall::method_table methods{
 
 using function = fallback_function<double(double)>;
 
-// The functions are never freed, because some outlive their interpreter, and then they cannot be
-// released.
+// The functions are never freed, because some outlive their interpreter and can no longer be
+// released by then.
 const function &Resolved(const char *name) {
   const Ref callable = FunctionOf(methods, name);
   const auto *made = new function(

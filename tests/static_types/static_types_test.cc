@@ -325,7 +325,7 @@ TEST(Refused, HeapTypes) {
       "TypeError: type 'test.Extensible' is not a static type: use PyExtensibleType_FromSpec");
 }
 
-/// Returns an unrelated metaclass, such as other libraries' static types have.
+/// Returns an unrelated metaclass, like those of other libraries' static types.
 PyTypeObject *OtherMetaclass() {
   static PyTypeObject other = [] {
     PyTypeObject type = {};

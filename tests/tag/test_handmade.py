@@ -43,7 +43,7 @@ class Defs(unittest.TestCase):
         self.assertIsNone(handmade.pypy(handmade_flagged.half))
         self.assertEqual(handmade.pypy(handmade.inc), "l->l" if BITS_ARE_FREE else None)
 
-    @only_if(not BITS_ARE_FREE)  # where the bits are free, defs have them and need no side table
+    @only_if(not BITS_ARE_FREE)  # where the bits are free, defs use them and need no side table
     def test_the_row_goes_with_the_last_module_made_from_it(self):
         first = sys.modules.pop("handmade")
         second = importlib.import_module("handmade")

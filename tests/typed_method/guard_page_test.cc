@@ -86,8 +86,8 @@ TEST_F(Guarded, PyPysStructAlone) {
   EXPECT_EQ(PyTypedMethod_Table(&def), nullptr);
 }
 
-// No reader reads in front of the smaller struct, regardless of its contents and calling
-// convention.
+// No reader reads memory before the start of the smaller struct, whatever the struct's contents and
+// calling convention.
 TEST_F(Guarded, OneArgument) {
   char *name = first + kOneArgument;
   put(name, kOneArgument, 2);

@@ -152,7 +152,7 @@ enum PyNativePassed {
   PyNativePassed_ADDRESS
 };
 
-/// Returns how C passes a value of this kind. May be called in any thread and interpreter without
+/// Returns how C passes a value of this kind. May be called from any thread and interpreter without
 /// the GIL. Calls no Python function. Source: the C compiler's own calling convention.
 PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) {
   switch (kind) {
@@ -178,7 +178,7 @@ PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) 
 /// True if a result of this kind has an error value, by which a function reports an exception. The
 /// error value is -1 for signed and floating types, all ones for unsigned types, and NULL for
 /// pointers, strings and objects. A function with any other result must return a status to report
-/// errors. May be called in any thread and interpreter without the GIL. Calls no Python function.
+/// errors. May be called from any thread and interpreter without the GIL. Calls no Python function.
 /// Source: docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
   return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
@@ -219,7 +219,7 @@ PyNative_INLINE size_t PyNativeCode_Size(int code) {
 }
 
 /// Returns the alignment of a value of `code`, in bytes. Returns 1 for `v` and unknown codes, so
-/// that rounding up to a multiple is always defined. May be called in any thread and interpreter
+/// that rounding up to a multiple is always defined. May be called from any thread and interpreter
 /// without the GIL. Calls no Python function. Source: the C compiler's own layout;
 /// PyNativeType_LIST.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
@@ -241,8 +241,8 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
 }
 
 /// Returns the letters of `code` in a signature, such as "d" or "Zd", as static text. Returns ""
-/// for unknown codes. May be called in any thread and interpreter without the GIL. Calls no Python
-/// function. Source: PyNativeType_LIST.
+/// for unknown codes. May be called from any thread and interpreter without the GIL. Calls no
+/// Python function. Source: PyNativeType_LIST.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -255,7 +255,7 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
 }
 
 /// Returns the code for one or two letters, or -1 if there is no such code. For one letter,
-/// `second` is '\0'. May be called in any thread and interpreter without the GIL. Calls no Python
+/// `second` is '\0'. May be called from any thread and interpreter without the GIL. Calls no Python
 /// function. Source: PyNativeType_LIST.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \

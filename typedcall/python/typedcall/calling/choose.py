@@ -52,11 +52,12 @@ def usable(
     signature: str | None = None,
     capabilities: Flags = HANDLED,
 ) -> list[Entry]:
-    """Returns the entries of `found` that a consumer with these capabilities can call; `found` is all that the
-    function offers. If a signature is given, only its entries are returned, followed by those of equivalent
-    signatures. `obstacle` returns another reason against an entry, or "". Raises ValueError for a faulty signature.
-    Raises TypeError if no entry is usable, with the offered signatures and the reasons. Does not look up the entries
-    again, because the function's tag may have changed meanwhile."""
+    """Returns the entries of `found` that a consumer with these capabilities can call; `found` is
+    all that the function offers. If a signature is given, only its entries are returned, followed
+    by those of equivalent signatures. `obstacle` returns a further reason why an entry cannot be
+    used, or "". Raises ValueError for a faulty signature. Raises TypeError if no entry is usable,
+    with the offered signatures and the reasons. Does not look up the entries again, because the
+    function's tag may have changed meanwhile."""
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)

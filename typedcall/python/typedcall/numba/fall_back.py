@@ -37,8 +37,8 @@ def place_of(context: Any, builder: Any, signature: Any) -> Any:
 
 
 def let_out(context: Any, builder: Any, in_try: Any) -> None:
-    """Writes code that leaves the compiled function with the saved exception. Inside a `try`, the code continues to
-    the point where exceptions are checked."""
+    """Writes code that leaves the compiled function with the saved exception. Inside a `try`,
+    execution continues to the point where the code checks for exceptions."""
     conv = context.call_conv
     conv.set_static_user_exc(builder, Raised, ())
     with builder.if_then(builder.not_(in_try)):

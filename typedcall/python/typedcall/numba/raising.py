@@ -117,9 +117,10 @@ class AttachedCall(NamedTuple):
         return self.builder.call(helper(self.context, self.builder, name, of), values, attrs=attributes)
 
     def _is_attached(self) -> Any:
-        """Returns a condition that is true if this thread is attached. It is tested once, at the start of the
-        compiled function, because the functions that it calls do not change this. IS_ATTACHED is declared `readnone`,
-        so a loop into which the compiled function is inlined also tests only once."""
+        """Returns a condition that is true if this thread is attached. This is tested once, at the
+        start of the compiled function, because the functions that it calls do not change the
+        result. IS_ATTACHED is declared `readnone`, so a loop into which the compiled function is
+        inlined also tests only once."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):

@@ -59,7 +59,8 @@ def _written_to(arguments: list[str]) -> str:
 
 
 def _no_numbers(entry: Entry) -> str:
-    # Kept short: If memory runs out, CPython 3.11 cannot leave a `try` statement far from the start of a function.
+    # Kept short: When memory has run out, CPython 3.11 cannot exit a `try` statement that is far
+    # from the start of its function.
     written_to = _written_to(entry.python_types()[0])
     if written_to:
         return written_to

@@ -82,7 +82,8 @@ class View(NamedTuple):
     verdict: str
     #: The state in which a thread must call it: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
-    #: If ((bits & mask) == expected) is is_value_if_equal, the C result alone proves that the call succeeded.
+    #: If ((bits & mask) == expected) has the value of is_value_if_equal, the C result alone proves
+    #: that the call succeeded.
     mask: int
     expected: int
     is_value_if_equal: bool

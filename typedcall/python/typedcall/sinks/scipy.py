@@ -32,8 +32,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers: the C signature that SciPy's filters expect, and the declaration of its arrays. The
-#: filters expect 1 as the status of success.
+#: For functions of buffers: the C signature that SciPy's filters expect, and the declaration of its
+#: arrays. The filters expect the status 1 for success.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),

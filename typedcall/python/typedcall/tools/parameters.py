@@ -161,7 +161,7 @@ if sys.implementation.name == "pypy":
     _UNBOUND = None
 # Only these exact types are accepted, because a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # A bool parameter accepts any value, as its truth value.
+    # A bool parameter accepts any value and converts it to its truth value.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),

@@ -92,7 +92,8 @@ def function(f: Any) -> Any:
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # A tvm-ffi function keeps this callable alive and calls it, and detects whether Python has ended.
+    # A tvm-ffi function keeps this callable alive, calls it, and detects whether Python has been
+    # finalized.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
