@@ -328,7 +328,7 @@ THREADS = [
             {"one thread": "one thread", "math.sqrt": "math.sqrt", "Python function": "Python function",
              "wrapper": "wrapper", "TypedFunction": "TypedFunction", "call site": "call_site",
              "resolve()": "resolve()", "numpy.sqrt": "numpy.sqrt", "ufunc": "ufunc"}, {"": ""},
-            "Both threads call the same function. The loops are Python's but for the call site, which finds and calls "
-            "the wrapper's function in C++; ufuncs work on 1,000 elements of a thread's own.",
+            "Both threads call the same function, in Python's loops or, for the call site, in a C++ loop. Each thread "
+            "has 1,000 elements of its own for ufuncs.",
             ours=("wrapper", "TypedFunction", "call site", "resolve()", "ufunc"))]),
 ]
