@@ -21,8 +21,11 @@ def called(f, *arguments, every=1):
     """Returns a function that takes the number of calls and makes them. Each call counts as `every` calls."""
 
     def loop(calls):
+        # Threads would wait for each other at a cell's lock and at the reference count of a float that they share.
+        function = f
+        own = tuple(each * 1.0 if isinstance(each, float) else each for each in arguments)
         for _ in repeat(None, calls // every):
-            f(*arguments)
+            function(*own)
 
     return loop
 
