@@ -1,6 +1,5 @@
-"""The Sphinx configuration with which tools/docs builds these pages. The reference of the headers
-comes from their doc comments, through Doxygen and Breathe; python_api.py reads the Python
-package."""
+"""The Sphinx configuration for these pages; tools/docs builds them. Doxygen and Breathe read the
+headers; python_api.py reads the Python package."""
 import pathlib
 import re
 import subprocess
@@ -34,7 +33,7 @@ breathe_domain_by_extension = {"h": "cpp"}
 
 
 def run_doxygen(app):
-    """Runs Doxygen, which writes XML into a folder beside Sphinx's doctrees."""
+    """Runs Doxygen, which writes XML next to Sphinx's doctrees."""
     folder = pathlib.Path(app.doctreedir).parent / "doxygen"
     folder.mkdir(parents=True, exist_ok=True)
     settings = (ROOT / "docs" / "Doxyfile").read_text(encoding="utf-8")
@@ -44,8 +43,8 @@ def run_doxygen(app):
 
 
 def link_files(app, page, source):
-    """Turns links to Markdown files outside this site into downloads, as MyST does for the
-    repository's other files. Anchors are dropped, because a download has none."""
+    """Turns links to Markdown files outside this site into downloads. Anchors are dropped, because
+    a download has none."""
     folder = (pathlib.Path(app.srcdir) / page).parent
 
     def replaced(link):

@@ -1,6 +1,6 @@
-"""The directive `public-header` shows the doc comments of one public header, made by Doxygen and
-Breathe, without the private parts of classes. It takes only the header's file name, because inner
-headers may move."""
+"""Defines the directive `public-header`, which shows the doc comments of one public header, without
+the private parts of classes. The argument is only the header's file name, because inner headers may
+move."""
 import pathlib
 
 from breathe.directives.file import DoxygenFileDirective

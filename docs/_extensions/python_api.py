@@ -1,6 +1,6 @@
-"""The directive `public-name` shows the signature and docstring of one public name of the Python
-package. It reads the sources, so the package need not be imported or compiled. A public name that
-is on no page causes a warning."""
+"""Defines the directive `public-name`, which shows the signature and docstring of one public name
+of the Python package. The directive reads the sources, so the package need not be imported or
+compiled. A public name that is on no page causes a warning."""
 import ast
 import inspect
 import pathlib
@@ -12,7 +12,6 @@ from sphinx.util.docutils import SphinxDirective
 
 logger = logging.getLogger(__name__)
 
-# The package's folder is the one with py.typed.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = next(path.parent for path in ROOT.glob("typedcall/python/**/py.typed"))
 
@@ -30,8 +29,8 @@ def public_names():
 
 
 def files_of_imports(path):
-    """Yields (name, file) for each name that a file imports from the package and each file that may
-    define it."""
+    """Yields (name, file) for each name that a file imports from the package. The name may be
+    defined in that file."""
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.ImportFrom) and (node.level or "typedcall" in node.module):
             module = (node.module or "").replace("typedcall.", "", 1)
@@ -95,7 +94,7 @@ def members(node):
 
 
 class PublicName(SphinxDirective):
-    """The directive `public-name`. Its content, if any, follows the docstring."""
+    """The directive `public-name`. The content of the directive is put after the docstring."""
 
     required_arguments = 1
     has_content = True
