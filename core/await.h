@@ -1,5 +1,5 @@
-// How consumers get the interface, without installing it or compiling provider code: a placeholder
-// stands in until a provider installs it. Source: docs/ABI.md, section 5.
+// How consumers get the interface without installing it. They use a placeholder until a provider
+// installs the interface. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_AWAIT_H_
@@ -13,17 +13,15 @@
 
 #define PyTypedcall_AWAITED_NAME PyTypedcall_MODULE ".typedcall_awaited_v2"
 
-/// The struct in the capsule named PyTypedcall_AWAITED_NAME in the interpreter's own dictionary.
-/// The first consumer in an interpreter that finds no interface makes this struct, which is never
-/// freed. Only `interface`, its last field, may grow.
+/// The struct in the capsule PyTypedcall_AWAITED_NAME in the interpreter's own dictionary. The
+/// first consumer that finds no interface makes it. Only the last field may grow.
 typedef struct PyTypedcall_Awaited {
   const PyTypedcall_Interface *installed;  ///< NULL before an installation; accessed atomically
   PyInterpreterState *interpreter;         ///< the owner
   Py_ssize_t looked_at;                    ///< length of the owner's dictionary at the last search
-  /// The placeholder; its state is this struct. `live_counters` points to the placeholder's own
-  /// counters until an interface is installed, then to that interface's, so read it each time.
-  /// Every function but `sibling` forwards to `installed`. If that is NULL, functions that read
-  /// find nothing, and functions that write set RuntimeError.
+  /// The placeholder. All functions except `sibling` forward to `installed`. If that is NULL,
+  /// functions that read find nothing, and functions that write set RuntimeError. `live_counters`
+  /// changes when an interface is installed, so read it each time.
   PyTypedcall_Interface interface;
 } PyTypedcall_Awaited;
 
@@ -56,8 +54,8 @@ static inline const PyTypedcall_Interface *PyTC_Arrived(void *state) {
 }
 #elif !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// Records that the interface is installed. The counters change, so call sites that cached an
-// earlier look-up repeat it. Runs again if Python code has removed the capsule.
+// Records that the interface is installed. Changes the counters, so that cached look-ups are
+// repeated.
 static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
                                const PyTypedcall_Interface *installed) {
   const PyTypedcall_Interface *before =
@@ -69,7 +67,7 @@ static inline void PyTC_Arrive(PyTypedcall_Awaited *awaited,
   __atomic_store_n(&awaited->interface.live_counters, installed->live_counters, __ATOMIC_RELEASE);
 }
 
-// Installers call this to update the placeholder; `kept` is the interpreter's own dictionary.
+// Installers call this to update the placeholder. `kept` is the interpreter's own dictionary.
 static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface *installed) {
   PyObject *capsule = PyTC_Look(kept, PyTypedcall_AWAITED_NAME);
   if (capsule != NULL && PyCapsule_IsValid(capsule, PyTypedcall_AWAITED_NAME)) {
@@ -79,8 +77,8 @@ static inline void PyTC_TellWaiting(PyObject *kept, const PyTypedcall_Interface 
   Py_XDECREF(capsule);
 }
 
-// Returns the installed interface, or NULL. If Python code removes the placeholder's capsule, no
-// installer updates the placeholder, so search again whenever the dictionary's length has changed.
+// Returns the installed interface, or NULL. Searches again if the dictionary's length has changed,
+// because Python code may have removed the placeholder's capsule.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyTypedcall_Interface *PyTC_Arrived(void *state) {
@@ -109,8 +107,8 @@ static inline int PyTC_IsAwaited(const PyTypedcall_Interface *interface) {
          (const char *)interface;
 }
 
-/// If `interface` is a placeholder, returns the installed interface or NULL, else `interface` (may
-/// be NULL). Cache the result if you call this often. GIL: held. Keeps a pending exception.
+/// If `interface` is a placeholder, returns the installed interface or NULL, else `interface`,
+/// which may be NULL. GIL: held. Keeps a pending exception.
 static inline const PyTypedcall_Interface *PyTypedcall_Installed(
     const PyTypedcall_Interface *interface) {
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -266,7 +264,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewAwaited(void) {
   return capsule;
 }
 
-// Returns this interpreter's placeholder, made if needed (borrowed); NULL with an exception set.
+// Returns this interpreter's placeholder (borrowed), or NULL with an exception set.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   PyObject *kept = PyTC_OwnDict();
   if (kept == NULL) return NULL;
@@ -277,7 +275,7 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
     void *made = PyCapsule_GetPointer(fresh, PyTypedcall_AWAITED_NAME);
     existing = PyTC_Settle(kept, PyTypedcall_AWAITED_NAME, fresh);
     Py_DECREF(fresh);
-    // Free ours only if another module's placeholder won. After an error, code may have seen ours.
+    // Free ours only if another module's placeholder won. After an error, other code may use ours.
     if (existing != NULL && existing != fresh) PyTypedcall_RAW_FREE(made);
   }
   if (existing == NULL) return NULL;
@@ -292,12 +290,10 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTC_Waiting(void) {
   return interface;
 }
 
-/// Returns the calling interpreter's interface for modules that only read: the installed one, or a
-/// placeholder that forwards to it as soon as a provider installs it. Installs nothing. As with
-/// PyTypedcall_Import (core/rendezvous.h), call it once, when the module is executed, and keep the
-/// pointer in the module's state, never in a C static. Valid until the interpreter ends. Returns
-/// NULL with ImportError if our names are taken or the interface is incompatible, or with
-/// MemoryError. GIL: held.
+/// Returns the calling interpreter's interface, or a placeholder if none is installed yet. Call
+/// this function once, when the module is executed. Keep the pointer in the module's state, never
+/// in a C static. It is valid until the interpreter ends. Returns NULL with ImportError if our
+/// names are taken or the interface is incompatible, or with MemoryError. GIL: held.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   PyObject *existing = PyTC_Existing();
   if (existing == NULL) return PyTC_Waiting();
@@ -308,8 +304,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 
 #else
 
-/// Like PyTypedcall_Await for platforms with tags, but never returns NULL. Readers find nothing,
-/// and modules that tag their functions are imported without tags.
+/// Never returns NULL. Readers find nothing, and providers' functions are not tagged.
 static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
   static const PyTypedcall_Counters none = {0, 0, 0, 0};
   static const PyTypedcall_Interface empty = PyTC_INTERFACE(Await, NULL, &none);
@@ -320,7 +315,7 @@ static inline const PyTypedcall_Interface *PyTypedcall_Await(void) {
 #endif
 
 #if !TYPEDCALL_IS_SUPPORTED || !(defined(Py_LIMITED_API) || defined(TYPEDCALL_CORE_RENDEZVOUS_H_))
-/// Without core/rendezvous.h a module cannot install the interface, and can only await it.
+/// Without core/rendezvous.h, a module can only await the interface.
 #define PyTypedcall_Import PyTypedcall_Await
 #endif
 #endif  // TYPEDCALL_CORE_AWAIT_H_

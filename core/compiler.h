@@ -1,5 +1,4 @@
-// Decides whether the platform supports tags, and defines macros for compiler extensions. All other
-// code tests TYPEDCALL_IS_SUPPORTED. Does not need Python.h.
+// Detects whether the platform supports tags, and wraps compiler extensions.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_COMPILER_H_
@@ -8,12 +7,12 @@
 #include <stdint.h>
 
 /// 1 on platforms with tags: 64-bit Linux, with GCC or Clang. Elsewhere it is 0: the same sources
-/// compile, but providers tag nothing, types have no slots, and consumers find nothing. Windows has
-/// no tags because static tables cannot hold addresses in other modules there, 32-bit systems
-/// because the ABI asserts 64 bits, and WebAssembly because a function's address is an index.
+/// compile, but there are no tags and no slots. Windows has no tags, because a static table cannot
+/// hold an address in another module there. WebAssembly has none, because a function's address is
+/// an index there. The ABI needs 64 bits.
 ///
-/// Define TYPEDCALL_ALLOW_UNTESTED_PLATFORM before the first include to turn tags on for macOS and
-/// other systems, where they are untested. It has no effect on Windows or 32-bit systems.
+/// Define TYPEDCALL_ALLOW_UNTESTED_PLATFORM before the first include to enable tags on macOS and
+/// other untested systems. It has no effect on Windows or 32-bit systems.
 #if (defined(__linux__) || defined(TYPEDCALL_ALLOW_UNTESTED_PLATFORM)) && !defined(_WIN32) && \
     !defined(__wasm__) && !defined(__EMSCRIPTEN__) && UINTPTR_MAX == UINT64_MAX &&            \
     defined(__GNUC__)
@@ -30,7 +29,7 @@
 #define TYPEDCALL_IN_LINE __attribute__((always_inline))
 #define TYPEDCALL_HIDDEN __attribute__((visibility("hidden")))
 #define TYPEDCALL_UNUSED __attribute__((unused))
-// For templates that bind a reference to a null pointer's target, only to take its address.
+// For templates that dereference a null pointer only to take an address.
 #define TYPEDCALL_NULL_REFERENCES __attribute__((no_sanitize("null")))
 #define TYPEDCALL_EXPECT(value, expected) __builtin_expect(value, expected)
 #else
@@ -44,29 +43,28 @@
 #define TYPEDCALL_EXPECT(value, expected) (value)
 #endif
 
-// If TYPEDCALL_SEPARATE is defined, functions off the hot paths are only declared;
-// typedcall/separate.cc, which a project compiles once, defines them. This macro is then 1, except
-// on platforms without tags. A program may mix files with and without it; they share no symbols.
+// 1 if TYPEDCALL_SEPARATE is defined, on platforms with tags. Functions off the hot paths are then
+// only declared. typedcall/separate.cc, which a project compiles once, defines them. A program may
+// mix files with and without TYPEDCALL_SEPARATE.
 #if defined(TYPEDCALL_SEPARATE) && TYPEDCALL_IS_SUPPORTED
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 1
 #else
 #define TYPEDCALL_INTERNAL_IS_SEPARATE 0
 #endif
 
-// 1 if this file only declares the functions that typedcall/separate.cc defines.
+// 1 if this source file only declares the functions that typedcall/separate.cc defines.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE && !defined(TYPEDCALL_INTERNAL_SOURCE)
 #define TYPEDCALL_INTERNAL_IS_DECLARED 1
 #else
 #define TYPEDCALL_INTERNAL_IS_DECLARED 0
 #endif
 
-// The external names of these functions contain the version, because a program may link libraries
-// built with different versions. Libraries of the same version share a weak definition.
+// Function names contain the version, because a program may link libraries of different versions.
 #define TYPEDCALL_INTERNAL_EXTERNAL(name) TYPEDCALL_INTERNAL_JOIN(name, TYPEDCALL_CORE_VERSION_H_)
 #define TYPEDCALL_INTERNAL_JOIN(a, b) TYPEDCALL_INTERNAL_PASTE(a, b)
 #define TYPEDCALL_INTERNAL_PASTE(a, b) a##_##b
 
-// These macros enclose declarations with C linkage; static functions do not need them.
+// Enclose declarations with C linkage. Static functions do not need these macros.
 #ifdef __cplusplus
 #define TYPEDCALL_BEGIN_C extern "C" {
 #define TYPEDCALL_END_C }

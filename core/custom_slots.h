@@ -1,5 +1,5 @@
-// The consumer's side of SEP 200: looks up the custom slots of an object's type. Needs no
-// initialisation call, no GIL and no tp_flags bit; safe for every object.
+// The consumer's side of SEP 200: looks up the custom slots of an object's type. Works for any
+// object, without initialisation and without the GIL.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_H_
@@ -8,7 +8,7 @@
 #include "core/interface.h"
 #include "core/type_access.h"
 
-/// The data that the metaclass adds to every type it makes. Constant once `magic` is set.
+/// The data of every extensible type. Constant once `magic` is set.
 typedef struct PyExtensibleTypeData {
   Py_ssize_t count;
   PyCustomSlot *table;
@@ -17,17 +17,17 @@ typedef struct PyExtensibleTypeData {
 
 #define PyExtensibleType_MAGIC UINT64_C(0xd1a0c5b3e7f42961)
 
-/// The data of heap types, at the end of each instance of our metaclass.
+/// The data that the metaclass adds to each heap type.
 typedef struct PyExtensibleHeapTypeData {
   PyExtensibleTypeData shared;
-  /// 0, or PyExtensibleType_KEY of the ID at position 0; set once, after count and table.
+  /// 0, or PyExtensibleType_KEY of the first slot's ID. Set once, after count and table.
   uint64_t key;
 } PyExtensibleHeapTypeData;
 
-/// One word encodes two facts: the data are ours, and slot 0 has this ID.
+/// Combines the magic with an ID, so that one comparison checks both.
 #define PyExtensibleType_KEY(id) ((uint64_t)(id) ^ PyExtensibleType_MAGIC)
 
-// alignof(max_align_t) for C99 and C++ alike.
+// alignof(max_align_t), which C99 lacks.
 typedef struct PyTC_Alignment {
   char first;
   union {
@@ -37,13 +37,13 @@ typedef struct PyTC_Alignment {
 } PyTC_Alignment;
 #define PyExtensibleType_ALIGNMENT offsetof(PyTC_Alignment, most_aligned)
 
-/// The offset of a type's PyExtensibleTypeData, where PEP 697 puts the data of a metaclass derived
-/// from `type`. Depends on the minor version of CPython that the module is compiled for.
+/// The offset of PyExtensibleTypeData in a type, which is where PEP 697 puts a metaclass's data.
+/// Depends on the minor version of CPython.
 #define PyExtensibleType_DATA_OFFSET                                                          \
   ((sizeof(PyHeapTypeObject) + PyExtensibleType_ALIGNMENT - 1) / PyExtensibleType_ALIGNMENT * \
    PyExtensibleType_ALIGNMENT)
 
-// Returns the slot with this ID in resolved data, which may be NULL; returns NULL for special IDs.
+// Returns the slot with this ID, or NULL. `data` must be resolved or NULL.
 static inline PyCustomSlot *PyTC_Among(const PyExtensibleTypeData *data, uintptr_t id,
                                        Py_ssize_t expected_pos) {
   if (data == NULL || id <= PyCustomSlot_ID_SKIP) return NULL;
@@ -68,9 +68,8 @@ static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
 }
 #else
 
-// Resolves a type that the metaclass has not resolved: one made by type.__new__, looked up inside
-// __init_subclass__, or made by a derived metaclass that does not call super().__init__. Needs the
-// GIL, because another thread could otherwise change the MRO. True if the type has slots now.
+// Resolves a type for which the metaclass's __init__ has not run. Returns true on success. Needs
+// the GIL, because another thread may change the MRO.
 static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *interface,
                                                   PyTypeObject *type,
                                                   const PyExtensibleTypeData *data) {
@@ -88,7 +87,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveHeld(const PyTypedcall_Interface *i
 
 #ifndef Py_LIMITED_API  // core/custom_slots_limited.h is for the limited API
 
-// Not inlined, because inlining would slow down loops that never call it. Still declared `inline`,
+// Inlining this function would slow down loops that never call it. It is still declared `inline`,
 // so that a program that never calls it links without libpython.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
@@ -106,10 +105,9 @@ static inline TYPEDCALL_RARE int PyTC_ResolveNow(PyTypeObject *type,
 }
 #pragma GCC diagnostic pop
 
-// True if a type whose metaclass is ours ends with our data. An ordinary static type with an
-// extensible base also has our metaclass, because CPython passes it on. But tp_as_buffer points to
-// the struct behind the type only in heap types, where CPython puts it, and in static types that
-// PyExtensibleType_Ready made ready; others have their own struct or inherit the pointer.
+// True if a type with our metaclass has our data. A static type inherits our metaclass from an
+// extensible base, but not the data. tp_as_buffer points into the type itself only in heap types
+// and in static types that PyExtensibleType_Ready made ready.
 static inline int PyTC_HasData(const PyTypeObject *type) {
   return PyTypedcall_LIKELY((const char *)type->tp_as_buffer ==
                             (const char *)type + offsetof(PyHeapTypeObject, as_buffer)) ||
@@ -117,30 +115,28 @@ static inline int PyTC_HasData(const PyTypeObject *type) {
 }
 
 // True if the type's members begin where our data would end. CPython puts a heap type's members
-// behind its metaclass's data, so this comparison shows that the type has room for ours. (A static
-// type's members can be anywhere. If they happen to begin there, the bytes in between, less than a
-// page, are readable but not ours.)
+// behind the metaclass's data, so the type then has room for ours. (A static type's members may be
+// there by chance. The bytes are then readable, but not ours.)
 static inline int PyTC_EndsAsOurs(const PyTypeObject *type) {
   return (const char *)type->tp_members ==
          (const char *)type + PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleHeapTypeData);
 }
 
-// The general check, for types without members, static types and types with larger metaclasses.
+// True if the type has room for our data. The magic shows whether the data are ours.
 static inline int PyTC_IsLargeEnough(PyTypeObject *type) {
-  // The metaclass's size shows whether the bytes exist, and the magic whether they are ours.
   return !PyTypedcall_LIKELY(
              Py_TYPE(type)->tp_basicsize <
              (Py_ssize_t)(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData))) &&
          PyTC_HasData(type);
 }
 
-// Returns the type's data; the caller has checked its size.
+// Returns the type's data. The type must have passed one of the checks above.
 static inline const PyExtensibleHeapTypeData *PyTC_Bytes(const PyTypeObject *type) {
   return (const PyExtensibleHeapTypeData *)(const void *)((const char *)type +
                                                           PyExtensibleType_DATA_OFFSET);
 }
 
-// Returns the data of a type that passed a check above; NULL if the type is not extensible.
+// Like PyTC_Bytes, but resolves the type. Returns NULL if the type is not extensible.
 static inline const PyExtensibleTypeData *PyTC_Resolved(PyTypeObject *type) {
   const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
   if (PyTypedcall_LIKELY(PyTypedcall_LOAD_ACQUIRE(&data->magic) == PyExtensibleType_MAGIC)) {
@@ -149,14 +145,14 @@ static inline const PyExtensibleTypeData *PyTC_Resolved(PyTypeObject *type) {
   return PyTC_ResolveNow(type, data) ? data : NULL;
 }
 
-// Returns the data of any type; NULL if it is not extensible.
+// Returns the data of any type, or NULL if it is not extensible.
 static inline const PyExtensibleTypeData *PyTC_Data(PyTypeObject *type) {
   if (!PyTC_EndsAsOurs(type) && !PyTC_IsLargeEnough(type)) return NULL;
   return PyTC_Resolved(type);
 }
 
-// Returns the slot at position 0 if it has this ID; NULL if it has another ID or only the full
-// look-up can tell. PyTC_EndsAsOurs(type) must be true and the ID valid.
+// Returns the first slot if it has this ID. NULL means that a full look-up is needed.
+// PyTC_EndsAsOurs(type) must be true, and the ID must be valid.
 static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
   const PyExtensibleHeapTypeData *data = PyTC_Bytes(type);
   if (!PyTC_EqualsAcquire(&data->key, PyExtensibleType_KEY(id))) return NULL;
@@ -164,7 +160,7 @@ static inline PyCustomSlot *PyTC_First(const PyTypeObject *type, uintptr_t id) {
   return data->shared.table;
 }
 
-// PyTC_First for any position of a resolved type; GCC inlines the search and does not need this.
+// Like PyTC_First, for any position. GCC does not need this, because it inlines the search.
 static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id,
                                           Py_ssize_t expected_pos) {
   const PyExtensibleTypeData *data = &PyTC_Bytes(type)->shared;
@@ -178,23 +174,22 @@ static inline PyCustomSlot *PyTC_Expected(const PyTypeObject *type, uintptr_t id
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
 
-/// The functions below take any object `obj` to which the caller has a reference. They need no GIL
-/// and set no exception. But a thread without the GIL must also have a reference to the type, or
-/// know that no thread assigns to the object's `__class__` meanwhile, because the object may be all
-/// that keeps its old class alive. A thread without an attached thread state finds nothing on a
-/// type that is not resolved yet. Results are valid while the type lives. The slots are fixed when
-/// the type is made; assigning to its `__bases__` changes none. Source: SEP 200, "Consumer API".
+/// The functions below take any object to which the caller has a reference. They need no GIL and
+/// set no exception. Without the GIL, the caller must also have a reference to the type, unless no
+/// thread can assign to the object's `__class__`. A detached thread finds nothing on a type that is
+/// not resolved yet. Results are valid while the type lives. Assigning to `__bases__` does not
+/// change a type's slots. Source: SEP 200, "Consumer API".
 
-/// Returns 1 if the type of `obj` can have custom slots, even if it has none, else 0.
+/// Returns 1 if the type of `obj` is extensible, else 0. An extensible type may have no slots.
 static inline int PyCustomSlots_Check(PyObject *obj) { return PyTC_Data(Py_TYPE(obj)) != NULL; }
 
-/// Returns the length of the slot table, including skipped positions; 0 if the type has no table.
+/// Returns the length of the slot table, with skipped positions, or 0 if the type has no table.
 static inline Py_ssize_t PyCustomSlots_Count(PyObject *obj) {
   const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->count : 0;
 }
 
-/// Returns the slot table; NULL if the type is not extensible or its table is empty.
+/// Returns the slot table, or NULL if the type is not extensible or its table is empty.
 static inline PyCustomSlot *PyCustomSlots_Table(PyObject *obj) {
   const PyExtensibleTypeData *data = PyTC_Data(Py_TYPE(obj));
   return data != NULL ? data->table : NULL;
@@ -207,14 +202,13 @@ static inline PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
   return NULL;
 }
 #else
-// Resolves a type that has our data, and searches its slots.
 static inline PyTypedcall_RARE_PART PyCustomSlot *PyTC_Search(PyTypeObject *type, uintptr_t id,
                                                               Py_ssize_t expected_pos) {
   return PyTC_Among(PyTC_Resolved(type), id, expected_pos);
 }
 
-/// Returns the slot with this ID, or NULL; never a slot with one of the special IDs 0 and 1. Looks
-/// at `expected_pos` (any value is safe) before it searches the table.
+/// Returns the slot with this ID, or NULL. The IDs 0 and 1 are never found. Looks first at position
+/// `expected_pos`, which may be any number.
 static inline PyTypedcall_QUICK_PART PyCustomSlot *PyCustomSlots_Find(PyObject *obj, uintptr_t id,
                                                                       Py_ssize_t expected_pos) {
   PyTypeObject *type = Py_TYPE(obj);

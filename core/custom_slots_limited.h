@@ -1,5 +1,5 @@
-// The consumer's side of SEP 200 for modules compiled for the limited API (3.12 or later), where
-// the slots' offset is not a constant and is looked up once. Same results as custom_slots.h.
+// The consumer's side of SEP 200 for the limited API (3.12 or later). The slots' offset is not a
+// constant there, so it is looked up once.
 #ifndef TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 #define TYPEDCALL_CORE_CUSTOM_SLOTS_LIMITED_H_
 
@@ -13,14 +13,14 @@
 #error "core/custom_slots_limited.h needs CPython 3.12 (PEP 697); core/custom_slots.h does not"
 #endif
 
-/// Locates slots in the calling interpreter. Keep it in the module's state, never in a C static.
+/// The data that the functions below need. Keep it in the module's state, never in a C static.
 typedef struct PyCustomSlots_Limited {
   const PyTypedcall_Interface *interface;
   PyTypeObject *metaclass;  ///< borrowed; lives as long as the interpreter
   Py_ssize_t offset;        ///< bytes from the start of a type to its PyExtensibleTypeData
 } PyCustomSlots_Limited;
 
-/// Call this on import to fill `out`. Returns 0, or -1 with an exception set. GIL: held.
+/// Fills `out`. Call this on import. Returns 0, or -1 with an exception set. GIL: held.
 static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   out->interface = PyTypedcall_Import();
   if (out->interface == NULL) return -1;
@@ -29,8 +29,8 @@ static inline int PyCustomSlots_LimitedImport(PyCustomSlots_Limited *out) {
   return out->offset < 0 ? -1 : 0;
 }
 
-// Returns the data of `type`; NULL if it is not extensible. Walking a metaclass's MRO needs the
-// GIL, because another thread may be changing it.
+// Returns the data of `type`, or NULL if it is not extensible. A metaclass's MRO cannot be walked
+// without the GIL, because another thread may change it.
 static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_Limited *api,
                                                            PyTypeObject *type, int attached) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -52,8 +52,8 @@ static inline const PyExtensibleTypeData *PyTC_LimitedData(const PyCustomSlots_L
   return NULL;
 }
 
-/// These functions work like their namesakes in core/custom_slots.h, but need the GIL. `api` is
-/// that of the calling interpreter. They set no exception and keep a pending one. Source: SEP 200.
+/// Like the functions in core/custom_slots.h, but these need the GIL. `api` must be from the
+/// calling interpreter. They set no exception and keep a pending one. Source: SEP 200.
 
 static inline int PyCustomSlots_LimitedCheck(const PyCustomSlots_Limited *api, PyObject *obj) {
   return PyTC_LimitedData(api, Py_TYPE(obj), 1) != NULL;
@@ -77,8 +77,8 @@ static inline PyCustomSlot *PyCustomSlots_LimitedFind(const PyCustomSlots_Limite
   return PyTC_Among(PyTC_LimitedData(api, Py_TYPE(obj), 1), id, expected_pos);
 }
 
-/// PyCustomSlots_LimitedFind for threads without the GIL, which the limited API cannot recognise.
-/// Finds slots only on resolved heap types whose metaclass is exactly ours.
+/// Like PyCustomSlots_LimitedFind, but needs no GIL. Finds only slots of resolved heap types with
+/// exactly our metaclass.
 static inline PyCustomSlot *PyCustomSlots_LimitedFindDetached(const PyCustomSlots_Limited *api,
                                                               PyObject *obj, uintptr_t id,
                                                               Py_ssize_t expected_pos) {

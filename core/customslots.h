@@ -1,5 +1,5 @@
-// Provides core/custom_slots.h under its name in SEP 200, "Consumer API". If core/ itself is also
-// on the include path, the SEP's own line compiles: #include "customslots.h".
+// Provides core/custom_slots.h under the name that SEP 200, "Consumer API", gives it. With core/
+// itself on the include path, `#include "customslots.h"` works as in the SEP.
 #ifndef TYPEDCALL_CORE_CUSTOMSLOTS_H_
 #define TYPEDCALL_CORE_CUSTOMSLOTS_H_
 

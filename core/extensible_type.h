@@ -10,35 +10,27 @@
 
 // How classes get slots if no C code gives them any:
 //
-// - Class statements, `type(Base)(name, bases, ns)`, types.new_class, dataclasses, and C code that
-//   calls the metaclass: the class inherits the slots of all its bases in MRO order, wherever the
-//   extensible bases are, and adds those of its own `__customslots__` (core/slots/own_slots.h).
-//   `Meta("X", (object,), {})` has no slots, because it has no extensible base.
-// - PyType_FromSpec and its kin, called for a subclass: from 3.12 on, the same applies. Before,
-//   CPython gives such a type the metaclass `type`, and so no slots; a class that derives from it
-//   and has our metaclass inherits the slots again.
-// - Classes that bypass the metaclass's __init__ (type.__new__, a derived metaclass whose __init__
-//   forgets super, Enum("X", ...)) or are looked up before it runs (__init_subclass__,
-//   __set_name__): the same applies, but the first look-up in an attached thread settles the slots,
-//   and other threads find nothing until then. Only __init__ reports a faulty `__customslots__`. A
-//   class that bypasses it offers nothing, and making a class that derives from it reports it.
-// - Inside a metaclass's mro(), a class has no slots, because it has no bases yet.
-// - After assignment to `__class__`, an instance has the slots of its present class.
-// - After assignment to `__bases__`, the class keeps its slots; classes derived afterwards inherit,
-// by the new MRO, what their bases have kept. So the pointers in `slots` must outlive every
-// subclass,
-//   even one that no longer derives from the type. Pointers from C must be static or kept by the
-//   module; tables keep capsules alive.
-// - In the body of a runtime_checkable Protocol, `__customslots__` counts as a member that
-//   isinstance() checks, like every name that CPython does not know. Give such slots from C.
+// - Class statements, type(Base)(name, bases, ns), types.new_class and dataclasses: the class
+//   inherits the slots of all its bases in MRO order, and adds those of its own `__customslots__`.
+// - PyType_FromSpec and its variants: from 3.12 on, the class inherits slots in the same way.
+//   Earlier versions of CPython give it the metaclass `type`, so it has no slots.
+// - Classes whose metaclass's __init__ does not run (type.__new__, Enum("X", ...)) or has not run
+//   yet (__init_subclass__, __set_name__): the first look-up in an attached thread settles the
+//   slots. Only __init__ reports a faulty `__customslots__`.
+// - Inside a metaclass's mro(), a class has no slots.
+// - After assignment to `__class__`, an instance has the slots of its new class.
+// - After assignment to `__bases__`, the class keeps its slots, and new subclasses inherit them. So
+//   the pointers in the slots must outlive every subclass, even one that no longer derives from the
+//   type. Pointers from C must be static or kept by the module.
+// - For a runtime_checkable Protocol, isinstance() treats `__customslots__` as a member. Give such
+//   a class its slots in C.
 // - If a base has another metaclass, CPython raises "metaclass conflict" unless the class statement
 //   names the combined metaclass (PyExtensibleType_CombinedMetaclass).
 
 #ifndef Py_LIMITED_API  // the limited API hides the size of types
 
-/// A statically allocated extensible type, with SEP 200's struct and field names and the magic
-/// behind them. The SEP's positional initialiser compiles if its fields are in CPython's present
-/// order. PyExtensibleType_Ready sets the magic.
+/// A statically allocated extensible type. The struct and its fields have SEP 200's names.
+/// PyExtensibleType_Ready sets `etp_magic`.
 typedef struct PyHeapExtensibleTypeObject {
   PyHeapTypeObject etp_heaptype;
 #if TYPEDCALL_IS_SUPPORTED
@@ -54,7 +46,7 @@ typedef struct PyHeapExtensibleTypeObject {
 
 #if !TYPEDCALL_IS_SUPPORTED
 
-// These functions make ordinary CPython types, without slots.
+// On this platform these functions make ordinary types, without slots.
 static inline PyTypeObject *PyExtensibleType_Import(void) {
   Py_INCREF((PyObject *)&PyType_Type);
   return &PyType_Type;
@@ -80,8 +72,8 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 
 #else
 
-/// Returns a new reference to the interpreter's metaclass, installed if necessary, or NULL with an
-/// exception from PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
+/// Returns a new reference to the interpreter's metaclass, or NULL with an exception from
+/// PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API".
 static inline PyTypeObject *PyExtensibleType_Import(void) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return NULL;
@@ -93,36 +85,34 @@ static inline PyTypeObject *PyExtensibleType_Import(void) {
 
 #ifndef Py_LIMITED_API
 
-/// Makes a statically allocated extensible type usable: calls PyType_Ready with our metaclass and
-/// settles the slots. Fill in count and table first; `slot_table_size` is the table's capacity.
-/// Inherited slots are put in front of the type's own, so leave room at the table's end: slots with
-/// ID 0. The type does not inherit slots whose IDs are among its own (heap types put theirs in the
-/// inherited position). Only this function writes to the table, which must outlive the type.
+/// Makes a statically allocated extensible type ready: calls PyType_Ready with our metaclass, and
+/// settles the slots. Fill in count and table first. `slot_table_size` is the table's capacity.
+/// Inherited slots are put in front of the type's own, so leave room for them: slots with ID 0 at
+/// the table's end. The type does not inherit slots whose IDs it already has. The table must
+/// outlive the type.
 ///
 /// Make bases ready before types that derive from them. This function copies the buffer functions
-/// into the struct behind the type and points tp_as_buffer to it.
+/// into the type itself, and points tp_as_buffer to the copy. A second call does nothing. When the
+/// interpreter ends, the type becomes an ordinary one. Call this again in a new main interpreter
+/// after Py_FinalizeEx.
 ///
-/// Python code can subclass the type if it has Py_TPFLAGS_BASETYPE, but cannot change its slots. A
-/// second call does nothing. When the interpreter ends, the type becomes an ordinary one, so call
-/// this again in a new main interpreter after Py_FinalizeEx.
-///
-/// Returns 0, or -1 with an exception and an unchanged slot table: ValueError if the slots do not
-/// fit, an ID is invalid or occurs twice, or the table has more slots than its count; TypeError for
+/// Returns 0, or -1 with an exception set and an unchanged slot table: ValueError if the slots do
+/// not fit, an ID is invalid or repeated, or the table has more slots than its count; TypeError for
 /// a heap type, a type with another metaclass, or a base with a metaclass that cannot be combined
-/// with ours; ImportError outside the main interpreter, because static types are shared and
-/// metaclasses are not (use PyExtensibleType_FromSpec there); or an exception from PyType_Ready or
-/// PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API" and "Subclassing".
+/// with ours; ImportError outside the main interpreter (use PyExtensibleType_FromSpec there); or an
+/// exception from PyType_Ready or PyTypedcall_Import. GIL: held. Source: SEP 200, "Provider API"
+/// and "Subclassing".
 static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
                                          Py_ssize_t slot_table_size) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   if (interface == NULL) return -1;
   PyTypeObject *made = &type->etp_heaptype.ht_type;
   if (made->tp_basicsize == 0 && made->tp_base != NULL) {
-    // PyType_Ready inherits sizes, too, but compares layouts first unless the metaclass is `type`.
+    // PyType_Ready compares layouts before it inherits sizes, unless the metaclass is `type`.
     made->tp_basicsize = made->tp_base->tp_basicsize;
     if (made->tp_itemsize == 0) made->tp_itemsize = made->tp_base->tp_itemsize;
   }
-  // tp_as_buffer marks the type as ready if it points into the type itself (custom_slots.h).
+  // PyTC_HasData expects tp_as_buffer to point into the type itself.
   if (made->tp_as_buffer != NULL && made->tp_as_buffer != &type->etp_heaptype.as_buffer) {
     type->etp_heaptype.as_buffer = *made->tp_as_buffer;
   }
@@ -132,13 +122,12 @@ static inline int PyExtensibleType_Ready(PyHeapExtensibleTypeObject *type,
 
 #endif  // Py_LIMITED_API
 
-/// Makes a type like PyType_FromModuleAndSpec, with copies of `count` slots and those of its bases.
+/// Makes a type, as PyType_FromModuleAndSpec does, with copies of `count` slots.
 ///
-/// `module` may be NULL; `bases` is NULL, a type or a tuple of types. First come the slots of the
-/// first base in the MRO that has any. An own slot with the ID of one of these takes its position;
-/// the type's other slots come next, then those of other bases. If nothing is inherited, the type's
-/// own table is used unchanged, with its skipped positions. Python subclasses inherit the slots; if
-/// several bases have a slot with the same ID, the first in MRO order wins.
+/// `module` may be NULL. `bases` is NULL, a type or a tuple of types. The type inherits slots in
+/// MRO order. The slots of the first base that has any keep their positions, and the type's own
+/// slots replace those with the same ID. The type's other slots come next, then those of other
+/// bases. Subclasses inherit the slots.
 ///
 /// Returns a new reference, or NULL with ValueError for an invalid or repeated ID, TypeError if a
 /// base's metaclass cannot be combined with ours, or an exception from PyType_FromModuleAndSpec or
@@ -160,21 +149,18 @@ static inline PyObject *PyExtensibleType_FromSpec(PyObject *module, PyType_Spec 
 
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-/// Returns a metaclass for classes that derive both from extensible types and from classes with the
-/// metaclasses in the tuple `metaclasses` (ABCMeta, EnumMeta, ...), which CPython otherwise refuses
-/// with "metaclass conflict". The same set, in any order, gives the same metaclass, and combined
-/// metaclasses can be combined further. If one of the metaclasses already derives from ours and all
-/// others, it is the result. Python code calls this as
+/// Returns a metaclass that derives from ours and from those in the tuple `metaclasses` (ABCMeta,
+/// EnumMeta, ...). A class that derives from an extensible type and an ABC needs this metaclass.
+/// The same metaclasses, in any order, give the same result. Python code calls this function as
 /// `_extensibletype.combined_metaclass(*metaclasses)`.
 ///
-/// The metaclasses' __new__ and __init__ run as usual, in the order of the metaclasses' names (for
-/// equal names, in an order fixed for the life of the process). An __init__ that does not call
-/// super().__init__ does no harm. If one metaclass is written in C, its tp_dealloc also runs.
+/// The metaclasses' __new__ and __init__ run in the order of the metaclasses' names. An __init__
+/// that does not call super().__init__ does no harm.
 ///
-/// Returns a new reference, or NULL with TypeError if one of them is not a metaclass, or is written
-/// in C and has parts for which CPython has no place beside ours (fields, a tp_new, a second
-/// tp_dealloc or, in a limited API module, any tp_dealloc), or with the exception that making a
-/// class raised. GIL: held. The metaclass belongs to the calling interpreter.
+/// Returns a new reference, or NULL with an exception set: TypeError if an item is not a metaclass,
+/// or is written in C and has fields, a tp_new, a second tp_dealloc or, in a limited API module,
+/// any tp_dealloc; or an exception from making the class. GIL: held. The metaclass belongs to the
+/// calling interpreter.
 static inline PyTypeObject *PyExtensibleType_CombinedMetaclass(PyObject *metaclasses) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();
   return interface != NULL ? interface->combined_metaclass(interface->state, metaclasses) : NULL;

@@ -1,5 +1,5 @@
-# Cython declarations for core/extensible_type.h, the provider's side: the metaclass and types with
-# custom slots. The documentation is in that header. Nothing is imported at run time.
+# Cython declarations for core/extensible_type.h, which contains the documentation. Nothing is
+# imported at run time.
 from core.slot_id cimport PyCustomSlot
 from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
@@ -17,13 +17,12 @@ cdef extern from "core/extensible_type.h":
         unsigned int flags
         PyType_Slot *slots
 
-    # Returns the interpreter's metaclass. Calling it makes a class, as calling `type` does; the key
-    # `__customslots__` in the third argument, with a value {id: capsule or int}, gives the class
-    # slots of its own.
+    # Returns the interpreter's metaclass. Calling it makes a class, as calling `type` does. The
+    # third argument may contain `__customslots__`, a dict {id: capsule or int}.
     type PyExtensibleType_Import()
 
-    # Makes a class from a spec, with `count` slots of its own. `module` and `bases` may be NULL, so
-    # both are pointers; cast objects with <PyObject *>.
+    # Makes a class from a spec, with `count` slots of its own. `module` and `bases` may be NULL.
+    # Cast objects with <PyObject *>.
     object PyExtensibleType_FromSpec(PyObject *module, PyType_Spec *spec, PyObject *bases,
                                      const PyCustomSlot *slots, Py_ssize_t count)
 

@@ -1,5 +1,5 @@
-// Provides core/extensible_type.h under its name in SEP 200, "Provider API", together with the
-// consumer's half, as in the SEP. core/customslots.h explains the include path.
+// Provides core/extensible_type.h under the name that SEP 200, "Provider API", gives it. As in the
+// SEP, it also includes core/customslots.h.
 #ifndef TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 #define TYPEDCALL_CORE_EXTENSIBLETYPE_H_
 

@@ -1,13 +1,12 @@
-// Custom slots of types that cannot have our metaclass: builtins, numpy.ndarray, types of other
-// binding libraries. Their slot tables are in the interpreter's side table. PyCustomSlots_FindAny
-// finds these slots; PyCustomSlots_Find does not. Source: docs/ABI.md, sections 1 and 5.
+// Custom slots for types that cannot have our metaclass, such as builtins and numpy.ndarray.
+// PyCustomSlots_FindAny finds these slots. Source: docs/ABI.md, sections 1 and 5.
 #ifndef TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 #define TYPEDCALL_CORE_FOREIGN_SLOTS_H_
 
 #include "core/custom_slots.h"
 
 #if !TYPEDCALL_IS_SUPPORTED
-// On this platform no type has slots, and registering slots reports no error.
+// On this platform no type has slots, so registering slots does nothing.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -35,10 +34,9 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRow(const PyTypedcall_Inte
   return (const PyForeignSlots_Table *)interface->find(interface->state, space, type);
 }
 
-// Merges the slots registered for the types in the MRO of `type`. For each ID the first type that
-// has it wins, and the first type with slots keeps its positions. Returns a new table with `*used`
-// slots and, if it replaces a table with `before` slots, room for more. Returns NULL with
-// MemoryError, or with no exception set if there is no MRO yet. Runs no Python code.
+// Merges the slots registered for the types in the MRO of `type`. If several types have the same
+// ID, the first one wins. Returns a new table with `*used` slots. Returns NULL with MemoryError, or
+// with no exception set if there is no MRO yet. Runs no Python code.
 static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interface *interface,
                                                       PyTypeObject *type, Py_ssize_t before,
                                                       Py_ssize_t *used) {
@@ -54,7 +52,7 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
         PyTC_ForeignRow(interface, PyTypedcall_BY_TYPE, (PyTypeObject *)PyTuple_GetItem(mro, i));
     most += PyTC_ForeignUsed(rows[i]);
   }
-  // If it replaces a table that is too short, the new table gets room to grow in place.
+  // A table that replaces another one has room to grow.
   const Py_ssize_t capacity = PyTC_ForeignLonger(before, most);
   PyForeignSlots_Table *merged = rows != NULL ? PyTC_ForeignNew(capacity) : NULL;
   PyTC_Merge merge = {merged != NULL ? merged->slots : NULL, 0, {NULL, 0, 0}};
@@ -79,9 +77,8 @@ static inline PyForeignSlots_Table *PyTC_ForeignMerge(const PyTypedcall_Interfac
   return merged;
 }
 
-// Replaces `existing` (may be NULL) with `table`, and always takes over `table`. Returns 0, or -1
-// with an exception set. If another thread, or Python code run by making a type's first row, has
-// put in a table meanwhile, that table stays, so callers look again.
+// Replaces `existing` (may be NULL) with `table`. Takes ownership of `table`. Returns 0, or -1 with
+// an exception set. Does not replace a table that other code has published meanwhile.
 static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int space,
                                   PyTypeObject *type, const PyForeignSlots_Table *existing,
                                   PyForeignSlots_Table *table) {
@@ -95,9 +92,9 @@ static inline int PyTC_ForeignPut(const PyTypedcall_Interface *interface, int sp
   return result == -1 ? -1 : 0;
 }
 
-// Extends `existing` (may be NULL), which had `before` slots, to the `used` slots of `table`, or
-// replaces it. Returns 1 if `existing` now has these slots in its free places; 0 if it was replaced
-// or has changed, so look again; or -1 with an exception set. Always takes over `table`.
+// Adds the new slots of `table` to `existing` (may be NULL), or replaces `existing`. Takes
+// ownership of `table`. Returns 1 if it added them, 0 if the caller must look again, or -1 with an
+// exception set.
 static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int space,
                                      PyTypeObject *type, const PyForeignSlots_Table *existing,
                                      Py_ssize_t before, PyForeignSlots_Table *table,
@@ -124,12 +121,12 @@ static inline int PyTC_ForeignExtend(const PyTypedcall_Interface *interface, int
   return is_extended;
 }
 
-// Brings the merged row of `type` up to date with its MRO. Returns the row, or NULL with an
-// exception set (without one if the type has no MRO yet). The row is valid while the type lives.
+// Updates and returns the merged row of `type`. Returns NULL with an exception set, or with no
+// exception set if the type has no MRO yet.
 static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const PyTypedcall_Interface *interface, PyTypeObject *type) {
   for (;;) {
-    // Read the merged row before its sources, to notice if another thread changes it meanwhile.
+    // Read the merged row before its sources, to notice changes by other threads.
     const PyForeignSlots_Table *existing =
         PyTC_ForeignRow(interface, PyTypedcall_MERGED_BY_TYPE, type);
     const Py_ssize_t before = PyTC_ForeignUsed(existing);
@@ -139,13 +136,12 @@ static inline const PyForeignSlots_Table *PyTC_ForeignRefresh(
     const int extended = PyTC_ForeignExtend(interface, PyTypedcall_MERGED_BY_TYPE, type, existing,
                                             before, merged, used);
     if (extended < 0) return NULL;
-    // A slot just added may have been removed from its source meanwhile, so look once more.
+    // Another thread may have removed a slot that was just added, so check again.
     if (extended > 0 && used == before) return existing;
   }
 }
 
-// Refreshes the merged rows of `type` and of all classes derived from it; a class that was never
-// looked up has no merged row. Returns 0, or -1 with an exception set.
+// Refreshes the merged rows of `type` and its subclasses. Returns 0, or -1 with an exception set.
 static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
                                          PyTypeObject *type) {
   if (PyTC_ForeignRefresh(interface, type) == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -177,9 +173,8 @@ static inline int PyTC_ForeignRefreshAll(const PyTypedcall_Interface *interface,
   return result;
 }
 
-// Returns a new table with `*used` slots: the `before` slots of `existing` (may be NULL), and those
-// of `slots` that are not among them. Returns NULL with an exception for a conflict or lack of
-// memory, or without one if no slot is new.
+// Returns a new table with `*used` slots: those of `existing` (may be NULL), then the new ones in
+// `slots`. Returns NULL with an exception set, or with no exception set if no slot is new.
 static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
                                                     const PyForeignSlots_Table *existing,
                                                     Py_ssize_t before, const PyCustomSlot *slots,
@@ -221,19 +216,15 @@ static inline PyForeignSlots_Table *PyTC_ForeignAdd(PyTypeObject *type,
   return NULL;
 }
 
-/// Registers `count` custom slots for `type`, which is not itself extensible; PyCustomSlots_FindAny
-/// finds them. The slots are copied, subclasses inherit them in MRO order, and they are removed
-/// when the type dies. Several modules can register slots for one type; registering the same slot
-/// twice gives one slot. Subclasses that were looked up before are updated if
-/// `type.__subclasses__()` leads to them. The slots' pointers must outlive the type and its
-/// subclasses, even those that no longer derive from it. A class revived by a finalizer, after the
-/// garbage collector has found it dead, has lost its slots.
+/// Registers `count` custom slots for `type`, which must not be extensible. The slots are copied,
+/// and are removed when the type dies. Subclasses inherit them in MRO order. Several modules can
+/// register slots for one type. Registering a slot again does nothing. The slots' pointers must
+/// outlive the type and its subclasses, even subclasses that no longer derive from it.
 ///
-/// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, occurs twice, or exists
-/// with different data, in which case nothing has changed), TypeError (an extensible type, or one
-/// that cannot be weakly referenced), RuntimeError while the interpreter ends, or MemoryError. GIL:
-/// held. `interface` is that of the calling interpreter, and the slots are registered for that
-/// interpreter only, even if several share the type.
+/// Returns 0, or -1 with ValueError (no slots, or an ID that is invalid, repeated, or registered
+/// with different data), TypeError (an extensible type, or one that cannot be weakly referenced),
+/// RuntimeError while the interpreter ends, or MemoryError. GIL: held. `interface` must be from the
+/// calling interpreter. The slots are registered for that interpreter only.
 static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface,
                                           PyTypeObject *type, const PyCustomSlot *slots,
                                           Py_ssize_t count) {
@@ -260,8 +251,9 @@ static inline int PyForeignSlots_Register(const PyTypedcall_Interface *interface
   return PyErr_Occurred() ? -1 : PyTC_ForeignRefreshAll(interface, type);
 }
 
-/// Removes the slot `id` that any module has registered for `type`. Slots already found stay
-/// readable until the type dies. Returns 1, 0 if there was none, or -1 with MemoryError. GIL: held.
+/// Removes the slot `id` of `type`, whichever module registered it. A slot that was found before
+/// stays readable while the type lives. Returns 1, 0 if there is none, or -1 with MemoryError. GIL:
+/// held.
 static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interface,
                                             PyTypeObject *type, uintptr_t id) {
   for (int was_there = 0;; was_there = 1) {
@@ -288,8 +280,8 @@ static inline int PyForeignSlots_Unregister(const PyTypedcall_Interface *interfa
   }
 }
 
-// Merges the inherited slots when a type is first looked up. Out of line, because that happens once
-// per type, but `inline` for the reason given in core/custom_slots.h.
+// Merges the inherited slots when a type is first looked up. Declared `inline` for the same reason
+// as PyTC_ResolveNow.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wattributes"
 static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
@@ -298,7 +290,7 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
   if (!PyTypedcall_IsAttached()) return NULL;
 #endif
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
-  // Making the first row of a type can run code that releases it.
+  // Making a type's first row can run code that releases the type.
   Py_INCREF((PyObject *)type);
   const PyForeignSlots_Table *table = PyTC_ForeignRefresh(interface, type);
   if (PyTC_IsUnshared(type)) table = NULL;
@@ -308,20 +300,18 @@ static inline TYPEDCALL_RARE const PyForeignSlots_Table *PyTC_ForeignFirstLook(
 }
 #pragma GCC diagnostic pop
 
-/// Returns the slot with this ID that is registered for the type of `obj` or one of its bases; NULL
-/// if there is none or the ID is special. Ignores slots in the type's own table. `interface` is
-/// that of the calling interpreter, from PyTypedcall_Import.
+/// Returns the slot with this ID that is registered for the type of `obj` or one of its bases, or
+/// NULL. Ignores the slots of extensible types. `interface` must be from the calling interpreter.
+/// The result is valid while the type lives.
 ///
-/// Takes no lock, sets no exception and keeps a pending one. Needs no GIL. Without the GIL the
-/// caller must also have a reference to the type, as for PyCustomSlots_Find, and a thread that is
-/// not attached finds inherited slots only after an attached thread has looked up the class. In a
-/// limited API module, which cannot tell whether a thread is attached, it needs the GIL. On CPython
-/// 3.9 to 3.11 the main thread counts as not attached while it runs a subinterpreter.
+/// Takes no lock, sets no exception and keeps a pending one. GIL: needed only in limited API
+/// modules. Without the GIL, the caller must also have a reference to the type, as for
+/// PyCustomSlots_Find. A detached thread finds inherited slots only after an attached thread has
+/// looked up the class. On CPython 3.9 to 3.11 the main thread counts as detached while it runs a
+/// subinterpreter.
 ///
-/// The first look-up settles what a class inherits. Registering or removing a base's slots settles
-/// it again, by the MRO at that time; assigning to `__bases__` alone changes nothing. If memory
-/// runs out, nothing is found, and the next look-up tries again. Every class that is looked up
-/// costs about 50 bytes until the interpreter ends. The result is valid while the type lives.
+/// The first look-up decides what a class inherits. Registering or removing slots of a base updates
+/// this, but assigning to `__bases__` does not. If memory runs out, nothing is found.
 static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interface *interface,
                                                       PyObject *obj, uintptr_t id,
                                                       Py_ssize_t expected_pos) {
@@ -344,8 +334,8 @@ static inline const PyCustomSlot *PyForeignSlots_Find(const PyTypedcall_Interfac
 #endif  // TYPEDCALL_IS_SUPPORTED
 
 #if !TYPEDCALL_IS_SUPPORTED || !defined(Py_LIMITED_API)
-/// Returns the slot with this ID that PyCustomSlots_Find finds, or else the one that
-/// PyForeignSlots_Find finds; the latter's rules apply.
+/// Returns the result of PyCustomSlots_Find or, if that is NULL, of PyForeignSlots_Find. The thread
+/// rules of PyForeignSlots_Find apply.
 static inline const PyCustomSlot *PyCustomSlots_FindAny(const PyTypedcall_Interface *interface,
                                                         PyObject *obj, uintptr_t id,
                                                         Py_ssize_t expected_pos) {

@@ -1,7 +1,6 @@
-// PEP 697's functions, under its names, on every CPython since 3.9. A file written for 3.12 that
-// includes this after Python.h also compiles before 3.12. From 3.12 on this header only includes
-// core/type_data.h, and CPython's own functions, unlike ours, check neither the spec's itemsize nor
-// that each member has Py_RELATIVE_OFFSET. Needs the full API.
+// PEP 697's functions under their own names, on every CPython since 3.9. Include this after
+// Python.h. From 3.12 on, these are CPython's own functions, which check less than ours: neither
+// the spec's itemsize nor that each member has Py_RELATIVE_OFFSET. Needs the full API.
 #ifndef TYPEDCALL_CORE_PEP697_H_
 #define TYPEDCALL_CORE_PEP697_H_
 
@@ -26,7 +25,7 @@ static inline PyObject *PyType_FromMetaclass(PyTypeObject *metaclass, PyObject *
   return PyTypeData_FromSpec(metaclass, module, spec, bases);
 }
 
-// CPython's older type-making functions reject a negative `basicsize`; these macros accept it.
+// Before 3.12 CPython's own functions reject a negative `basicsize`.
 #define PyType_FromModuleAndSpec(module, spec, bases) \
   PyType_FromMetaclass(NULL, (module), (spec), (bases))
 #define PyType_FromSpecWithBases(spec, bases) PyType_FromMetaclass(NULL, NULL, (spec), (bases))

@@ -1,5 +1,4 @@
-// Checks the compiler, platform and Python version, and hides their differences. Below this file,
-// the C99 layer depends only on Python.h.
+// Checks the compiler, the platform and the Python version, and hides their differences.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_PLATFORM_H_
@@ -33,13 +32,13 @@
 #endif
 
 #if TYPEDCALL_IS_SUPPORTED
-// C99 has no atomics, and C++'s cannot be used in a C struct, so both use the compiler's builtins.
+// C99 has no atomics, and a C struct cannot contain C++'s, so both use the compiler's builtins.
 #define PyTypedcall_LOAD_RELAXED(address) __atomic_load_n((address), __ATOMIC_RELAXED)
 #define PyTypedcall_LOAD_ACQUIRE(address) __atomic_load_n((address), __ATOMIC_ACQUIRE)
 #define PyTypedcall_STORE_RELEASE(address, value) \
   __atomic_store_n((address), (value), __ATOMIC_RELEASE)
 
-// True if the word has this value; everything that its writer stored before is then visible, too.
+// Loads a word with acquire order, and compares it with a value.
 static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -54,15 +53,14 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #define PyTypedcall_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
-// For a condition that is usually true but has both of its branches on the hot path.
+// For a condition that is usually true, with both branches on the hot path.
 #if (defined(__clang__) && __clang_major__ >= 11) || (!defined(__clang__) && __GNUC__ >= 9)
 #define PyTypedcall_RATHER(condition) __builtin_expect_with_probability(!!(condition), 1, 0.6)
 #else
 #define PyTypedcall_RATHER(condition) (condition)
 #endif
 
-// Clang inlines a whole function or none of it. This macro marks the rare part, which should stay
-// out of line; GCC splits it off by itself.
+// Clang inlines a whole function or nothing. This macro keeps the rare part out of line.
 #if defined(__clang__) && defined(__OPTIMIZE__)
 #define PyTypedcall_RARE_PART __attribute__((noinline))
 #else
@@ -85,14 +83,13 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #ifdef __cplusplus
 #define PyTypedcall_STATIC_ASSERT(condition, words) static_assert(condition, #words)
 #else
-// `words` must be an identifier: it becomes part of the array type's name in the error message.
+// `words` must be an identifier. The error message contains it.
 #define PyTypedcall_STATIC_ASSERT(condition, words) \
   typedef char TYPEDCALL_INTERNAL_JOIN(words, __LINE__)[(condition) ? 1 : -1] TYPEDCALL_UNUSED
 #endif
 
-// Between these macros, only one thread at a time uses what `object` guards. They form a critical
-// section on free-threaded builds, and do nothing on builds with the GIL. As with the GIL, running
-// Python code or waiting lets other threads in. Do not return or jump out of the block.
+// A critical section on free-threaded builds. With the GIL these macros do nothing. Running Python
+// code or waiting lets other threads in. Do not return or jump out of the block.
 #ifdef Py_GIL_DISABLED
 #define PyTypedcall_BEGIN_EXCLUSIVE(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define PyTypedcall_END_EXCLUSIVE() Py_END_CRITICAL_SECTION()
@@ -104,7 +101,7 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 #endif
 
 // For memory that outlives an interpreter or is freed without the GIL. Each module frees only its
-// own memory, so limited API modules can use C's functions.
+// own memory, so limited API modules may use C's functions.
 #ifdef Py_LIMITED_API
 #define PyTypedcall_RAW_CALLOC(count, size) calloc((count), (size))
 #define PyTypedcall_RAW_REALLOC(memory, size) realloc((memory), (size))
@@ -117,11 +114,8 @@ static inline int PyTC_EqualsAcquire(const uint64_t *word, uint64_t value) {
 
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// True if this thread has an attached thread state (holds the GIL). Needs neither the GIL nor an
-/// interpreter, and sets no exception.
-///
-/// Up to 3.11 the "current" thread state is a process-wide variable of the thread that holds the
-/// GIL, so it counts only if it is also this thread's own. A thread that runs a subinterpreter with
-/// a second thread state then counts as detached, which is safe.
+/// interpreter, and sets no exception. Up to 3.11 a thread that runs a subinterpreter with a second
+/// thread state counts as detached, which is safe.
 static inline int PyTypedcall_IsAttached(void) {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != NULL;
@@ -140,8 +134,8 @@ static inline int PyTC_NoMemory(void) {
   return -1;
 }
 
-// Returns a new reference to the value of `key` in `dict`; NULL with no exception set if there is
-// none, or with one set on failure. Comparing keys can run Python code.
+// Returns a new reference to `dict[key]`, or NULL. Sets an exception only on failure. Comparing
+// keys can run Python code.
 static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
 #ifdef Py_GIL_DISABLED
   PyObject *value = NULL;
@@ -153,8 +147,8 @@ static inline PyObject *PyTC_GetItem(PyObject *dict, PyObject *key) {
   return value;
 }
 
-// Returns a new reference to the value of `key`, after setting it to `value` if there is none, or
-// NULL with an exception set. Atomic, even if comparing keys runs Python code.
+// `dict.setdefault(key, value)`: returns a new reference, or NULL with an exception set. Atomic,
+// even if comparing keys runs Python code.
 static inline PyObject *PyTC_SetDefault(PyObject *dict, PyObject *key, PyObject *value) {
 #ifdef Py_LIMITED_API
   return PyObject_CallMethod((PyObject *)&PyDict_Type, "setdefault", "OOO", dict, key, value);
@@ -177,8 +171,8 @@ static inline PyObject *PyTC_Settle(PyObject *dict, const char *name, PyObject *
   return existing;
 }
 
-// PyTC_SetDefault for a locked dictionary of ours whose keys compare without Python code. If memory
-// runs out, CPython 3.13.0's setdefault adds half an item and reports success.
+// PyTC_SetDefault for one of our dictionaries. The caller has locked it, and comparing its keys
+// runs no Python code. If memory runs out, CPython 3.13.0 adds half an item and reports success.
 static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyObject *value) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
   PyObject *existing = PyTC_GetItem(dict, key);
@@ -191,7 +185,7 @@ static inline PyObject *PyTC_SetDefaultOfOurs(PyObject *dict, PyObject *key, PyO
 #endif
 }
 
-/// A pending exception, set aside so that look-ups in an error path neither see nor lose it.
+/// A pending exception that is set aside while other code runs.
 typedef struct {
 #if PY_VERSION_HEX >= 0x030C0000
   PyObject *raised;
@@ -227,8 +221,7 @@ static inline int PyTC_RaiseInterrupt(void *unused) {
   return -1;
 }
 
-// For a look-up that must discard its exception. If that is a KeyboardInterrupt, it is raised again
-// as soon as Python code runs. GIL: held.
+// Call this before discarding an exception. A KeyboardInterrupt is raised again later. GIL: held.
 static inline void PyTC_PostponeInterrupt(void) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     (void)Py_AddPendingCall(PyTC_RaiseInterrupt, NULL);

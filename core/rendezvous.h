@@ -1,6 +1,6 @@
-// The meeting point of separately compiled modules of one interpreter: the first module installs
-// the metaclass and the side table in module `_extensibletype`, and later modules find them there.
-// Source: SEP 200, "Implementation and lack of runtime dependency"; docs/ABI.md, section 5.
+// Installs the interface that the modules of one interpreter share. The first module puts it into
+// module `_extensibletype`, and later modules find it there. Source: SEP 200, "Implementation and
+// lack of runtime dependency"; docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_H_
@@ -11,7 +11,7 @@
 
 #if TYPEDCALL_IS_SUPPORTED  // otherwise core/await.h defines PyTypedcall_Import
 
-// The macro in core/await.h waits for an installer; the function below is an installer.
+// core/await.h defines this as a macro for modules that do not install the interface.
 #undef PyTypedcall_Import
 
 #if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc defines it
@@ -51,8 +51,8 @@ static inline TYPEDCALL_COLD void PyTC_DoCounters(void *opaque, PyTypedcall_Coun
   PyTypedcall_END_EXCLUSIVE();
 }
 
-// Removes all rows from the tables and from their owners' lists, so that no look-up finds them.
-// Returns a chain of the rows, with the state's references to them. Runs no Python code.
+// Removes all rows from the tables and from their owners. Returns a list of the rows, with the
+// state's references to them. Runs no Python code.
 static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   PyTC_Row *rows = NULL;
   PyObject *capsule;
@@ -79,7 +79,7 @@ static inline PyTC_Row *PyTC_TakeAllRows(PyTC_State *state, PyObject *owners) {
   return rows;
 }
 
-// Empties the struct, then releases its contents, because releasing can run any code.
+// Empties the struct before it releases the contents, because releasing can run any code.
 static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   PyObject *const parts[] = {(PyObject *)state->metaclass, (PyObject *)state->reference_type,
                              (PyObject *)state->keeper_type, state->slot_names, state->combined};
@@ -103,15 +103,15 @@ static inline TYPEDCALL_COLD void PyTC_EmptyState(PyTC_State *state) {
   for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); ++i) Py_XDECREF(parts[i]);
 }
 
-// Returns `sys.<name>` (borrowed), or NULL; sets no exception. Tries twice, because PySys_GetObject
-// does not report that memory ran out.
+// Returns `sys.<name>` (borrowed), or NULL with no exception set. Tries twice, because
+// PySys_GetObject also returns NULL if memory runs out.
 static inline PyObject *PyTC_OfSys(const char *name) {
   PyObject *found = PySys_GetObject(name);
   return found != NULL ? found : PySys_GetObject(name);
 }
 
-// True if `sys` still has the attributes that it has in every running interpreter. An ending
-// interpreter wipes `sys` before it releases its own dictionary.
+// True unless the interpreter is ending. An interpreter that ends clears `sys` before its own
+// dictionary.
 static inline int PyTC_IsRunning(void) {
   PyObject *modules = PyTC_OfSys("modules"), *version = PyTC_OfSys("hexversion");
   return (modules != NULL && PyDict_Check(modules)) || (version != NULL && PyLong_Check(version));
@@ -119,8 +119,8 @@ static inline int PyTC_IsRunning(void) {
 
 static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule);
 
-// Puts the capsule back, because other modules use the interface. Python code can find the
-// interpreter's dictionary (gc.get_objects() shows it on CPython 3.13) and empty it.
+// Puts the capsule back after Python code has removed it. On CPython 3.13 gc.get_objects() contains
+// the interpreter's dictionary.
 static inline void PyTC_ComeBack(PyTC_State *state) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *kept = PyInterpreterState_GetDict(PyInterpreterState_Get());
@@ -149,14 +149,13 @@ static inline TYPEDCALL_COLD void PyTC_CapsuleDied(PyObject *capsule) {
     PyTC_ComeBack(state);
     return;
   }
-  // The struct of an installed interface is never freed (about 200 bytes per interpreter), because
-  // CPython may run Python code that uses it after releasing the interpreter's dictionary.
+  // The struct of an installed interface is never freed, because Python code may still use it.
   const int was_shown = state->is_installed;
   PyTC_EmptyState(state);
   if (!was_shown) PyTypedcall_RAW_FREE(state);
 }
 
-// Returns a capsule with a new interface that no code has seen yet; NULL with an exception set.
+// Returns a capsule with a new interface, or NULL with an exception set.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewCapsule(void) {
   PyTC_State *state = (PyTC_State *)PyTypedcall_RAW_CALLOC(1, sizeof(*state));
   if (state == NULL) return PyErr_NoMemory();
@@ -209,8 +208,8 @@ static inline int PyTC_ShowMetaclass(PyObject *dict, const PyTypedcall_Interface
   return existing != NULL ? 0 : -1;
 }
 
-// Returns a new reference to the dictionary of module `_extensibletype`, which is made if
-// necessary, or NULL with an exception set.
+// Returns a new reference to the dictionary of module `_extensibletype`, or NULL with an exception
+// set. Makes the module if necessary.
 static inline PyObject *PyTC_MakeModule(void) {
   PyObject *modules = PyTC_OfSys("modules"), *dict = NULL;
   if (modules == NULL || !PyDict_Check(modules)) {
@@ -240,8 +239,8 @@ static inline PyObject *PyTC_MakeModule(void) {
   return dict;
 }
 
-// Returns a new reference to the capsule in the module, which is ours if there was none, or NULL
-// with an exception set. `dict` is the module's dictionary, `kept` the interpreter's own.
+// Returns a new reference to the capsule in the module, or NULL with an exception set. Adds a
+// capsule if there is none. `dict` is the module's dictionary, and `kept` is the interpreter's own.
 static inline PyObject *PyTC_ExistingCapsule(PyObject *dict, PyObject *kept) {
   PyObject *existing = PyTC_Look(dict, PyTypedcall_CAPSULE);
   if (existing != NULL) return existing;
@@ -285,13 +284,13 @@ static inline const PyTypedcall_Interface *PyTC_Meet(PyObject *dict, PyObject *k
   return interface;
 }
 
-/// Returns the calling interpreter's interface, which it installs if no module has done so. Call it
-/// once, when the module is executed, and keep the pointer in the module's state, never in a C
-/// static, because interpreters do not share it. It is valid until the interpreter ends, whatever
-/// happens to `sys.modules`. Modules that only read can use PyTypedcall_Await (core/await.h).
+/// Returns the calling interpreter's interface, and installs it if necessary. Call this function
+/// once, when the module is executed. Keep the pointer in the module's state, never in a C static,
+/// because each interpreter has its own interface. It is valid until the interpreter ends. Modules
+/// that only read can call PyTypedcall_Await (core/await.h).
 ///
-/// Returns NULL with ImportError if our names are taken or another major version was installed
-/// first, MemoryError, or SystemError if the module was compiled for another CPython. GIL: held.
+/// Returns NULL with ImportError if our names are taken or another major version is installed, with
+/// MemoryError, or with SystemError if the module was compiled for another CPython. GIL: held.
 static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(void) {
   PyObject *dict = PyTC_MakeModule();
   if (dict == NULL) return NULL;
@@ -303,13 +302,13 @@ static inline TYPEDCALL_COLD const PyTypedcall_Interface *PyTypedcall_Import(voi
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 #endif  // TYPEDCALL_IS_SUPPORTED
 
-/// Returns the slot ID of `name` (UTF-8) in the calling interpreter, which is the same for every
-/// module. Use it for ideas without a registered ID, and prefix the name with that of the project,
-/// as in "scikit-foo.kernel". IDs are allocated in the order of first calls, so never keep one in a
-/// C static, in a file or for another interpreter.
+/// Returns the slot ID of `name` (UTF-8), which is the same for all modules of the interpreter. Use
+/// this for ideas without a registered ID. Prefix the name with the project's name, as in
+/// "scikit-foo.kernel". Other interpreters may allocate other IDs, so never keep an ID in a C
+/// static or a file.
 ///
 /// Returns 0 with ValueError (no name, or all 2^23 IDs are taken), UnicodeDecodeError, RuntimeError
-/// while the interpreter ends, or MemoryError. GIL: held. `interface` is that of the calling
+/// while the interpreter ends, or MemoryError. GIL: held. `interface` must be from the calling
 /// interpreter. Source: SEP 200, "Allocated IDs".
 static inline uintptr_t PyCustomSlot_IDByName(const PyTypedcall_Interface *interface,
                                               const char *name) {

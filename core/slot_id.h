@@ -1,5 +1,4 @@
-// Custom slots: the (id, data) pair of SEP 200 and the parts of its 32-bit IDs. Source: SEP 200,
-// sections "The custom slot table" and "The custom slot ID space".
+// Custom slots and their IDs. Source: SEP 200, "The custom slot table", "The custom slot ID space".
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_SLOT_ID_H_
@@ -7,9 +6,9 @@
 
 #include "core/platform.h"
 
-/// One custom slot. The definition of an ID gives the meaning of `data`.
+/// One custom slot. The ID determines the meaning of `data`.
 typedef struct PyCustomSlot {
-  uintptr_t id;  ///< an allocated ID if odd, the address of something that both sides know if even
+  uintptr_t id;  ///< odd: an allocated ID; even: an address that both sides know
   union {
     void *pointer;
     Py_ssize_t objoffset;  ///< bytes from the start of the instance
@@ -17,12 +16,12 @@ typedef struct PyCustomSlot {
   } data;
 } PyCustomSlot;
 
-/// IDs that no slot has: EMPTY marks a free position at the end of an over-allocated table, and
-/// SKIP marks a position left out so that the next slot is where consumers expect it.
+/// No slot has one of these IDs. EMPTY marks a free position at the end of a table. SKIP marks a
+/// position that is left out.
 #define PyCustomSlot_ID_EMPTY ((uintptr_t)0x0)
 #define PyCustomSlot_ID_SKIP ((uintptr_t)0x1)
 
-/// Registrars (bits 31-24). 0x06 to 0xfe can be requested as docs/reference/slot-ids.md explains.
+/// Registrars (bits 31-24). docs/reference/slot-ids.md explains how to request one.
 #define PyCustomSlot_REGISTRAR_RESERVED 0x00
 #define PyCustomSlot_REGISTRAR_PRIVATE 0x01  ///< never in released libraries
 #define PyCustomSlot_REGISTRAR_CYTHON 0x02
@@ -31,14 +30,14 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_REGISTRAR_TYPEDCALL 0x05
 #define PyCustomSlot_REGISTRAR_RUNTIME 0xff  ///< for PyCustomSlot_IDByName
 
-/// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and the idea's
-/// backwards-incompatible version (0-0x7f), as a constant expression. Excess bits are cut off.
+/// The allocated ID for a registrar (0-0xff), an idea (0-0xffff) and a version of the idea
+/// (0-0x7f). A constant expression. Excess bits are ignored.
 #define PyCustomSlot_ID(registrar, idea, version)                                \
   ((((uintptr_t)(registrar)&0xffu) << 24) | (((uintptr_t)(idea)&0xffffu) << 8) | \
    (((uintptr_t)(version)&0x7fu) << 1) | 1u)
 
-/// The ID that is the address of something that both sides know, such as an object for an
-/// interface; even and not NULL. It names a slot as long as nothing else can get that address.
+/// The ID for an address that both sides know, which must be even and not NULL. Nothing else may
+/// get this address while the ID is in use.
 #define PyCustomSlot_POINTER_ID(address) ((uintptr_t)(const void *)(address))
 
 /// SEP 201's native-callable slot: the offset of the instance's table of native functions.
@@ -48,8 +47,8 @@ typedef struct PyCustomSlot {
 #define PyCustomSlot_ID_IDEA(id) ((unsigned)(((id) >> 8) & 0xffffu))
 #define PyCustomSlot_ID_VERSION(id) ((unsigned)(((id) >> 1) & 0x7fu))
 
-/// True if `id` can name a slot: it is neither one of the two special IDs nor an odd ID of more
-/// than 32 bits. GIL: none; any thread; any interpreter.
+/// True if a slot can have this ID. The two special IDs are invalid, and so are odd IDs of more
+/// than 32 bits. GIL: none.
 static inline int PyCustomSlot_IsValidID(uintptr_t id) {
   if (id == PyCustomSlot_ID_EMPTY || id == PyCustomSlot_ID_SKIP) return 0;
   return (id & 1u) == 0 || id <= UINT32_MAX;

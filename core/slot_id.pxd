@@ -1,5 +1,5 @@
-# Cython declarations for core/slot_id.h: custom slots and the parts of their IDs. The documentation
-# is in that header. Nothing is imported at run time.
+# Cython declarations for core/slot_id.h, which contains the documentation. Nothing is imported at
+# run time.
 from libc.stdint cimport uintptr_t
 
 cdef extern from "core/slot_id.h" nogil:

@@ -1,5 +1,4 @@
-// Access to types through the full API and the limited API (3.12 or later). No function here runs
-// Python code, whatever the type or its metaclass defines.
+// Access to types through the full or the limited API. No function here runs Python code.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_CORE_TYPE_ACCESS_H_
@@ -18,8 +17,8 @@ static inline int PyTC_IsHeapType(PyTypeObject *type) {
 #define PyTC_SLOT(ctype, type, slot) ((ctype)(type)->slot)
 #endif
 
-// Returns `type.__dict__[name].__get__(type)`: the attribute as `type` defines it, even if a
-// metaclass defines the same name. New reference, or NULL with an exception set.
+// Returns a new reference to an attribute that the builtin `type` defines, or NULL with an
+// exception set. Ignores metaclasses that override the attribute.
 static inline PyObject *PyTC_TypeAttribute(PyTypeObject *type, const char *name) {
   PyObject *attributes = PyObject_GetAttrString((PyObject *)&PyType_Type, "__dict__");
   PyObject *descriptor = attributes != NULL ? PyMapping_GetItemString(attributes, name) : NULL;
@@ -48,8 +47,7 @@ static inline Py_ssize_t PyTC_BasicSize(PyTypeObject *type) {
 
 #if PY_VERSION_HEX >= 0x030C0000
 
-// Returns the offset in a type of the data that `metaclass` adds to it (PEP 697); -1 with an
-// exception set. PyObject_GetTypeData needs a type with this metaclass, else debug builds abort.
+// Returns the offset of a metaclass's data in a type (PEP 697), or -1 with an exception set.
 static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
   const Py_ssize_t size = PyTC_BasicSize(metaclass);
   if (size < 0) return -1;
@@ -59,8 +57,8 @@ static inline Py_ssize_t PyTC_TypeDataOffset(PyTypeObject *metaclass) {
 
 #endif
 
-// Returns a new reference to the MRO of `type`, a tuple; NULL with no exception set if it has none
-// yet, or with MemoryError if its getter (limited API, no GIL) fails. Keeps a pending exception.
+// Returns a new reference to the MRO of `type`, a tuple. Returns NULL with MemoryError, or with no
+// exception set if the type has no MRO yet. Keeps a pending exception.
 static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #if defined(Py_LIMITED_API) || defined(Py_GIL_DISABLED)  // another thread may replace the MRO
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -76,7 +74,7 @@ static inline PyObject *PyTC_Mro(PyTypeObject *type) {
 #endif
 }
 
-// Returns a new reference to `type.__dict__[name]`, or NULL, with an exception only on failure.
+// Returns a new reference to `type.__dict__[name]`, or NULL. Sets an exception only on failure.
 static inline PyObject *PyTC_OwnAttribute(PyTypeObject *type, const char *name) {
 #ifdef Py_LIMITED_API
   PyObject *dict = PyTC_TypeAttribute(type, "__dict__");
@@ -101,8 +99,8 @@ static inline int PyTC_TakeDict(PyObject *visited, void *found) {
 }
 #endif
 
-// Returns a new reference to the writable dictionary of a ready static type, but not of CPython's
-// own, or NULL with an exception set. After a change, call PyType_Modified to clear caches.
+// Returns a new reference to the dictionary of an extension's static type, or NULL with an
+// exception set. Call PyType_Modified after changing it.
 static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   PyObject *dict = NULL;
 #ifdef Py_LIMITED_API
@@ -121,8 +119,8 @@ static inline PyObject *PyTC_StaticDict(PyTypeObject *type) {
   return dict;
 }
 
-// Like PyWeakref_GetRef of CPython 3.13: returns 1 with a new reference, 0 with NULL if the object
-// is dead, or -1 with NULL. Keeps a pending exception and sets none.
+// Like PyWeakref_GetRef of CPython 3.13: returns 1, 0 if the object is dead, or -1. Sets no
+// exception.
 static inline int PyTC_GetReferent(PyObject *reference, PyObject **object) {
 #if PY_VERSION_HEX >= 0x030D0000 && !defined(Py_LIMITED_API)
   return PyWeakref_GetRef(reference, object);
@@ -151,13 +149,13 @@ static inline int PyTC_IsUnshared(PyTypeObject *type) {
 #endif
 }
 
-// Hides a dictionary of ours from gc.get_objects(), to which each insertion adds it again. Python
-// code must not change the dictionary, and nothing in it is part of a cycle.
+// Hides one of our dictionaries from gc.get_objects(), because Python code must not change it. Call
+// this after each insertion. Nothing in the dictionary is part of a cycle.
 static inline void PyTC_Hide(PyObject *dict) { PyObject_GC_UnTrack(dict); }
 
 #define PyTC_NAME_SIZE 128
 
-// Returns the name of `type`, perhaps truncated, for an error message. Keeps a pending exception.
+// Returns the name of `type`, possibly truncated, for an error message. Keeps a pending exception.
 static inline const char *PyTC_Name(PyTypeObject *type, char buffer[PyTC_NAME_SIZE]) {
 #ifdef Py_LIMITED_API
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();

@@ -1,5 +1,4 @@
-// Adds your own C data to the instances of any type, without knowing its base's struct (PEP 697),
-// on every CPython since 3.9: with CPython's functions from 3.12 on, and the same contract before.
+// Adds C data to the instances of any type, on every CPython since 3.9 (PEP 697).
 #ifndef TYPEDCALL_CORE_TYPE_DATA_H_
 #define TYPEDCALL_CORE_TYPE_DATA_H_
 
@@ -14,22 +13,21 @@
 #include <stddef.h>
 #include <string.h>
 
-/// In PyMemberDef.flags: the offset counts from the start of the type's own data.
-/// PyTypeData_FromSpec always accepts it, CPython's functions from 3.12 on. Source: PEP 697,
-/// "Relative member offsets".
+/// A flag of PyMemberDef: the offset is relative to the type's own data. Source: PEP 697, "Relative
+/// member offsets".
 #ifndef Py_RELATIVE_OFFSET
 #define Py_RELATIVE_OFFSET 8
 #endif
 
-/// In PyType_Spec.flags: variable-size instances have their items at the end, as in `type`, so that
-/// subclasses can put data in front of the items. Subclasses inherit the flag. Before 3.12 it is a
-/// bit of tp_flags that only this header uses, so call PyTypeData_HasItemsAtEnd instead of
-/// PyType_HasFeature. Source: PEP 697, "Extending classes with the PyHeapTypeObject-like layout".
+/// A flag of PyType_Spec: variable-size instances have their items at the end, so subclasses can
+/// put data in front of the items. Subclasses inherit the flag. Before 3.12, call
+/// PyTypeData_HasItemsAtEnd instead of PyType_HasFeature. Source: PEP 697, "Extending classes with
+/// the PyHeapTypeObject-like layout".
 #ifndef Py_TPFLAGS_ITEMS_AT_END
 #define Py_TPFLAGS_ITEMS_AT_END (1UL << 23)
 #endif
 
-// Returns the offset in PyTypeObject of the field that a special member sets; 0 for other members.
+// Returns the offset of the PyTypeObject field that a special member sets, or 0 for other members.
 static inline size_t PyTC_SpecialField(const PyMemberDef *member) {
   if (strcmp(member->name, "__weaklistoffset__") == 0) {
     return offsetof(PyTypeObject, tp_weaklistoffset);
@@ -50,7 +48,7 @@ static inline int PyTC_CheckMember(const PyType_Spec *spec, const PyMemberDef *m
 #endif
   const int extends = spec->basicsize < 0;
   const int special = PyTC_SpecialField(member) != 0;
-  // A special member locates a pointer; the author is responsible for the length of other members.
+  // A special member is the offset of a pointer. The lengths of other members are not checked.
   const Py_ssize_t length = special ? (Py_ssize_t)sizeof(PyObject *) : 1;
   const char *fault = NULL;
   if (!extends && (member->flags & Py_RELATIVE_OFFSET)) {
@@ -95,14 +93,14 @@ static inline int PyTC_CheckSpec(const PyType_Spec *spec) {
 
 #if PY_VERSION_HEX < 0x030C0000
 
-// CPython also rounds to alignof(max_align_t).
+// Rounds up to alignof(max_align_t), as CPython does.
 static inline Py_ssize_t PyTC_Align(Py_ssize_t size) {
   const Py_ssize_t unit = (Py_ssize_t)PyExtensibleType_ALIGNMENT;
   return (size + unit - 1) / unit * unit;
 }
 
-// Copies the spec's slots, and its members with absolute offsets, into one block, which the caller
-// frees with PyMem_Free. Returns NULL with MemoryError.
+// Returns a copy of the spec's slots, with absolute offsets in the members, or NULL with
+// MemoryError. The caller frees the copy with PyMem_Free.
 static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t start) {
   const PyMemberDef *given = PyTC_Members(spec);
   size_t slots = 1, members = 1;
@@ -130,9 +128,9 @@ static inline PyType_Slot *PyTC_Absolute(const PyType_Spec *spec, Py_ssize_t sta
 
 #endif  // PY_VERSION_HEX < 0x030C0000
 
-/// Returns 1 if variable-size instances of `type`, any ready type, are known to have their items at
-/// the end (`type`, types with Py_TPFLAGS_ITEMS_AT_END, and subclasses of these), else 0. Sets no
-/// exception. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize".
+/// Returns 1 if instances of `type` are known to have their items at the end, else 0. This is true
+/// for `type`, for types with Py_TPFLAGS_ITEMS_AT_END, and for their subclasses. Sets no exception.
+/// GIL: held. Source: PEP 697, "Inheriting itemsize".
 static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 #if PY_VERSION_HEX >= 0x030C0000
   return (type->tp_flags & Py_TPFLAGS_ITEMS_AT_END) != 0;
@@ -145,8 +143,7 @@ static inline int PyTypeData_HasItemsAtEnd(const PyTypeObject *type) {
 }
 
 #if PY_VERSION_HEX < 0x030C0000
-// Makes a type whose spec has a negative basicsize: finds the base, then makes sizes and offsets
-// absolute. Returns a new reference, or NULL with an exception set.
+// Makes a type with a negative basicsize. Returns a new reference, or NULL with an exception set.
 static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *module,
                                         const PyType_Spec *spec, PyObject *bases) {
   PyType_Spec absolute = *spec;
@@ -181,10 +178,9 @@ static inline PyObject *PyTC_ExtendBase(PyTypeObject *metaclass, PyObject *modul
 }
 #endif
 
-/// Returns the size of the data at PyTypeData_Get: -basicsize rounded up to alignof(max_align_t),
-/// all of it usable. `cls` must be a type made with a negative basicsize; this is not checked.
-/// Cannot fail, and sets no exception. GIL: not needed. Any interpreter. Source: PEP 697, "Relative
-/// basicsize" (PyType_GetTypeDataSize).
+/// Returns the size in bytes of the data that `cls` adds: -basicsize, rounded up to
+/// alignof(max_align_t). `cls` must have been made with a negative basicsize; this is not checked.
+/// Cannot fail. GIL: not needed. Source: PEP 697, "Relative basicsize" (PyType_GetTypeDataSize).
 static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyType_GetTypeDataSize(cls);
@@ -194,8 +190,7 @@ static inline Py_ssize_t PyTypeData_Size(PyTypeObject *cls) {
 #endif
 }
 
-// Corrects offsets that CPython sets wrongly, before other code sees the type. Returns 0, or -1
-// with an exception set.
+// Corrects offsets that CPython sets wrongly. Returns 0, or -1 with an exception set.
 static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec) {
   const Py_ssize_t start = type->tp_basicsize - PyTypeData_Size(type);
   for (const PyMemberDef *m = PyTC_Members(spec); m->name != NULL; ++m) {
@@ -213,31 +208,28 @@ static inline int PyTC_PlaceSpecial(PyTypeObject *type, const PyType_Spec *spec)
   return 0;
 }
 
-/// Makes a heap type, like PyType_FromMetaclass, with PEP 697's meaning of `spec->basicsize`. A
-/// negative value appends at least that many bytes of data to the base's instances, zeroed and
-/// aligned for any C type; 0 means the base's size; a positive value is the total size.
+/// Makes a heap type, as PyType_FromMetaclass does. A negative `spec->basicsize` adds at least that
+/// many bytes to the base's instances, zeroed and aligned for any C type. 0 means the base's size.
+/// A positive value is the total size.
 ///
-/// The base's struct need not be known: the base may be `list`, a class made in Python, another
-/// extension's type or, for data in each class, a metaclass. `metaclass` and `module` may be NULL;
-/// `bases` is a type, a tuple of types, or NULL for the spec's Py_tp_base(s). With a negative
-/// basicsize, the offsets of all members, even `__dictoffset__` and its like, are relative to the
-/// data and marked Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
+/// The base may be any type: `list`, a class made in Python, another extension's type or a
+/// metaclass. `metaclass` and `module` may be NULL. `bases` is a type, a tuple of types, or NULL
+/// for the bases in the spec. With a negative basicsize, all members, even `__dictoffset__`, must
+/// have Py_RELATIVE_OFFSET. Before 3.11 `spec->name` must outlive the type.
 ///
-/// Keep objects in writable T_OBJECT_EX members, which CPython clears if the type is collected
-/// (Py_TPFLAGS_HAVE_GC, set or inherited). If a base is a class made in Python, CPython also
-/// traverses these members, and the spec must not have tp_traverse, tp_clear or tp_dealloc, because
-/// they cannot call the base's; otherwise tp_traverse must visit the objects and call the base's
-/// tp_traverse, if any. Release anything else in tp_finalize. Before 3.12, let Python code subclass
-/// a variable-size type without `__dict__` only with `__slots__ = ()`, because CPython puts the
-/// subclass's `__dict__` where the last item is.
+/// Keep objects in writable T_OBJECT_EX members, which CPython clears if the type has
+/// Py_TPFLAGS_HAVE_GC. tp_traverse must visit the objects and call the base's tp_traverse, if any.
+/// But if a base is a class made in Python, CPython traverses the members itself. The spec must
+/// then not have tp_traverse, tp_clear or tp_dealloc, because they cannot call the base's. Release
+/// anything else in tp_finalize. Before 3.12, a Python subclass of a variable-size type without
+/// `__dict__` needs `__slots__ = ()`, because CPython puts the subclass's `__dict__` where the last
+/// item is.
 ///
-/// Returns a new reference, or NULL with SystemError if the base has items that may be in the way
-/// (it and the spec lack Py_TPFLAGS_ITEMS_AT_END), for that flag on a type without items, a
-/// negative itemsize, a positive one with a negative basicsize, a member with Py_RELATIVE_OFFSET if
-/// basicsize is not negative or without it if basicsize is negative, an offset outside the data, or
-/// a size that does not fit into an int; or with an exception from PyExtensibleType_FromMetaclass.
-/// GIL: held; the type belongs to the calling interpreter. Source: PEP 697, "Relative basicsize",
-/// "Inheriting itemsize", "Relative member offsets".
+/// Returns a new reference, or NULL with an exception set: SystemError if a size, an offset or a
+/// flag in the spec is invalid, or if the base has items and neither it nor the spec has
+/// Py_TPFLAGS_ITEMS_AT_END; or an exception from PyExtensibleType_FromMetaclass. GIL: held. The
+/// type belongs to the calling interpreter. Source: PEP 697, "Relative basicsize", "Inheriting
+/// itemsize", "Relative member offsets".
 static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *module,
                                             PyType_Spec *spec, PyObject *bases) {
   if (PyTC_CheckSpec(spec) < 0) return NULL;
@@ -258,12 +250,10 @@ static inline PyObject *PyTypeData_FromSpec(PyTypeObject *metaclass, PyObject *m
   return type;
 }
 
-/// Returns the data that `cls` appended to `obj`: at least -basicsize bytes, aligned to
-/// alignof(max_align_t), valid while `obj` lives. `cls` must be a type made with a negative
-/// basicsize and `obj` an instance of it or of a subclass; neither is checked. Cannot fail, sets no
-/// exception, and may be called in tp_traverse. GIL: not needed for the address while the caller
-/// has a reference to `obj`; the author must make the data thread-safe. Any interpreter. Source:
-/// PEP 697, "Relative basicsize" (PyObject_GetTypeData).
+/// Returns the data that `cls` adds to `obj`, aligned to alignof(max_align_t). Valid while `obj`
+/// lives. `cls` must have been made with a negative basicsize, and `obj` must be an instance of
+/// `cls`; neither is checked. Cannot fail, and may be called in tp_traverse. GIL: not needed for
+/// the address. Source: PEP 697, "Relative basicsize" (PyObject_GetTypeData).
 static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #if PY_VERSION_HEX >= 0x030F0000
   return PyObject_GetTypeData_DuringGC(obj, cls);
@@ -274,10 +264,9 @@ static inline void *PyTypeData_Get(PyObject *obj, PyTypeObject *cls) {
 #endif
 }
 
-/// Returns the first item of a variable-size object, behind the data of all its types, or NULL with
-/// TypeError unless PyTypeData_HasItemsAtEnd. Only the type's author knows the number of items.
-/// Valid while `obj` lives. GIL: held. Any interpreter. Source: PEP 697, "Inheriting itemsize"
-/// (PyObject_GetItemData).
+/// Returns the first item of a variable-size object, or NULL with TypeError if
+/// PyTypeData_HasItemsAtEnd is false for its type. Valid while `obj` lives. GIL: held. Source: PEP
+/// 697, "Inheriting itemsize" (PyObject_GetItemData).
 static inline void *PyTypeData_Items(PyObject *obj) {
 #if PY_VERSION_HEX >= 0x030C0000
   return PyObject_GetItemData(obj);

@@ -1,11 +1,11 @@
-// The version of these headers, and an error if copies of two versions meet in one source file.
-// Headers include this before their include guards, which would hide the second copy.
+// Defines the version of these headers. Two versions in one source file are an error. Headers
+// include this file before their include guards, which would hide the second copy.
 
-// The guard's value is the version; change it in each release that changes a header.
+// The value is the version. Change it in each release that changes a header.
 #ifndef TYPEDCALL_CORE_VERSION_H_
 #if defined(TYPEDCALL_CORE_PLATFORM_H_) || defined(TYPEDCALL_CORE_SLOT_ID_H_) || \
     defined(TYPEDCALL_NAMESPACE_H_) || defined(TYPEDCALL_TYPE_CODES_H_)
-// The other copy is older than this file. The compiler notes where a macro was defined first.
+// The other copy is older than this file.
 #define TYPEDCALL_INTERNAL_TWO_COPIES
 #define TYPEDCALL_CORE_SLOT_ID_H_ 10200
 #endif
@@ -15,7 +15,7 @@
 #define TYPEDCALL_CORE_VERSION_H_ 10200
 #endif
 
-// This include stops the compiler, because hundreds of later errors would hide that one.
+// Including a file that does not exist stops the compiler. More errors would hide the first one.
 #ifndef TYPEDCALL_INTERNAL_STOP
 #define TYPEDCALL_INTERNAL_STOP "typedcall: the error above says why this stops here"
 #endif

@@ -1,5 +1,4 @@
-# Implements tools/address_sanitizer, which is also part of tools/test --full: builds the Python package with
-# AddressSanitizer and UndefinedBehaviorSanitizer, and runs the tests of its C++ in an ordinary interpreter.
+# Implements tools/address_sanitizer, which is also part of tools/test --full.
 import glob
 import os
 import re
@@ -13,15 +12,15 @@ import interpreters
 import package_tests
 from results import FAILED, PASSED, UNAVAILABLE, Case
 
-# The longest tests come first. Tests of pure Python are left to other parts of a run, and so are Numba's, because no
-# sanitizer sees the code that Numba compiles.
+# The longest tests come first. Numba's tests are omitted, because the sanitizers do not see the code that Numba
+# compiles.
 NAMES = ("jax*", "callback*", "tvm_ffi*", "sql*", "numpy*", "lifetimes", "adapters_interpreters", "no_memory*",
          "buffers", "clusters_calls", "foreign_objects", "api*", "lists")
-# Each module has its own libubsan, because the shared library mistakes libasan's functions for its own, and then
-# writes no file. Accesses between the size and the capacity of a std::vector are also reported.
+# Each module has its own libubsan, because the shared library mistakes libasan's functions for its own, and then writes
+# no file.
 FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -static-libubsan "
          "-Wl,--exclude-libs,libubsan.a -fno-omit-frame-pointer -g1 -D_GLIBCXX_ASSERTIONS -D_GLIBCXX_SANITIZE_VECTOR")
-# These options make errors abort the process, which prints the Python stack if a test has requested that.
+# With these options an error aborts the process.
 OPTIONS = {
     "UBSAN_OPTIONS": {"abort_on_error": 1, "print_stacktrace": 1},
     "ASAN_OPTIONS": {
@@ -31,15 +30,12 @@ OPTIONS = {
         "allocator_may_return_null": 1,
         # CPython and libraries do not free all memory at exit, so own_leaks() finds the owner of each leak.
         "exitcode": 0,
-        # Without this setting, GCC 12's leak checker sometimes crashes at a process's end ("Tracer caught signal 11")
-        # while it follows thread-local memory of libraries: in 4 of 28 runs of one file on a busy machine, but in
-        # none of 12 with the setting.
+        # Without this setting, GCC 12's leak checker sometimes crashes when a process ends ("Tracer caught signal 11").
         "intercept_tls_get_addr": 0,
     },
 }
-# Functions whose memory is deliberately never freed: an interpreter's interface, and objects that modules create on
-# execution (typedcall/python/typedcall/calling/home.h). If a module's file was a copy that has been deleted, a report
-# does not name its functions.
+# Functions whose memory is deliberately never freed: interfaces, and objects that modules create when they are
+# executed.
 KEPT = ("PyTC_NewCapsule", "PyModule_ExecDef")
 PLANTED = """
 #include <stdlib.h>
@@ -52,16 +48,15 @@ RUNTIME = re.compile(r"lib(sanitizer|asan|stdc\+\+)|/include/c\+\+/")
 
 
 def make_environment(interpreter, libraries, folder):
-    """Makes a virtual environment for the tests, and returns its Python. Processes that a test starts may leave
-    memory behind, because most of them are killed at some point."""
+    """Makes a virtual environment for the tests, and returns its Python. Leaks in processes that a test starts are
+    ignored, because most of them are killed."""
     return package_tests.make_environment(
         interpreter, libraries, folder,
         "import os; os.environ['ASAN_OPTIONS'] = os.environ.get('ASAN_OPTIONS', '') + ':detect_leaks=0'")
 
 
 def own_leaks(report, folders):
-    """Yields the parts of a leak report about memory that code in these folders has allocated itself and that nothing
-    points to. Memory that libraries have allocated is not included, nor is any memory to which it points."""
+    """Yields the parts of a leak report about memory that code in these folders has allocated."""
     for part in report.split("\n\n"):
         lines = part.strip().splitlines()
         frames = [line for line in lines[1:] if not RUNTIME.search(line)]
@@ -84,7 +79,7 @@ def take_reports(folder, folders):
 
 
 def find_planted(python, folder, folders, environment):
-    """Returns a case for each fault in PLANTED, which must be reported once, with its function."""
+    """Returns a case for each fault in PLANTED. Each fault must be reported once, with its function."""
     source, library = os.path.join(folder, "planted.c"), os.path.join(folder, "planted.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(PLANTED)
@@ -129,7 +124,7 @@ def cases_of(interpreter, names=NAMES):
             "LD_PRELOAD": " ".join(preload),
             # CPython's own allocator would hide small blocks.
             "PYTHONMALLOC": "malloc",
-            # Modules that tests compile once and share must be compiled with other flags here.
+            # Modules that tests share must be compiled again, with other flags.
             "TMPDIR": scratch,
             **{name: ":".join(f"{option}={value}" for option, value in {**options, **log}.items())
                for name, options in OPTIONS.items()},

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Joins the C99 headers that a provider needs into one file to copy, typedcall_provider.h.
+"""Joins the C99 headers that a provider needs into one file, typedcall_provider.h.
 
     tools/amalgamate.py > typedcall_provider.h
 
-The output depends only on the headers and LICENSE. Each header keeps its include guard, so the file can be used
-together with the headers themselves, and with other copies of it.
+Each header keeps its include guard, so the file can be used together with the headers.
 """
 import argparse
 import hashlib
@@ -15,13 +14,13 @@ import sys
 NAME = "typedcall_provider.h"
 GUARD = "TYPEDCALL_PROVIDER_SINGLE_FILE_H_"
 
-# Headers that a provider includes; the headers that they include are added. Types on PyPy have no slots.
+# Headers that a provider includes. The headers that these include are added. Types on PyPy have no slots.
 ROOTS = [
     "typedcall/tag_array.h",
     "typedcall/typed_entry.h",
 ]
 NOT_ON_PYPY = "#ifndef PYPY_VERSION"
-# This header comes before the file's guard, because it checks whether another copy has been included.
+# This header comes before the file's guard, because it checks for another copy.
 VERSION = "core/version.h"
 ROOTS_NOT_ON_PYPY = [
     "core/extensible_type.h",
@@ -84,7 +83,7 @@ class Joiner:
                 self.add(path, conditions)
 
     def digest(self):
-        """Returns the digest of all joined headers. Equal files have equal digests."""
+        """Returns the digest of all joined headers."""
         digest = hashlib.sha256()
         for path in self.sources:
             digest.update(self.text(path).encode())
@@ -100,7 +99,7 @@ class Joiner:
 
 
 def squeeze(lines):
-    """Removes the consecutive blank lines that removed includes leave behind."""
+    """Removes repeated blank lines, which removed includes leave behind."""
     return [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
 
 

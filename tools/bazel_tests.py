@@ -1,4 +1,4 @@
-# Runs the tests that Bazel builds, under one interpreter at a time, and runs the fuzzers. run_tests.py uses it.
+# Runs the tests that Bazel builds, and the fuzzers. Used by run_tests.py.
 import contextlib
 import functools
 import os
@@ -13,7 +13,7 @@ from results import FAILED, PASSED, Case
 
 BAZEL_FLAGS = [
     "--keep_going",
-    # These options show only errors; the logs have everything else.
+    # Show only errors. The logs contain everything else.
     "--noshow_progress",
     "--noshow_loading_progress",
     "--show_result=0",
@@ -27,8 +27,8 @@ DISK_CACHE_LIMIT = 8 << 30
 
 @functools.cache  # called once per run, because later parts use the results of earlier ones
 def cache_flag():
-    """If the disk cache is above the limit, removes the half that was unused for longest, because Bazel 4 never empties
-    it. Returns Bazel's flag for the cache."""
+    """Returns Bazel's flag for the disk cache. If the cache is too large, removes the files that were unused for
+    longest, because Bazel 4 never does."""
     folder = os.environ["TYPEDCALL_DISK_CACHE"]
     files = []
     for where, _, names in os.walk(folder):
@@ -48,7 +48,7 @@ def cache_flag():
 
 
 def _command(interpreter, flags):
-    # A limited-API module is also tried under the other interpreters, whose paths are passed because tests cannot see
+    # Limited API modules are also tested under the other interpreters. Their paths are passed, because tests cannot see
     # the user's environment.
     has_limited_api = interpreter.version >= (3, 12) and not interpreter.info["gil_disabled"]
     others = [each for each in interpreters.find() if has_limited_api and each.info["implementation"] == "CPython"]
@@ -75,8 +75,8 @@ def _run(command, targets):
 
 
 def bazel_test(interpreter, flags=(), without=(), folders=("//...",)):
-    """Returns the cases of `bazel test` under one interpreter in `folders`, except for the folders `without`. Bazel's
-    cached results count. Failures are run again, alone."""
+    """Runs the tests in `folders`, except for the folders `without`, under one interpreter. Returns their cases. Failed
+    cases are run again, alone."""
     command = _command(interpreter, flags)
 
     def again(case):
@@ -103,7 +103,7 @@ def path_of(label):
 
 
 def fuzz(target, seconds, seed, scratch):
-    """Runs one fuzzer on a copy of its corpus. The log has its findings."""
+    """Runs one fuzzer on a copy of its corpus."""
     corpus = os.path.join(scratch, path_of(target))
     os.makedirs(corpus)
     for label in query("labels(srcs, {}_corpus)".format(target[:-len("_fuzz")])):
@@ -112,7 +112,7 @@ def fuzz(target, seconds, seed, scratch):
     if target in query(f"attr(tags, python, {target})"):
         # The interpreter never frees some of its memory.
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
-    # This folder survives the run, because the crashing input is needed to fix the target.
+    # This folder is kept, because the crashing input is needed to fix the target.
     artifacts = os.path.join(os.path.dirname(os.environ["TYPEDCALL_DISK_CACHE"]), "fuzz")
     os.makedirs(artifacts, exist_ok=True)
     status, log = commands.run(

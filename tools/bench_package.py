@@ -1,5 +1,4 @@
-# Implements tools/bench_package once the Debian packages are installed: makes virtual environments for CPython and
-# PyPy with the package, and runs the benchmarks.
+# Implements tools/bench_package once the Debian packages are installed.
 import argparse
 import os
 import subprocess
@@ -30,7 +29,7 @@ def environment(interpreter, **options):
 
 
 def read_arguments():
-    """Returns (names, arguments of each benchmark). The arguments follow `--`."""
+    """Returns the names, and the arguments for each benchmark, which follow `--`."""
     given = sys.argv[1:]
     at = given.index("--") if "--" in given else len(given)
     parser = argparse.ArgumentParser(

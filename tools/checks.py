@@ -1,5 +1,4 @@
-# Checks that need neither Bazel nor a second interpreter: those of tools/preflight, those of platforms, and scripts
-# that report their result by exit status.
+# Runs tools/preflight, tools/check_platforms and scripts, and returns their cases.
 import os
 import sys
 
@@ -15,7 +14,7 @@ def command(name, *arguments, **options):
 
 
 def scripts(*texts):
-    """Runs the project's scripts as cases; each text is a command line."""
+    """Runs scripts of the project as cases. Each text is a command line."""
     return [command(text, *text.split()) for text in texts]
 
 

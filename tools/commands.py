@@ -1,5 +1,4 @@
-# Runs the commands of a test run, as many at once as the machine has processors, and ends all their processes when
-# the run ends.
+# Runs the commands of a test run, one for each processor at a time, and ends all processes when the run ends.
 import concurrent.futures
 import contextlib
 import os

@@ -1,5 +1,4 @@
-# Implements tools/coverage once the Debian packages are installed: builds and runs the tests with GCC's --coverage
-# and under coverage.py, makes gcovr and coverage.py write LCOV files, and counts their lines by room.
+# Implements tools/coverage once the Debian packages are installed.
 import argparse
 import collections
 import glob
@@ -22,14 +21,14 @@ from results import FAILED, UNAVAILABLE, Case
 PACKAGE = "typedcall/python/typedcall"
 EXCEPTIONS = "tools/coverage.toml"
 FLAGS = "--coverage -fprofile-update=atomic -fstack-reuse=none"
-# A .pth file that starts coverage.py in each process, but only in its first interpreter, because coverage.py supports
-# no other. Its own .pth file would start it in every interpreter.
+# A .pth file that starts coverage.py in the first interpreter of each process. coverage.py supports no other
+# interpreter.
 START = """import os; os.environ.get("COVERED") == str(os.getpid()) or (\
 os.environ.update(COVERED=str(os.getpid()), COVERAGE_PROCESS_START={!r}), \
 __import__("coverage").process_startup(), os.environ.pop("COVERAGE_PROCESS_START"))"""
 # The tags of tests that compile code themselves or measure compiled code.
 NOT_MEASURED = "-compiles,-compiles-once,-preflight,-programs,-timing"
-# A line of source; the tests have taken `taken` of its `branches`.
+# A line of source code. The tests have taken `taken` of its `branches`.
 Line = collections.namedtuple("Line", "path number text is_covered taken branches")
 
 
@@ -55,8 +54,7 @@ def with_bazel(usual, targets, scratch):
 
 
 def with_package(usual, names, scratch):
-    """Runs the package's tests, writes the coverage to `scratch` (that of Python code to python.info), and returns
-    the cases."""
+    """Runs the package's tests, writes the coverage to `scratch`, and returns the cases."""
     libraries, reason = package_tests.environment_of(usual)
     if libraries is None:
         return [Case("package", UNAVAILABLE, reason)]

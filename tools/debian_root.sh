@@ -1,7 +1,6 @@
-# Sourced by scripts that run programs under another Debian release: finds the mirror of the machine's apt, and makes
-# debootstrap fill a folder with that release once.
+# Sourced by scripts that run programs under another Debian release.
 
-# The exit status if a program or package is not available on this machine; callers report that.
+# The exit status if a program or package is not available on this machine.
 readonly UNAVAILABLE=77
 
 skip() {
@@ -15,9 +14,8 @@ debian_mirror() {
     grep -v security | sort -u | head -n 1
 }
 
-# debian_root FOLDER RELEASE [OPTION...]: fills FOLDER unless it is complete and was made with the same options; ends
-# the script through skip() if that is impossible. The options are debootstrap's, whose output goes to FOLDER.log.
-# Other scripts that need the same FOLDER wait for this one.
+# debian_root FOLDER RELEASE [OPTION...]: installs a release into FOLDER, unless this was done before with the same
+# options. The options are passed to debootstrap, which writes to FOLDER.log. Calls skip() if the installation fails.
 debian_root() {
   local folder=$1 release=$2 mirror
   shift 2
@@ -47,7 +45,6 @@ debian_root() {
 # command that runs another command in the folder. The caller must be in separate namespaces.
 prepare_root() {
   local root=$1 name certificates=${SSL_CERT_FILE:-/etc/ssl/certs/ca-certificates.crt}
-  # Programs use the machine's network access, including a proxy's certificates.
   [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   enter=(chroot "$root" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
     HOME=/root LC_ALL=C.UTF-8 "TERM=${TERM:-dumb}")
@@ -58,6 +55,6 @@ prepare_root() {
     cp -L "$certificates" "$root/etc/machine-certificates.crt"
     enter+=({SSL_CERT_FILE,PIP_CERT}=/etc/machine-certificates.crt)
   fi
-  # A mirror that was copied once stays valid after its release file has expired.
+  # A copied mirror stays valid after its release file has expired.
   echo 'Acquire::Check-Valid-Until "false";' >"$root/etc/apt/apt.conf.d/90typedcall"
 }

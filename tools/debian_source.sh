@@ -1,13 +1,11 @@
-# Sourced by the scripts that build, from Debian's source packages, an interpreter that Debian does not package: fetches
-# the source packages, and logs the build. debian_root.sh must be sourced first.
+# Sourced by scripts that build an interpreter from Debian's source packages. debian_root.sh must be sourced first.
 
-# debian_source FOLDER LOG PACKAGE/RELEASE...: downloads source packages into FOLDER; ends the script through skip()
-# if they are not available.
+# debian_source FOLDER LOG PACKAGE/RELEASE...: downloads source packages into FOLDER, or calls skip() if they are not
+# available.
 debian_source() {
   local folder=$1 log=$2 mirror package
   shift 2
-  # A separate configuration of apt leaves the machine's lists and sources unchanged. It uses the machine's own
-  # mirror.
+  # A separate configuration of apt leaves the machine's lists and sources unchanged.
   mirror=$(debian_mirror) || true
   [ -n "$mirror" ] || skip "apt knows no mirror of Debian's (apt-get update?)"
   mkdir -p "$folder/lists/partial" "$folder/archives/partial"
@@ -31,8 +29,7 @@ END
   fi
 }
 
-# logged LOG FUNCTION: runs the function in a subshell up to the first failing command, and then ends the
-# script.
+# logged LOG FUNCTION: runs the function in a subshell. If a command fails, ends the script.
 logged() {
   local log=$1
   shift

@@ -8,7 +8,7 @@ from results import FAILED, PASSED, SKIPPED
 
 PATH = "tests/expected.toml"
 FIELDS = {"case", "part", "reason"}
-# An optional field for a text in the skip or failure, if case and part alone would allow too much.
+# An optional field: a text that the skip or failure must contain.
 OPTIONAL = {"says"}
 
 

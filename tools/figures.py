@@ -1,6 +1,4 @@
-# Implements tools/figures once the Debian packages are installed: makes an environment with the package and the
-# peers, another for PyPy, and the C++ benchmarks, and then runs bench/figures/main.py in the first environment. It
-# also counts instructions for tools/test --full.
+# Implements tools/figures once the Debian packages are installed. Also counts instructions for tools/test --full.
 import os
 import shutil
 import subprocess

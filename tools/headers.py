@@ -1,5 +1,4 @@
-# Sources that include the headers at the top of core/ and typedcall/, and thereby all other headers, for tools that
-# read every header. C headers are read as C, and all headers as C++.
+# Sources that include all headers, for tools that read every header. C headers are read as C, and all headers as C++.
 import glob
 import os
 
@@ -7,7 +6,7 @@ import os
 LIMITED = "core/custom_slots_limited.h"
 # This header's struct has the same name as another one, so it is checked separately.
 ALONE = "typedcall/meth_typed.h"
-# These headers include other projects' files, which may be missing; their tests compile them.
+# These headers include other projects' files, which may be missing. Their tests compile them.
 OF_OTHERS = ("typedcall/nanobind.h", "typedcall/pybind11.h")
 
 

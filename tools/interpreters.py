@@ -41,8 +41,7 @@ class Interpreter:
 
     @functools.cached_property
     def state(self):
-        """Returns a digest of the interpreter's program and library; another build at the same path has a different
-        one."""
+        """Returns a digest of the interpreter's program and library."""
         digest = hashlib.sha256(self.label.encode())
         for path in (self.executable, self.info["library"]):
             # An emulated interpreter reports paths that differ from the host's.
@@ -70,8 +69,7 @@ class Interpreter:
 
     @property
     def flavour(self):
-        """Returns the version, and whether the interpreter is a debug build or free-threaded. Interpreters of one
-        flavour are alike."""
+        """Returns the version, and whether the interpreter is a debug build or free-threaded."""
         return self.version[:2], self.debug, self.info["gil_disabled"]
 
     @property

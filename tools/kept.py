@@ -1,5 +1,4 @@
-# Caches the results of parts by tree and machine, because a part that has passed need not run again for the same
-# tree. It also describes everything but the tree on which results depend.
+# Caches the results of parts by tree and machine. A part that has passed need not run again on the same tree.
 import contextlib
 import fnmatch
 import hashlib
@@ -18,7 +17,7 @@ def cache():
 
 
 def is_used(folder):
-    """Marks a folder of the cache as used, and removes its siblings that were unused for a month."""
+    """Marks a folder of the cache as used, and removes its siblings that have not been used for a month."""
     os.utime(folder)
     for neighbour in os.scandir(os.path.dirname(folder)):
         with contextlib.suppress(FileNotFoundError):  # another thread has removed the folder
@@ -55,15 +54,14 @@ def without(name, patterns):
 
 
 def machine(interpreters):
-    """Returns a digest of everything outside the tree: compilers and libraries, which tools/setup has recorded, and
-    interpreters."""
+    """Returns a digest of the compilers, libraries and interpreters."""
     state = [os.environ.get("TYPEDCALL_MACHINE", ""), *sorted(each.state for each in interpreters)]
     return hashlib.sha256("\n".join(state).encode()).hexdigest()[:16]
 
 
 class Kept:
     """The results for one tree on one machine. The gate and a full run share them. A run of another `kind` has only
-    logs, because its parts have the same names."""
+    logs."""
 
     def __init__(self, interpreters, kind=""):
         self.tree = tree()
@@ -82,8 +80,8 @@ class Kept:
         return results.log_of(folder, part)[:-len(".log")] + ".json"
 
     def load(self, part, ignores=()):
-        """Returns the Run of a part that has passed for the same tree, or for one that differs only in files that
-        match a pattern in `ignores`, or None."""
+        """Returns the Run of a part that has passed on the same tree, or None. Files that match a pattern in `ignores`
+        may differ."""
         try:
             with open(self._path(part, ignores), encoding="utf-8") as file:
                 seconds, cases = json.load(file)
@@ -92,8 +90,7 @@ class Kept:
         return results.Run(part, [results.Case(*case) for case in cases], seconds, is_kept=True)
 
     def store(self, run, ignores=()):
-        """Writes the log, and also the result if the part need not run again, because all cases passed the first
-        time."""
+        """Writes the log. Also writes the result if all cases passed the first time."""
         with open(results.log_of(self.folder, run.name), "w", encoding="utf-8") as file:
             file.write(run.log())
         path = self._path(run.name, ignores)

@@ -1,6 +1,5 @@
-# Tests the Python package as users get it: pip installs it into a virtual environment together with the libraries
-# that tools/pins lists for the interpreter, and pytest runs the tests in tests/package there, each file in a separate
-# process.
+# Tests the Python package as users get it. pip installs it into a virtual environment, and pytest runs each file of
+# tests/package in a separate process.
 import contextlib
 import fcntl
 import glob
@@ -22,24 +21,22 @@ from results import FAILED, PASSED, UNAVAILABLE, Case
 
 TESTS = "tests/package"
 PINS = "tools/pins"
-# In a file of pins, this line separates the libraries that every interpreter's tests need from the others.
+# In a file of pins, the packages that all tests need come before this line.
 LIBRARIES = "# Libraries"
 ALL = object()
 NEWEST = [PINS + "/runner.in", PINS + "/libraries.in"]
-# The slowest files, which test other programs (build systems, pip, mypy, the pages' code blocks, workers, libraries
-# with callbacks, pictures, Rust) and headers that are changed on purpose.
+# The slowest files. Most of them test other programs, such as build systems, pip and mypy.
 OTHER_PROGRAMS = {"test_build_systems", "test_callback_libraries", "test_clusters_dask", "test_conformance_mutations",
                   "test_examples_package", "test_examples_rust", "test_figures", "test_install", "test_pages", "test_typing"}
 # This test installs another project's module from PyPI.
 NEEDS_NETWORK = {"test_examples_tags_for_others"}
-# Only --full runs these files: attacks, random sets of overloads, a minute of Numba, the matrix of C++ sinks, and
-# most of the matrix's processes.
+# Only --full runs these files.
 SLOW = OTHER_PROGRAMS | NEEDS_NETWORK | {"test_conformance_numba", "test_matrix_full", "test_matrix_processes",
                                          "test_numba_cache", "test_numba_cache_stale", "test_matrix_random",
                                          "test_property_attack"}
 # These files use a fixed seed, except in --full.
 RANDOM = {"test_c_text_random", "test_numpy_buffers", "test_matrix_random", "test_property_attack"}
-# These files are started first, because otherwise the run would wait ten seconds for one of them at the end.
+# These files are started first, so that the run does not wait for one of them at the end.
 LONG = ["test_matrix_types", "test_verify", "test_verify_processes", "test_verify_buffers", "test_cython", "test_once", "test_cli"]
 # Tests that need few libraries or make the most calls. They run again with CPython's JIT if it is compiled in.
 WITH_JIT = ["test_api", "test_api_calls", "test_ctypes", "test_cffi", "test_lifetimes", "test_numpy"]
@@ -86,9 +83,9 @@ def _make(interpreter, folder, install):
 
 
 def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
-    """Returns (the folder of the interpreter's virtual environment in the cache, None), or (None, the reason). The
-    environment has either the interpreter's pinned packages including these libraries, or the packages in `wanted`
-    (in their newest versions if it `is_fresh`), except for packages without a wheel."""
+    """Makes a virtual environment in the cache. Returns (its folder, None), or (None, the reason for a failure). The
+    environment has the interpreter's pinned packages with these libraries, or the packages in `wanted` that have a
+    wheel. `is_fresh` means the newest versions."""
     pins = pins_of(interpreter)
     if not os.path.exists(pins):
         return None, f"no {pins}: tools/update_pins makes it"
@@ -116,8 +113,8 @@ def environment_of(interpreter, libraries=ALL, wanted=(), is_fresh=False):
 
 
 def make_editable(interpreter):
-    """Makes .venv for a developer, with the packages of environment_of() and an editable installation of this
-    checkout that recompiles changes on import. Returns None, or the reason for a failure."""
+    """Makes .venv for a developer, with an editable installation of this checkout. Returns None, or the reason for a
+    failure."""
     with open(pins_of(interpreter), encoding="utf-8") as file:
         reason = _make(interpreter, ".venv", ["--no-deps", "-r", file.name])
     if reason:
@@ -128,15 +125,15 @@ def make_editable(interpreter):
 
 
 def install_in_place(python, *settings, **options):
-    """Makes an editable installation of this checkout with these `settings` of its build."""
+    """Makes an editable installation of this checkout with these build `settings`."""
     return pip(python, "install", "--no-deps", "--no-index", "--no-build-isolation",
                *("--config-settings=" + setting for setting in ("cmake.build-type=Debug", *settings)),
                "--editable", ".", **options)
 
 
 def make_environment(interpreter, libraries, folder, *lines):
-    """Makes a virtual environment with pip and the libraries of another one, and returns its Python, which runs these
-    `lines` whenever it starts."""
+    """Makes a virtual environment with the libraries of another one. Returns its Python, which runs these `lines` when
+    it starts."""
     subprocess.run([interpreter.executable, "-m", "venv", "--without-pip", folder], check=True)
     with open(os.path.join(site_packages(folder), "libraries.pth"), "w", encoding="utf-8") as file:
         file.write("\n".join([f"import site; site.addsitedir({site_packages(libraries)!r})", *lines, ""]))
@@ -148,8 +145,7 @@ def site_packages(folder):
 
 
 def with_ccache():
-    """Returns settings that make CMake use ccache with a cache that all checkouts share, or no settings without
-    ccache."""
+    """Returns settings that make CMake use ccache, or no settings if ccache is not installed."""
     if not shutil.which("ccache"):
         return {}
     return {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache",
@@ -158,7 +154,7 @@ def with_ccache():
 
 
 def install_package(python, *options, environment=()):
-    """Installs the checkout with only pip, which builds in a new folder. `options` are passed to pip."""
+    """Installs the checkout with pip, to which `options` are passed."""
     os.makedirs(".build", exist_ok=True)
     # The folder is within the checkout, so files have the same relative paths in each checkout.
     with tempfile.TemporaryDirectory(dir=".build") as folder:
@@ -183,7 +179,7 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
         if name not in NEEDS_NETWORK:
             environment["PIP_NO_INDEX"] = "1"
         if interpreter.info["gil_disabled"]:
-            # Without this, a module that does not declare that it needs no GIL would enable the GIL.
+            # Without this, modules that do not declare support for free threading would enable the GIL.
             environment["PYTHON_GIL"] = "0"
         if jit:
             environment["PYTHON_JIT"] = "1"
@@ -204,8 +200,7 @@ def run_file(interpreter, python, path, marks="", jit=False, only="", environmen
 
 @contextlib.contextmanager
 def installed(folder, options):
-    """Provides an environment in which this checkout is installed. Meanwhile no other part of this run and no other
-    run on this machine can install anything in it."""
+    """Provides an environment in which this checkout is installed. Nothing else can be installed in it meanwhile."""
     with open(folder + ".lock", "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         mark = os.path.join(folder, "installed_by")

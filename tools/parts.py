@@ -1,5 +1,4 @@
-# The parts of a run: those of the gate, those that --full adds, and those for interpreters named on the command line. A
-# part has a name and a function that returns its cases.
+# The parts of a run: those of the gate, those that --full adds, and those for other interpreters.
 import os
 
 import address_sanitizer
@@ -9,28 +8,25 @@ import package_tests
 from bazel_tests import bazel_test, fuzz_all, query
 from results import PASSED, UNAVAILABLE, Case
 
-# Tests that call the compiler themselves, so neither Bazel's flags nor a second interpreter of the same version affects
-# them. The slowest of these tests does not depend on the version, either.
+# Tests that call the compiler themselves. Bazel's flags do not affect them.
 NOT_AGAIN = "-compiles,-compiles-once,-preflight,-programs"
 # tools/preflight runs the tests with the first tag. The others depend on the clock or on other programs, and --full
 # runs them.
 NOT_IN_GATE = "-preflight,-timing,-programs"
 # Tags of the tests that differ from one interpreter to the next.
 PER_INTERPRETER = "python,headers"
-# The tests that take longest to build. They test C++ that does not depend on Python's version, so running them under
-# the sanitizers' interpreter, if there is one, is enough.
+# The tests that take longest to build. They do not depend on Python's version, so they run only under the sanitizers'
+# interpreter, if there is one.
 BY_SANITIZERS = ["//tests/exactness/...", "//tests/loop/..."]
-# The tests in BY_SANITIZERS and those that depend on how a compiler uses registers are compiled by GCC for the usual
-# interpreter, and by Clang for the sanitizers' one.
+# GCC compiles these tests for the usual interpreter, and Clang compiles them for the sanitizers' interpreter.
 SEEN_BEFORE = [*BY_SANITIZERS, "//tests/invoker/..."]
-# Tests of code that has some branches for old versions.
+# Tests of code with branches for old versions.
 PROVIDER = "//tests/provider/..."
 # Only the layouts in core differ between versions, so one sanitizer run of the code above core is enough.
 CORE = [f"//tests/{room}/..." for room in (
     "class_data", "class_slots", "core", "foreign_slots", "inheritance", "instance_table", "static_types",
     "type_data", "type_from_metaclass")] + ["//tests/memory:core_test"]
-# Tests of the code that reads CPython's own structs, which differ between versions. The package's tests also cover
-# the code above it.
+# Tests of code that reads CPython's own structs, which differ between versions.
 RECORDS = CORE + [f"//tests/{room}/..." for room in (
     "abi", "abi3", "c_provider", "rendezvous", "tag", "typed_method")] + ["//tests/resolve:interpreters_test"]
 # Tests whose results may depend on threads.
@@ -46,30 +42,28 @@ SQLITE = dict(libraries=["apsw"], chosen={
     "test_sql", "test_sql_connections", "test_adapters_interpreters", "test_matrix::Sqlite3",
     "test_matrix_processes::Sqlite3", "test_examples_run::Examples::test_sql",
     "test_no_memory_adapters::WithoutMemory::test_sqlite3"})
-# Under the newest debug build, only the tests that differ between versions. Other runs of tools/newest_pythons cover
-# the rest.
+# The newest debug build runs only the tests that differ between versions.
 NEWEST_DEBUG = "tools/newest_pythons tools/test --python /usr/bin/python3.15-dbg --clang --only debug"
 # Tests of code that calls Python functions in loops, or that Python calls in loops.
 RUN_WITH_JIT = ["//tests/resolve/...", "//tests/provider/...", "//tests/c_provider/..."]
-# Tests that use random numbers: tests/support/seed.h and seeds.py.
+# Tests that use random numbers (tests/support/seed.h and seeds.py).
 RANDOM = [f"//tests/{test}" for test in (
     "core:readers_test", "core:side_table_test", "inheritance:test_random_hierarchies", "instance_table:publication_test",
     "instance_table:readers_test", "invoker/...", "loop:random_test", "resolve:call_site_random_test",
     "resolve:casting_test")]
-# Headers for consumers, which stop with #error on PyPy, as a test in tests/gate shows. Modules that need them are not
-# compiled for PyPy.
+# Headers for consumers, which stop with #error on PyPy.
 NOT_FOR_PYPY = [f"typedcall/{header}.h" for header in (
     "call_site", "callback", "fallback", "loop", "resolve",
     "resolve/diagnostics", "resolve/function", "resolve/inline_cache", "resolve/places")]
-# Targets that need the C++ library, which musl-gcc lacks. The other targets are C99, which also compiles as C++.
+# Targets that need the C++ library, which musl-gcc lacks.
 WITH_CXX_LIBRARY = ("//:README.md //bazel:fuzz_replay_main.cc //bazel/system:all //bench:class_data_designs.so "
                     "//examples/class_data:greetings_cpp.so //typedcall:base")
 
 
 class Part:
-    """A part of a run: a name, and a function that returns its cases. The lane `bazel` has the parts that Bazel runs,
-    one after the other; `package` has parts that run at the same time; `quiet` has those that run while no other part
-    runs. A part that has passed is not run again if only files that match `ignores` have changed."""
+    """A part of a run: a name, and a function that returns its cases. Parts in the lane `bazel` run one after the
+    other. Parts in `package` run at the same time. Parts in `quiet` run while no other part runs. A part that has
+    passed is not run again if only files that match `ignores` have changed."""
 
     def __init__(self, name, function, *arguments, lane="bazel", is_random=False, ignores=(), **options):
         self.name = name
@@ -209,7 +203,7 @@ def full(machine, seconds, seed, thread_sanitizer):
 
 
 def _others(machine, interpreter):
-    """Yields the parts of --full under one CPython that are not in the gate, with Bazel's tests and the package's."""
+    """Yields the parts that --full adds for one CPython."""
     is_newest = interpreter is machine.newest
     flags, without, folders = _only(PER_INTERPRETER, NOT_AGAIN, "-timing"), (), RECORDS
     if interpreter is machine.oldest:
@@ -251,9 +245,8 @@ def random_seeds(usual, seconds, seed):
 
 
 def by_name(machine, required, with_clang):
-    """Yields the parts for requested interpreters. For the first one these are all tests that Bazel builds, and the
-    package with its libraries; for other ones and for debug builds, the tests that differ between versions; for PyPy,
-    the package."""
+    """Yields the parts for requested interpreters. The first interpreter runs all tests. Other interpreters and debug
+    builds run the tests that differ between versions. PyPy runs the package's tests."""
     for interpreter in required:
         is_first = interpreter is required[0] and not interpreter.debug
         label, flags = interpreter.label, ["--test_tag_filters=-preflight"]

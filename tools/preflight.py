@@ -1,5 +1,5 @@
-# Implements tools/preflight once its programs are installed: runs the checks, two at a time, and prints one line
-# `outcome name: reason` for each, and more text for failures.
+# Implements tools/preflight once its programs are installed. Prints one line `outcome name: reason` for each check, and
+# more text for failures.
 import concurrent.futures
 import os
 import re
@@ -46,7 +46,8 @@ def mypy(name):
 
 
 def clang_tidy(name):
-    """Runs clang-tidy on all headers, which take no longer in one translation unit than a few headers."""
+    """Runs clang-tidy on all headers. All headers in one translation unit take no longer than a few separate
+    headers."""
     return run(name, "PYTHON", "tools/clang_tidy") if program("CLANG_TIDY") else run(name, "CLANG_TIDY")
 
 
@@ -56,7 +57,7 @@ def docs(name):
 
 
 def tests(*paths):
-    """Returns a check that runs Python tests; these need no build and read the sources."""
+    """Returns a check that runs Python tests. These tests only read the sources."""
     def check(name):
         path = os.pathsep.join(["tools", "tests/support", os.path.dirname(paths[0])])
         for test in paths:
@@ -69,7 +70,7 @@ def tests(*paths):
 
 
 def flags(name):
-    """Checks the table of flags in docs/ABI.md, by compiling only the test that compares it with the header."""
+    """Checks the table of flags in docs/ABI.md."""
     with tempfile.TemporaryDirectory() as folder:
         built = os.path.join(folder, "flags")
         case = checks.command(name, "c++", "-std=c++17", "-I.", "-isystem" + sysconfig.get_path("include"),
@@ -97,7 +98,7 @@ CHECKS = {
 
 def main():
     os.environ["PYTHON"] = sys.executable
-    # In a hook, git's own variables point to its repository, which tests that create other repositories must not use.
+    # In a hook, git's variables point to this repository. Tests that create other repositories must not use it.
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         del os.environ[name]
     chosen = [name for name in CHECKS if re.search("".join(sys.argv[1:2]), name)]

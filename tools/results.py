@@ -1,5 +1,4 @@
-# Test cases and their outcomes: reads Bazel's build events and JUnit files, decides what counts as a failure, and
-# prints the summary. The summary counts cases, not targets.
+# Test cases and their outcomes. Reads Bazel's build events and JUnit files, and prints the summary.
 import json
 import os
 import re
@@ -15,7 +14,7 @@ UNAVAILABLE = "unavailable"
 
 # Bazel's exit codes; the last one means that no test has the requested tags.
 BUILD_FAILED, TESTS_FAILED, NO_TESTS = 1, 3, 4
-# Failures that must not recur even once. A case with such a failure is not run again.
+# A case with one of these failures is not run again.
 FINAL = re.compile(
     r"(?:Address|Leak|Thread|UndefinedBehavior)Sanitizer|runtime error: |^leak: |AssertionError: leak: "
     r"|\bSIG(?:SEGV|ABRT|BUS|FPE|ILL|KILL|TRAP)\b|Segmentation fault|Fatal Python error|TIMEOUT|Timeout \(?>"
@@ -87,8 +86,8 @@ def cases_of_target(label, result):
     failed = [case for case in cases if case.outcome == FAILED]
     own_case = label + " " + label[2:].replace(":", "/")
     if not failed or failed[0].name == own_case:
-        # No case has the reason if the test crashed, or if a fault was found when it ended. Bazel's own test.xml has
-        # the target as its only case, and then a script may have simply failed.
+        # No case has the reason if the test crashed, or if a fault was found when it ended. If Bazel itself wrote
+        # test.xml, a script may simply have failed.
         is_script = bool(failed) and failed[0].message == "exited with error code 1"
         cases = [case for case in cases if case.outcome != FAILED]
         message = result.get("status", "no status") + ": " + (log.strip().splitlines() or ["no log"])[-1]

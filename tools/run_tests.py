@@ -1,5 +1,4 @@
-# Implements tools/test once the packages are installed: makes the environments, runs the parts of the gate (or more),
-# checks their cases against tests/expected.toml, and prints the results.
+# Implements tools/test once the packages are installed.
 import argparse
 import collections
 import os
@@ -81,7 +80,7 @@ def run_all(plan, store, is_kept):
 
 
 def make_environments(usual, pypy):
-    """Runs pip in both environments at once before the run, which keeps pip's time out of the results."""
+    """Runs pip in both environments before the run, so that the results do not include pip's time."""
     progress("environments of the package's tests")
     threads = [threading.Thread(target=package_tests.environment_of, args=(interpreter, libraries))
                for interpreter, libraries in ((usual, package_tests.ALL), (pypy, ())) if interpreter]
@@ -146,8 +145,8 @@ def plan_of(options, machine):
 
 
 def status(runs, is_full):
-    """Runs the requested parts, and returns the exit status. A gate with missing parts has not passed; a full run may
-    lack some."""
+    """Runs the requested parts, and returns the exit status. A gate with missing parts has not passed. A full run may
+    have missing parts."""
     bad = {FAILED} if is_full else {FAILED, UNAVAILABLE}
     outcomes = {case.outcome for run in runs for case in run.cases}
     return 1 if outcomes & bad or not outcomes & {PASSED, FLAKY} else 0
@@ -177,8 +176,7 @@ def main():
         make_environments(usual, machine.pypy)
         progress("set-up is complete")
     begin = time.monotonic()
-    # The gate runs all of its parts, except for those that ignore some files; Bazel does not run tests with cached
-    # results.
+    # The gate runs all of its parts, except for parts that ignore some files.
     is_gate = not options.arch and not options.python
     store = kept.Kept(found, "" if is_gate else "-other")
     asks_for_chance = options.seed is not None or options.seconds is not None

@@ -1,5 +1,4 @@
-// A cache of facts about PyMethodDefs that are slow to find. There is one per interpreter, behind
-// the interface, instead of one in every consumer. Used by core/rendezvous.h and core/await.h.
+// A cache for the sibling symbols of PyMethodDefs, which are slow to find.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_DEF_MEMORY_H_
 
@@ -19,14 +18,14 @@ typedef struct PyTC_DefMemory {
   int is_closed;         // the interpreter is ending, so nothing is cached
 } PyTC_DefMemory;
 
-// A new def may have the address of a freed one. Defs with a sibling symbol are never freed, and
-// heap defs never have one, so their answer stays right. Comparing name and function covers memory
-// that was freed and then used by a shared object.
+// A new def may have the address of a freed one. A def on the heap has no sibling symbol, so the
+// answer stays right. Name and function are compared, because a shared object may have been loaded
+// there.
 static inline int PyTC_IsKnown(const PyTC_KnownDef *known, const PyMethodDef *def) {
   return known->def == def && known->name == def->ml_name && known->function == def->ml_meth;
 }
 
-// Returns `ask(def)`, cached if there is memory for it. GIL: held. Sets no exception.
+// Returns `ask(def)`, and caches the result if memory permits. GIL: held. Sets no exception.
 static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef *def,
                                        const void *(*ask)(const PyMethodDef *def)) {
   const uint64_t spread = (uint64_t)(uintptr_t)def * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -46,7 +45,7 @@ static inline const void *PyTC_AskOnce(PyTC_DefMemory *memory, const PyMethodDef
   found.def = def;
   found.name = def->ml_name;
   found.function = def->ml_meth;
-  // Unlocked, because `ask` may wait for a thread in dlopen(), which may need the lock, too.
+  // Not locked, because `ask` may wait for dlopen() in another thread, which may need the lock.
   found.answer = ask(def);
   PyTypedcall_BEGIN_EXCLUSIVE(Py_None);
   if (memory->known == NULL && !memory->is_closed) {

@@ -1,5 +1,4 @@
-// The functions behind PyTypedcall_Interface. Functions that change the interpreter's state lock it
-// first, for builds without the GIL. Used by core/rendezvous.h.
+// Implements PyTypedcall_Interface. Functions that change the state lock it first.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERFACE_FUNCTIONS_H_
 
@@ -9,8 +8,6 @@
 static inline PyTypeObject *PyTC_DoMetaclass(void *opaque) {
   return ((PyTC_State *)opaque)->metaclass;
 }
-
-// PyTypedcall_Interface documents these functions.
 
 static inline TYPEDCALL_COLD int PyTC_DoResolve(void *opaque, PyTypeObject *type,
                                                 const PyCustomSlot *own, Py_ssize_t own_count) {

@@ -1,5 +1,4 @@
 // The state behind the interface, one per interpreter, and references to its rows.
-// core/rendezvous.h makes and empties the state.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_INTERPRETER_STATE_H_
 
@@ -7,8 +6,8 @@
 #include "core/rendezvous/side_table.h"
 #include "core/slots/static_type.h"
 
-// The state's capsule is in `_extensibletype` and in the interpreter's own dictionary, so that
-// modules torn down after `_extensibletype` can still use the interface.
+// The state's capsule is in `_extensibletype` and in the interpreter's own dictionary. Modules that
+// are freed after `_extensibletype` can then still use the interface.
 typedef struct PyTC_State {
   PyTypedcall_Interface interface;
   PyTypeObject *metaclass;
@@ -29,8 +28,8 @@ static inline void PyTC_Count(uint64_t *counter, uint64_t more) {
   __atomic_store_n(counter, *counter + more, __ATOMIC_RELEASE);
 }
 
-// Returns the object to lock before writing to the state: the metaclass, whose own functions lock
-// it, too. At the interpreter's end, when the metaclass is gone, there is only one thread.
+// Returns the object to lock before writing to the state. When the metaclass is gone, the
+// interpreter is ending and has only one thread.
 static inline PyObject *PyTC_LockOf(const PyTC_State *state) {
   return state->metaclass != NULL ? (PyObject *)state->metaclass : Py_None;
 }
@@ -42,15 +41,14 @@ static inline int PyTC_IsEnding(const PyTC_State *state) {
   return 1;
 }
 
-// References to rows are counted, so a row in use outlives its place in the table. A consumer's
-// reference is a Python object, in which the garbage collector sees what the reference keeps alive.
+// References to rows are counted, because a row may be in use after it has left the table.
 
 static inline PyTC_Row *PyTC_ShareRow(PyTC_Row *row) {
   __atomic_add_fetch(&row->references, 1, __ATOMIC_RELAXED);
   return row;
 }
 
-// Releases a reference; PyTC_LetRowGo releases the table's. May run any code in `destroy`.
+// Releases a reference. `destroy` may run any code.
 static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (__atomic_sub_fetch(&row->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   const void *value = row->value;
@@ -59,7 +57,7 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
   if (destroy != NULL) destroy(value);
 }
 
-// Our objects' head and fields; abi3t finds the fields by PEP 697. Our types have no subclasses.
+// abi3t hides the layout of PyObject, so PEP 697's function finds the fields of our objects.
 #ifdef Py_TARGET_ABI3T
 #define PyTC_HEAD
 #define PyTC_FIELDS(object) PyObject_GetTypeData_DuringGC(object, Py_TYPE(object))
@@ -68,8 +66,8 @@ static inline void PyTC_ReleaseRow(PyTC_Row *row) {
 #define PyTC_FIELDS(object) ((void *)(object))
 #endif
 
-// A consumer's reference, which keeps the row valid. It needs no tp_clear, because nothing in it
-// changes, so a cycle through it can be broken elsewhere.
+// A consumer's reference, which keeps the row valid. It needs no tp_clear, because another object
+// in each cycle has one.
 typedef struct PyTC_Reference {
   PyTC_HEAD
   PyTC_Row *row;
@@ -107,8 +105,8 @@ static inline void PyTC_FreeReference(PyObject *self) {
   Py_DECREF((PyObject *)type);
 }
 
-// Returns a new type for this interpreter, or NULL with an exception set. Python code can neither
-// subclass nor call the type. `size` is the size of the type's struct; `methods` may be NULL.
+// Returns a new type that Python code can neither subclass nor call, or NULL with an exception set.
+// `size` is the size of its instances. `methods` may be NULL.
 static inline PyTypeObject *PyTC_NewType(const char *name, const char *doc, size_t size,
                                          traverseproc traverse, destructor dealloc,
                                          PyMethodDef *methods) {

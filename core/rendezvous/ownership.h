@@ -1,11 +1,10 @@
-// Records which owners keep which rows published. Each link is in a list of its owner and a list of
-// its row. Used by core/rendezvous/row_keeper.h and row_owner.h.
+// Records which owners keep which rows published.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_OWNERSHIP_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_OWNERSHIP_H_
 
 #include "core/rendezvous/interpreter_state.h"
 
-// Links an owner and a row, and is in a list of each. The row is in its table or retracted.
+// Links an owner and a row. It is in a list of its owner and in a list of its row.
 typedef struct PyTC_Ownership {
   struct PyTC_Owner *owner;
   PyTC_Row *row;
@@ -23,7 +22,7 @@ typedef struct PyTC_Owner {
   PyTC_Ownership *owned;
 } PyTC_Owner;
 
-// Links an owner and a row unless they already are. Returns -1 if out of memory (no exception set).
+// Links an owner and a row. Returns 0, or -1 with no exception set if memory runs out.
 static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   // Walks both lists at once, to the end of the shorter one.
   const PyTC_Ownership *of_row = row->owned_by, *of_owner = owner->owned;
@@ -40,7 +39,7 @@ static inline int PyTC_AddOwner(PyTC_Owner *owner, PyTC_Row *row) {
   made->from_of_owner = &owner->owned;
   if (owner->owned != NULL) owner->owned->from_of_owner = &made->next_of_owner;
   owner->owned = made;
-  // Append it, because the first owner in the list is the one that brought the value.
+  // Append it, so that the owner that published the value stays first.
   made->from_of_row = row->owned_by != NULL ? row->owned_by_end : &row->owned_by;
   *made->from_of_row = made;
   row->owned_by_end = &made->next_of_row;

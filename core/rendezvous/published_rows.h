@@ -1,10 +1,10 @@
-// Publishes, replaces, holds and retracts rows. Used by core/rendezvous/interface_functions.h.
+// Publishes, replaces, holds and retracts rows.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_PUBLISHED_ROWS_H_
 
 #include "core/rendezvous/row_owner.h"
 
-// Returns a new row with one reference, not in the table; NULL if memory runs out (no exception).
+// Returns a new row with one reference, or NULL with no exception set if memory runs out.
 static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *value,
                                     void (*destroy)(const void *value)) {
   PyTC_Row *row = (PyTC_Row *)PyTypedcall_RAW_CALLOC(1, sizeof(*row));
@@ -17,15 +17,15 @@ static inline PyTC_Row *PyTC_NewRow(int space, const void *key, const void *valu
   return row;
 }
 
-// Inserts a row, for which there must be room. The table takes over the caller's reference.
+// Inserts a row, for which there must be room. Steals the caller's reference.
 static inline void PyTC_AddRow(PyTC_State *state, PyTC_Row *row) {
   row->is_in_table = 1;
   PyTC_TableInsert(&state->tables[row->space], row);
-  // Count afterwards, because a reader that finds nothing must not cache that with the new count.
+  // Count after the insertion, or else a reader could cache that there is no row.
   PyTC_Count(&state->counters.rows_added, 1);
 }
 
-// Releases an offered row that was not inserted into the table. Its value is not taken.
+// Releases an offered row that was not inserted, but does not destroy its value.
 static inline void PyTC_RejectRow(PyTC_Row *row) {
   row->destroy = NULL;
   PyTC_LeaveHost(row);
@@ -55,9 +55,8 @@ static inline PyTC_Row *PyTC_ReviveRow(PyTC_State *state, const PyTC_Owner *owne
   return NULL;
 }
 
-// Publishes for an owner whose record exists; runs no Python code. Sets `*offered` to NULL if it
-// takes that row, and `*keeper` to NULL if it takes that keeper, because `kept` is not NULL and the
-// row has no keeper. Returns the same as `publish`, but -1 only if memory runs out (no exception).
+// Publishes for an owner whose record exists. Runs no Python code. Sets `*offered` or `*keeper` to
+// NULL if it takes ownership of it. Returns the same as `publish`, but sets no exception.
 static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row **offered,
                                   int (*equal)(const void *, const void *), PyObject *kept,
                                   PyObject **keeper, const PyObject *object) {
@@ -75,7 +74,7 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
     PyTC_Count(&state->counters.generations, (uint64_t)reserved);
     row = fresh;
   }
-  // Steps that can fail come before the insertion. An owner that gets no row does no harm.
+  // Steps that can fail come before the insertion.
   int failed = 0;
   if (kept != NULL) {
     if (row->keeper == NULL) {
@@ -98,9 +97,8 @@ static inline int PyTC_PublishFor(PyTC_State *state, PyTC_Owner *owner, PyTC_Row
   return revived != NULL ? PyTypedcall_CAME_BACK : 0;
 }
 
-// Removes the row of `key` if all its owners are dying: their weak references are cleared, but the
-// callback that removes the row has not run yet, because another callback is running. Returns 1 if
-// the row is gone, else 0. May run Python code.
+// Removes the row of `key` if all its owners are dying. Their weak references are cleared, but
+// their callbacks have not run yet. Returns 1 if the row is gone, else 0. May run Python code.
 static inline int PyTC_RetireDying(PyTC_State *state, int space, const void *key) {
   PyTC_Row *row = PyTC_TableRow(&state->tables[space], key);
   if (row == NULL) return 1;
@@ -160,7 +158,7 @@ static inline PyObject *PyTC_DoHold(void *opaque, int space, const void *key, Py
   if (space < 0 || space >= PyTypedcall_SPACES || state->reference_type == NULL) return NULL;
   PyTypeObject *type = state->reference_type;
   const allocfunc allocate = PyTC_SLOT(allocfunc, type, tp_alloc);
-  // Allocate first, because that may collect garbage and so run any code.
+  // Allocate first, because that may run the garbage collector, and so any code.
   PyObject *object = allocate(type, 0);
   if (object == NULL) return NULL;
   PyTC_Reference *made = PyTC_AsReference(object);
@@ -212,8 +210,8 @@ static inline const void *PyTC_DoFind(void *opaque, int space, const void *key) 
   return PyTC_TableFind(&state->tables[space], key);
 }
 
-// Puts `fresh` into the cell of `old`, which stays there as a retracted row. Readers, which take no
-// lock, find either the old value or the new one.
+// Puts `fresh` into the cell of `old`, which becomes a retracted row. Readers find one or the
+// other.
 static inline void PyTC_SwapRows(PyTC_State *state, PyTC_Row *old, PyTC_Row *fresh) {
   PyTC_SideTable *table = &state->tables[old->space];
   PyTC_Cell *cell = PyTC_Probe(table->current, old->key);

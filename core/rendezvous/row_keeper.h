@@ -1,14 +1,12 @@
-// Keepers: objects that hold what tags keep alive. The garbage collector reaches a keeper through
-// each reference to its row and through the tagged object. Used by core/rendezvous/row_owner.h.
+// Keepers: objects that hold what tags keep alive.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_KEEPER_H_
 
 #include "core/rendezvous/ownership.h"
 
-// A row and each reference to the row have a reference to the row's keeper. Like such references, a
-// keeper needs no tp_clear. Kept objects may lead back to the tagged object. If the table held the
-// keeper, both would then live until the interpreter ends, so the tagged object's `__dict__`, if
-// any, holds the keeper. The object's rows then share the keeper and are removed when it dies.
+// The tagged object's `__dict__`, if it has one, holds the keeper, because kept objects may refer
+// to the tagged object. If the table held the keeper, such a cycle would never be collected. All
+// rows of the object share the keeper, and are removed when it dies.
 typedef struct PyTC_Keeper {
   PyTC_HEAD
   PyTC_State *state;
@@ -21,12 +19,12 @@ static inline PyTC_Keeper *PyTC_AsKeeper(PyObject *object) {
   return (PyTC_Keeper *)PyTC_FIELDS(object);
 }
 
-// All references have one type, without subclasses and with the installing module's functions.
+// All references have the same type, which has no subclasses.
 static inline int PyTC_IsReference(PyObject *object) {
   return PyTC_SLOT(destructor, Py_TYPE(object), tp_dealloc) == PyTC_FreeReference;
 }
 
-// Kept objects form a set, in which references to rows are equal if they keep the same objects.
+// Kept objects form a set. Two references are equal if they keep the same objects.
 static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   if (one == other) return 1;
   if (!PyTC_IsReference(one) || !PyTC_IsReference(other)) return 0;
@@ -35,7 +33,7 @@ static inline int PyTC_IsSameKept(PyObject *one, PyObject *other) {
   return a->row == b->row && a->owner == b->owner && a->callable == b->callable;
 }
 
-// Returns the cell of `object`, or the free cell where it belongs. There is always a free cell.
+// Returns the cell of `object`, or the free cell where it belongs.
 static inline TYPEDCALL_COLD PyObject **PyTC_KeptCell(PyObject **cells, size_t capacity,
                                                       PyObject *object) {
   size_t hash = PyTC_Hash(object);
@@ -74,7 +72,7 @@ static inline TYPEDCALL_COLD int PyTC_KeepOne(PyTC_Keeper *keeper, PyObject *obj
 }
 
 // Keeps `object` or, if it is a tuple, its items, because repeating a tag makes a new tuple.
-// Ignores NULL and `owner`, because the row dies with its owner. Returns the same as PyTC_KeepOne.
+// Ignores NULL and `owner`. Returns the same as PyTC_KeepOne.
 static inline TYPEDCALL_COLD int PyTC_Keep(PyObject *in, PyObject *object, const PyObject *owner) {
   // Also ignores the keeper itself, which Python code can find.
   if (object == NULL || object == owner || object == in) return 0;
@@ -99,21 +97,19 @@ static inline int PyTC_IsHosted(const PyTC_Row *row) {
   return row->keeper != NULL && PyTC_AsKeeper(row->keeper)->hosted_by != NULL;
 }
 
-// Makes a row that leaves the table forget its keeper if the tagged object holds it, because such a
-// keeper finds its rows only in the table and may die before they do.
+// Forgets a keeper that the tagged object holds, because it may die before the row.
 static inline void PyTC_LeaveHost(PyTC_Row *row) {
   if (PyTC_IsHosted(row)) row->keeper = NULL;
 }
 
-// Takes a live or retracted row out of its cell. The caller takes over the table's reference.
+// Takes a row out of its cell. The caller gets the table's reference.
 static inline TYPEDCALL_COLD void PyTC_TakeOut(PyTC_State *state, PyTC_Row *row) {
   PyTC_LeaveHost(row);
   if (row->is_in_table) PyTC_RetractRow(state, row);
   PyTC_TableForget(&state->tables[row->space], row);
 }
 
-// Releases the table's reference to a row that has left it, and the row's keeper, which references
-// to the row may still hold. May run any code.
+// Releases the table's reference to a row, and the row's reference to its keeper. May run any code.
 static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   PyObject *keeper = row->keeper;
   row->keeper = NULL;
@@ -121,8 +117,7 @@ static inline TYPEDCALL_COLD void PyTC_LetRowGo(PyTC_Row *row) {
   Py_XDECREF(keeper);
 }
 
-// Calls PyTC_LetRowGo for each row of a chain. Code run by one call finds none of these rows,
-// because all of them have left the table.
+// Calls PyTC_LetRowGo for each row. This can run any code, so all rows must have left the table.
 static inline TYPEDCALL_COLD void PyTC_LetRowsGo(PyTC_Row *rows) {
   while (rows != NULL) {
     PyTC_Row *next = rows->next;
@@ -138,8 +133,7 @@ static inline int PyTC_TraverseKeeper(PyObject *self, visitproc visit, void *arg
   return 0;
 }
 
-// Takes the rows of a dying keeper out of the table. The tagged object is dying, or Python code has
-// changed its `__dict__`. Returns a chain of the rows, with the table's references.
+// Takes the rows of a dying keeper out of the table. Returns the rows, with the table's references.
 static inline TYPEDCALL_COLD PyTC_Row *PyTC_TakeHosted(const PyTC_Keeper *keeper,
                                                        const PyObject *self) {
   PyTC_SideTable *table = &keeper->state->tables[PyTypedcall_BY_OBJECT];
@@ -197,7 +191,7 @@ static inline TYPEDCALL_COLD PyTC_Row *PyTC_HostedRow(PyTC_SideTable *table, con
   return row;
 }
 
-// Returns an empty keeper, or NULL with an exception set. May collect garbage.
+// Returns an empty keeper, or NULL with an exception set. May run the garbage collector.
 static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
   if (PyTC_IsEnding(state)) return NULL;
   PyTypeObject *type = state->keeper_type;
@@ -208,8 +202,8 @@ static inline TYPEDCALL_COLD PyObject *PyTC_NewKeeper(PyTC_State *state) {
 }
 
 // Returns a new reference to the dictionary that may hold an object's keeper, or NULL with no
-// exception set. Those of types and modules never do, because code looks up names in them. Without
-// the GIL only the table holds keepers, because another thread may free one in a dictionary.
+// exception set. The dictionaries of types and modules are not used, because code looks up names in
+// them. Free-threaded builds use no dictionary, because another thread may free the keeper.
 static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 #ifndef Py_GIL_DISABLED
   if (PyType_Check(object) || PyModule_Check(object)) return NULL;
@@ -225,9 +219,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_HostingDict(PyObject *object) {
 }
 
 // Moves the keeper of the object's row from the table to `object`, or puts it back if Python code
-// has removed it. If the object already has another row's keeper, or if this fails, the keeper
-// stays in the table. But then a keeper that Python code has removed lives, as does the tag, only
-// as long as its other references. May run Python code.
+// has removed it. If this fails, the keeper stays where it is. May run Python code.
 static inline TYPEDCALL_COLD void PyTC_Host(PyTC_State *state, PyObject *object) {
   PyObject *dict = PyTC_HostingDict(object);
   PyTC_SideTable *table = &state->tables[PyTypedcall_BY_OBJECT];

@@ -1,5 +1,4 @@
-// Owners: objects that keep rows published while they live. Each has a record, found by the owner's
-// address, with a weak reference that reports its death. Used by core/rendezvous/published_rows.h.
+// Owners: objects that keep rows published while they live.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_ROW_OWNER_H_
 
@@ -18,15 +17,15 @@ static inline void PyTC_FreeOwner(PyObject *capsule) {
   PyTypedcall_RAW_FREE(owner);
 }
 
-// Breaks the cycle of a record and its weak reference, whose callback refers to the record.
+// Breaks the cycle between a record and its weak reference, whose callback refers to the record.
 static inline void PyTC_ForgetReference(PyTC_Owner *owner) {
   PyObject *reference = owner->reference;
   owner->reference = NULL;
   Py_XDECREF(reference);
 }
 
-// Removes a record without rows from the state. This may free the record, unless the caller has a
-// reference to its capsule. Returns 0, or -1 with an exception set; may run Python code.
+// Removes a record without rows from the state, which may free it. Returns 0, or -1 with an
+// exception set. May run Python code.
 static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   PyObject *key = owner->key, *owners = state->owners;
   if (owner->reference == NULL || owners == NULL) return 0;  // another call has removed the record
@@ -41,7 +40,7 @@ static inline int PyTC_ForgetOwner(PyTC_State *state, PyTC_Owner *owner) {
   return result;
 }
 
-// Removes a record that owns no row after all, so that it does not keep its object alive.
+// Removes a record if it owns no row.
 static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
   if (owner->owned != NULL) return;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -52,7 +51,7 @@ static inline void PyTC_DropIdleOwner(PyTC_State *state, PyTC_Owner *owner) {
 // Removes a dead owner's rows. Returns 0, or -1 with an exception set.
 static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
   PyTC_State *state = owner->state;
-  // Python code can find weak references, call this callback, and keep it after the object's death.
+  // Python code can find the weak reference, and call this callback at any time.
   if (owner->reference == NULL) return 0;
   PyObject *object;
   const int is_dead = PyTC_GetReferent(owner->reference, &object) == 0;
@@ -69,7 +68,7 @@ static inline int PyTC_RemoveRowsOf(PyTC_Owner *owner) {
     }
   }
   const int result = PyTC_ForgetOwner(state, owner);
-  // The rows have all left the table, because releasing can run any code, even this function.
+  // All rows must have left the table before one is released, because that can run any code.
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyTC_LetRowsGo(gone);
   PyTypedcall_RestoreError(saved);
@@ -91,7 +90,7 @@ static inline TYPEDCALL_COLD PyObject *PyTC_OwnerDied(PyObject *self, PyObject *
 
 static PyMethodDef PyTC_OwnerDiedDef = {"_typedcall_owner_died", PyTC_OwnerDied, METH_O, NULL};
 
-// Makes a record without adding it to the state. Returns its capsule; NULL with an exception set.
+// Makes a record, and returns its capsule, or NULL with an exception set.
 static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObject *key,
                                       int may_be_kept) {
   PyTC_Owner *owner = (PyTC_Owner *)PyTypedcall_RAW_CALLOC(1, sizeof(*owner));
@@ -120,7 +119,7 @@ static inline PyObject *PyTC_NewOwner(PyTC_State *state, PyObject *object, PyObj
   return NULL;
 }
 
-// Returns a reference to the capsule of an object's record, made if needed, or NULL on failure.
+// Returns a new reference to the capsule of an object's record, or NULL with an exception set.
 static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, PyObject *key,
                                           int may_be_kept) {
   if (PyTC_IsEnding(state)) return NULL;
@@ -129,8 +128,7 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
   PyObject *existing = PyTC_GetItem(owners, key);
   if (existing == NULL && !PyErr_Occurred()) {
     PyObject *fresh = PyTC_NewOwner(state, object, key, may_be_kept);
-    // Making the record may have collected garbage and so run any code. A record made meanwhile
-    // wins, unless the state was emptied.
+    // Making the record may have run any code. A record that was made meanwhile wins.
     if (fresh != NULL && !PyTC_IsEnding(state)) {
       existing = PyTC_SetDefaultOfOurs(owners, key, fresh);
       PyTC_Hide(owners);
@@ -142,8 +140,8 @@ static inline PyObject *PyTC_OwnerCapsule(PyTC_State *state, PyObject *object, P
   return existing;
 }
 
-// Returns an owner's record, which it adds to the state if necessary, and stores a reference to the
-// record's capsule in `*held`. Returns NULL with an exception set. The caller has locked the state.
+// Returns an owner's record, or NULL with an exception set. Makes the record if necessary. Stores a
+// reference to the record's capsule in `*held`. The caller has locked the state.
 static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObject *object,
                                                        int may_be_kept, PyObject **held) {
   PyObject *key = PyLong_FromVoidPtr(object);
@@ -151,8 +149,8 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   PyTC_Owner *owner = NULL;
   *held = NULL;
   do {
-    // Without the GIL, anything that waits lets other threads in, which may find the record idle
-    // and drop it. Nothing waits between this loop's last check and the use of the record.
+    // Without the GIL, another thread may drop an idle record while this thread waits. This thread
+    // does not wait between the last check and the use of the record.
     Py_XDECREF(*held);
     *held = PyTC_OwnerCapsule(state, object, key, may_be_kept);
     owner = *held != NULL ? PyTC_OwnerIn(*held) : NULL;
@@ -167,8 +165,8 @@ static inline TYPEDCALL_COLD PyTC_Owner *PyTC_OwnerFor(PyTC_State *state, PyObje
   return owner;
 }
 
-// Returns a new reference to a live owner of the row, or NULL. Without the GIL other threads may
-// run meanwhile, so the caller must have a reference to the row and check it again afterwards.
+// Returns a new reference to a live owner of the row, or NULL. Other threads may run meanwhile, so
+// the caller must have a reference to the row and check it again.
 static inline PyObject *PyTC_LiveOwner(const PyTC_Row *row) {
   const PyTC_Ownership *each = row->owned_by;
   while (each != NULL) {

@@ -1,5 +1,4 @@
-// The side table: rows found by address, without a lock or reference, and removed when their owners
-// die. Used by core/rendezvous/published_rows.h; modules use it through PyTypedcall_Interface.
+// The side table, in which readers find rows by address without a lock.
 #ifndef TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
 #define TYPEDCALL_CORE_RENDEZVOUS_SIDE_TABLE_H_
 
@@ -7,19 +6,17 @@
 
 #include <string.h>
 
-// One cell of a generation. Its key changes only when the array is reused for a later generation. A
-// writer stores the key first, then the value, and a reader checks both again, so that the reader
-// never gets another key's value. A removed row leaves its key behind.
+// One cell of a generation. Its key changes only when the array is reused. A writer stores the key
+// before the value. A reader checks both twice, so that it never gets another key's value.
 typedef struct PyTC_Cell {
   const void *key;
   const void *value;
-  // For writers only: the live row unless `value` is NULL, then the key's retracted rows.
+  // For writers only: the live row, if `value` is not NULL, and then the key's retracted rows.
   struct PyTC_Row *row;
 } PyTC_Cell;
 
-// An open-addressed array with linear probing. When it fills up, the next generation takes over the
-// rows, in an older array if one has the right length. All arrays are kept until the interpreter
-// ends, because readers may still be using them.
+// An array with open addressing and linear probing. When it fills up, the next generation takes
+// over the rows. Old arrays are kept for reuse, because readers may still be using them.
 typedef struct PyTC_Generation {
   struct PyTC_Generation *older;
   size_t mask;  // length - 1; the length is a power of two
@@ -27,8 +24,7 @@ typedef struct PyTC_Generation {
   PyTC_Cell cells[1];
 } PyTC_Generation;
 
-// A cell's data for writers. References to a row belong to its cell, in which the row is live or
-// retracted, and to each consumer that holds it (PyTC_Reference).
+// A row, as writers see it. Its cell and each PyTC_Reference have a reference to it.
 typedef struct PyTC_Row {
   size_t references;
   int space;
@@ -40,10 +36,10 @@ typedef struct PyTC_Row {
   struct PyTC_Ownership *owned_by, **owned_by_end;
   size_t left;             // number of owners that have left the row
   struct PyTC_Row *older;  // the next of the key's retracted rows in the same cell
-  struct PyTC_Row *next;   // the next in a chain of rows without a cell
+  struct PyTC_Row *next;   // the next in a list of rows without a cell
 } PyTC_Row;
 
-// One space.
+// The rows of one space.
 typedef struct PyTC_SideTable {
   PyTC_Generation *current;
   size_t number;  // the current generation's number, stored after `current`
@@ -57,12 +53,12 @@ static inline PyTC_Cell *PyTC_CellAt(PyTC_Generation *generation, size_t at) {
 }
 
 static inline size_t PyTC_Hash(const void *key) {
-  // Addresses are multiples of 8 or 16; multiplying spreads the other bits over the high half.
+  // Addresses are multiples of 8 or 16. Multiplying spreads the other bits over the high half.
   uint64_t bits = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
   return (size_t)(bits >> 32);
 }
 
-// Returns the cell of `key`, or the free cell where it belongs. The array always has a free cell.
+// Returns the cell of `key`, or the free cell where it belongs.
 static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key) {
   for (size_t i = PyTC_Hash(key);; ++i) {
     PyTC_Cell *cell = PyTC_CellAt(generation, i & generation->mask);
@@ -71,7 +67,7 @@ static inline PyTC_Cell *PyTC_Probe(PyTC_Generation *generation, const void *key
   }
 }
 
-// Returns the value in a generation; NULL if there is none or while a writer empties the array.
+// Returns the value in a generation, or NULL if there is none or a writer is emptying the array.
 static inline const void *PyTC_FindIn(PyTC_Generation *generation, const void *key) {
   PyTC_Cell *cell = PyTC_Probe(generation, key);
   for (;;) {
@@ -95,7 +91,7 @@ static inline const void *PyTC_TableFind(PyTC_SideTable *table, const void *key)
   }
 }
 
-// Returns an empty array of `length` cells, a reused one if possible; NULL if memory runs out.
+// Returns an empty array of `length` cells, or NULL if memory runs out. Reuses one if possible.
 static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_t length,
                                                     int *is_new) {
   PyTC_Generation *found = NULL, *current = table->current;
@@ -121,7 +117,7 @@ static inline PyTC_Generation *PyTC_EmptyGeneration(PyTC_SideTable *table, size_
   return found;
 }
 
-// Puts a row and the retracted rows behind it into its key's cell or into a free cell.
+// Puts a row and the retracted rows behind it into the cell of its key.
 static inline void PyTC_FillCell(PyTC_Generation *generation, PyTC_Row *row, const void *value) {
   PyTC_Cell *cell = PyTC_Probe(generation, row->key);
   if (cell->key == NULL) {
@@ -132,7 +128,7 @@ static inline void PyTC_FillCell(PyTC_Generation *generation, PyTC_Row *row, con
   PyTypedcall_STORE_RELEASE(&cell->value, value);
 }
 
-// Makes room for one more row. Returns 1 if that took a new array, 0 if not, -1 if out of memory.
+// Makes room for one more row. Returns 1 if it made an array, 0 if not, or -1 if memory runs out.
 static inline int PyTC_TableReserve(PyTC_SideTable *table) {
   PyTC_Generation *old = table->current;
   if (old != NULL && (old->used + 1) * 4 <= (old->mask + 1) * 3) return 0;

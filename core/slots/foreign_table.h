@@ -1,13 +1,11 @@
-// Slot tables registered for foreign types. Readers have neither the GIL nor a reference, so a
-// published table grows in place, or is replaced and kept. Used by core/foreign_slots.h.
+// Slot tables for core/foreign_slots.h. Old tables are kept, because readers do not hold the GIL.
 #ifndef TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_FOREIGN_TABLE_H_
 
 #include "core/slot_id.h"
 
-/// The value of a row BY_TYPE (the slots registered for that type) or MERGED_BY_TYPE (these and the
-/// inherited slots). It changes only when free places at its end, with ID 0, are taken one after
-/// the other, the data before the ID; taken places stay taken.
+/// The value of a row BY_TYPE or MERGED_BY_TYPE. Once published, it changes only when slots are
+/// added in free places at its end, which have ID 0.
 typedef struct PyForeignSlots_Table {
   Py_ssize_t count;
   PyCustomSlot slots[1];  ///< `count` of them
@@ -28,7 +26,7 @@ static inline const PyCustomSlot *PyTC_ForeignAt(const PyForeignSlots_Table *tab
   return slots + at;
 }
 
-// Returns the number of slots in a table (may be NULL), not counting empty places at its end.
+// Returns the number of slots in a table (may be NULL), without the empty places at its end.
 static inline Py_ssize_t PyTC_ForeignUsed(const PyForeignSlots_Table *table) {
   Py_ssize_t used = table != NULL ? table->count : 0;
   while (used > 0 &&
@@ -48,8 +46,7 @@ static inline Py_ssize_t PyTC_ForeignFree(const PyForeignSlots_Table *table) {
   return room;
 }
 
-// Fills free places; there must be enough. The caller has locked the type, but readers need no
-// lock.
+// Adds slots in free places, of which there must be enough. The caller has locked the type.
 static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const PyCustomSlot *slots,
                                       Py_ssize_t count) {
   PyCustomSlot *to = ((PyForeignSlots_Table *)(uintptr_t)table)->slots;
@@ -60,8 +57,8 @@ static inline void PyTC_ForeignAppend(const PyForeignSlots_Table *table, const P
   }
 }
 
-// Takes the free places of a table (may be NULL) before it is copied, because a slot that another
-// thread added there meanwhile would be lost. The caller has locked the type.
+// Marks the free places of `table` (may be NULL) as taken. Otherwise another thread might add slots
+// after the table was copied. The caller has locked the type.
 static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
   Py_ssize_t room = PyTC_ForeignFree(table);
   for (; room > 0; --room) {
@@ -70,7 +67,7 @@ static inline void PyTC_ForeignClose(const PyForeignSlots_Table *table) {
   }
 }
 
-// Returns the length of a table that replaces one with `before` slots, at least twice that number.
+// Returns the length of a new table: at least `needed`, and at least twice `before`.
 static inline Py_ssize_t PyTC_ForeignLonger(Py_ssize_t before, Py_ssize_t needed) {
   return before > 0 && before * 2 > needed ? before * 2 : needed;
 }

@@ -1,5 +1,4 @@
-// `__customslots__`: the slots in a class body, as Python code writes them. Used by
-// core/types/resolution.h. Source: SEP 200, "Subclassing", which leaves the form open.
+// Reads `__customslots__`, the slots in a class body. SEP 200 leaves their form open.
 #ifndef TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 #define TYPEDCALL_CORE_SLOTS_OWN_SLOTS_H_
 
@@ -16,16 +15,14 @@ static inline int PyTC_Fault(PyTypeObject *type, Py_ssize_t at, PyObject *except
   return -1;
 }
 
-// Returns a capsule's pointer, whatever the capsule's name, because the slot's ID says what it
-// points to. Keeps the capsule in `own->kept`, which has room for two capsules per entry.
+// Returns a capsule's pointer, and keeps the capsule in `own->kept`. It may have any name.
 static inline void *PyTC_Pointer(PyObject *capsule, PyTC_Own *own) {
   Py_INCREF(capsule);
   own->kept[own->kept_count++] = capsule;
   return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule));
 }
 
-// Converts an int that fits into a machine word; it may be negative if `is_signed`. Returns 0, or
-// -1 with ValueError and the text `fault` instead of OverflowError.
+// Converts an int, which may be negative if `is_signed`. Returns 0, or -1 with ValueError.
 static inline int PyTC_Word(PyTypeObject *type, Py_ssize_t at, PyObject *value, int is_signed,
                             const char *fault, uintptr_t *out) {
   *out = (uintptr_t)PyLong_AsSize_t(value);
@@ -53,7 +50,7 @@ static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id
     return PyTC_Fault(type, at, PyExc_ValueError, "this is not a valid slot ID", id);
   }
   if (slot->id == PyCustomSlot_ID_NATIVECALLABLE) {
-    // This is the only known ID that makes readers follow a pointer inside the instance.
+    // This is the only known ID whose readers follow a pointer inside the instance.
     return PyTC_Fault(
         type, at, PyExc_ValueError,
         "SEP 201's slot is an offset into the instance, which only C code can vouch for", value);
@@ -70,8 +67,7 @@ static inline int PyTC_ReadEntry(PyTypeObject *type, Py_ssize_t at, PyObject *id
   return PyTC_Word(type, at, value, 1, "the value does not fit a machine word", &slot->data.flags);
 }
 
-// Returns the entries of a mapping, list or tuple as a new tuple, or NULL with an exception set.
-// May run Python code if the object is not exactly a dict, list or tuple.
+// Returns the entries as a new tuple, or NULL with an exception set. May run Python code.
 static inline PyObject *PyTC_Entries(PyTypeObject *type, PyObject *given) {
   if (PyList_Check(given) || PyTuple_Check(given)) return PySequence_Tuple(given);
   PyObject *items = NULL;
@@ -106,8 +102,7 @@ static inline void PyTC_DropOwn(PyTC_Own *own) {
 }
 
 // Reads the class body's `__customslots__`, if any, into `own`, which PyTC_DropOwn frees. Returns
-// 0, or -1 with TypeError or ValueError (which name the faulty entry), MemoryError, or an exception
-// raised by the mapping. May run Python code.
+// 0, or -1 with an exception set. May run Python code.
 static inline int PyTC_ReadOwn(PyTypeObject *type, PyTC_Own *own) {
   memset(own, 0, sizeof(*own));
   PyObject *given = PyTC_OwnAttribute(type, PyExtensibleType_OWN_SLOTS);

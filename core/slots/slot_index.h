@@ -1,5 +1,4 @@
-// Finds slots by ID, and objects by address, in constant time: a hash table that lives as long as
-// one function call. Used by core/slots/slot_table.h and others.
+// A hash table that maps slot IDs or addresses to positions.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_INDEX_H_
 
@@ -12,13 +11,13 @@ typedef struct PyTC_IndexCell {
   Py_ssize_t at;
 } PyTC_IndexCell;
 
-// An open-addressed table, at most half full. Begin with {NULL, 0, 0}, and free `cells` at the end.
+// The table is at most half full. Initialise it with {NULL, 0, 0}, and free `cells` at the end.
 typedef struct PyTC_Index {
   PyTC_IndexCell *cells;  // NULL if nothing is reserved
   size_t mask, used;
 } PyTC_Index;
 
-// Returns the cell of `key` (not 0), or the free cell where it belongs; some cell is always free.
+// Returns the cell of `key` (not 0), or the free cell where it belongs.
 static inline PyTC_IndexCell *PyTC_IndexProbe(const PyTC_Index *index, uintptr_t key) {
   // The table's address is part of the hash, so callers cannot choose IDs that share a cell.
   uint64_t bits = (uint64_t)key ^ (uint64_t)(uintptr_t)index->cells;
@@ -44,7 +43,7 @@ static inline int PyTC_IndexReserve(PyTC_Index *index, Py_ssize_t more) {
   if (wanted * 2 <= old_length) return 0;
   size_t length = 8;
   while (length < wanted * 2 && length <= SIZE_MAX / 4) length *= 2;
-  // PyMem_Calloc refuses a size that does not fit into a size_t.
+  // PyMem_Calloc fails if the size overflows.
   PyTC_IndexCell *const old = index->cells;
   void *cells = PyMem_Calloc(length, sizeof(*old));
   if (cells == NULL) return PyTC_NoMemory();

@@ -1,5 +1,4 @@
-// The slot tables of heap types: their layout, how types share them, and how a type's own slots are
-// merged with those of its bases. Used by core/types/metaclass.h.
+// The slot tables of heap types, and how a type's slots are merged with those of its bases.
 #ifndef TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 #define TYPEDCALL_CORE_SLOTS_SLOT_TABLE_H_
 
@@ -10,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A slot table made by `resolve`. Subclasses that add no slots share their base's. The last type to
-// use it frees it, because a base can die before its subclass if `__bases__` is assigned.
+// A slot table made by `resolve`. A subclass that adds no slots shares its base's table. References
+// are counted, because a base can die before its subclass if `__bases__` is assigned.
 typedef struct PyTC_Table {
   Py_ssize_t references;
-  PyTypeObject *owner;   // the type the table was made for, NULL after its death; only compared
+  PyTypeObject *owner;   // the type that the table was made for; NULL after its death
   Py_ssize_t own_count;  // number of the owner's own slots
   Py_ssize_t own_at;     // index of the own slots: 0, or behind the resolved slots if those differ
   PyObject **kept;       // the capsules of all pointers in the slots, or NULL
@@ -31,7 +30,6 @@ typedef struct PyTC_Own {
 } PyTC_Own;
 
 // Returns the data of `type`, an instance of our metaclass. Static types have only the shared part.
-// The data are small, because every class has them.
 static inline PyExtensibleHeapTypeData *PyTC_DataOf(PyTypeObject *metaclass, PyTypeObject *type) {
 #ifdef Py_LIMITED_API
   return (PyExtensibleHeapTypeData *)PyObject_GetTypeData((PyObject *)type, metaclass);
@@ -46,8 +44,8 @@ static inline void PyTC_ReleaseKept(PyObject **kept, Py_ssize_t count) {
   PyMem_Free(kept);
 }
 
-// Returns the table that an extensible type owns or shares; NULL for a static type, whose slots we
-// must not free, and for a heap type that uses a static type's slots.
+// Returns the table that a type owns or shares. Returns NULL for a static type, and for a heap type
+// that uses a static type's slots.
 static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *type) {
   if (!PyTC_IsHeapType(type)) return NULL;
   const PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
@@ -55,7 +53,7 @@ static inline PyTC_Table *PyTC_TableOf(PyTypeObject *metaclass, PyTypeObject *ty
   return (PyTC_Table *)(void *)((char *)data->shared.table - offsetof(PyTC_Table, slots));
 }
 
-// Sets a heap type's slots to `table`, its own or shared, or else to `slots` of a static type.
+// Sets a heap type's slots to `table` or, if that is NULL, to the `slots` of a static type.
 static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, PyTC_Table *table,
                                  PyCustomSlot *slots, Py_ssize_t count) {
   PyExtensibleHeapTypeData *data = PyTC_DataOf(metaclass, type);
@@ -63,14 +61,14 @@ static inline void PyTC_SetTable(PyTypeObject *metaclass, PyTypeObject *type, Py
   data->shared.table = table != NULL ? table->slots : slots;
   if (table == NULL) return;
 #ifndef Py_LIMITED_API
-  // CPython has set tp_members unless the spec has no members; an empty list ends at this address.
+  // CPython leaves tp_members NULL if there are no members, but PyTC_EndsAsOurs needs it.
   if (type->tp_members == NULL) {
     struct PyMemberDef *members =
         (struct PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     __atomic_store_n(&type->tp_members, members, __ATOMIC_RELAXED);
   }
 #endif
-  // The key is never 0, because tables have at least one slot and no ID is the magic.
+  // The key is never 0, because no ID equals the magic.
   PyTypedcall_STORE_RELEASE(&data->key, PyExtensibleType_KEY(table->slots[0].id));
 }
 
@@ -84,13 +82,13 @@ static inline void PyTC_LeaveTable(PyTC_Table *table, const PyTypeObject *type) 
 // Releases a type's reference to the table, which may be NULL.
 static inline void PyTC_ReleaseTable(PyTC_Table *table) {
   if (table == NULL) return;
-  // The count is atomic, because types die without the lock under which they share tables.
+  // The count is atomic, because a type can die while the lock is not held.
   if (__atomic_sub_fetch(&table->references, 1, __ATOMIC_ACQ_REL) > 0) return;
   PyTC_ReleaseKept(table->kept, table->kept_count);
   PyMem_Free(table);
 }
 
-// Returns a type's own slots or, if it is static, all slots, because nothing marks inherited ones.
+// Returns a type's own slots. For a static type, these include the inherited slots.
 static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeObject *type,
                                                 Py_ssize_t *count) {
   if (!PyTC_IsHeapType(type)) {
@@ -103,7 +101,7 @@ static inline const PyCustomSlot *PyTC_OwnSlots(PyTypeObject *metaclass, PyTypeO
   return table != NULL ? table->slots + table->own_at : NULL;
 }
 
-// Returns 0, or -1 with ValueError for an ID that is invalid or occurs twice, or with MemoryError.
+// Checks the IDs. Returns 0, or -1 with ValueError (an invalid or repeated ID) or MemoryError.
 static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
                                    Py_ssize_t own_count) {
   PyTC_Index ids = {NULL, 0, 0};
@@ -126,7 +124,7 @@ static inline int PyTC_ValidateOwn(PyTypeObject *type, const PyCustomSlot *own,
 }
 
 // Slots that are being merged. The first type with slots decides the positions, so that slots stay
-// where consumers expect them, and the first type with an ID decides the ID's value.
+// where consumers expect them. The first type with an ID decides the data.
 typedef struct PyTC_Merge {
   PyCustomSlot *slots;  // room for all merged slots
   Py_ssize_t count;
@@ -135,7 +133,7 @@ typedef struct PyTC_Merge {
 
 // The next three functions return 0, or -1 with MemoryError, and run no Python code.
 
-// Adds the slots with new IDs. Takes over skipped positions from the first type only.
+// Adds the slots whose IDs are new. Skipped positions come from the first type only.
 static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, Py_ssize_t count) {
   if (PyTC_IndexReserve(&merge->ids, count) < 0) return -1;
   const int is_first = merge->count == 0;
@@ -154,7 +152,7 @@ static inline int PyTC_MergeSlots(PyTC_Merge *merge, const PyCustomSlot *slots, 
   return 0;
 }
 
-// Starts with these slots' positions; slots that are merged later replace their values.
+// Reserves the positions of these slots. Slots that are merged later replace their data.
 static inline int PyTC_MergePositions(PyTC_Merge *merge, const PyCustomSlot *slots,
                                       Py_ssize_t count) {
   if (PyTC_MergeSlots(merge, slots, count) < 0) return -1;
@@ -183,8 +181,8 @@ static inline int PyTC_MergeKept(PyTC_Table *table, PyTC_Index *known, PyObject 
 #define PyExtensibleType_READY_NAME PyTypedcall_MODULE ".ready"
 
 #ifdef Py_LIMITED_API
-// The limited API's version of PyTC_HasData, which does not see tp_as_buffer: looks for the mark
-// that ready_static puts into the type's dictionary. GIL: held; keeps a pending exception.
+// PyTC_HasData for the limited API, which hides tp_as_buffer. Looks for the mark that ready_static
+// puts into the type's dictionary. GIL: held. Keeps a pending exception.
 static inline int PyTC_HasData(PyTypeObject *type) {
   if (PyTC_IsHeapType(type)) return 1;
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -197,7 +195,7 @@ static inline int PyTC_HasData(PyTypeObject *type) {
 }
 #endif
 
-// Returns the resolved data of `base`; NULL if it has none.
+// Returns the resolved data of `base`, or NULL.
 static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, PyObject *base) {
   if (!PyType_IsSubtype(Py_TYPE(base), metaclass) || !PyTC_HasData((PyTypeObject *)base)) {
     return NULL;
@@ -206,9 +204,8 @@ static inline const PyExtensibleTypeData *PyTC_Settled(PyTypeObject *metaclass, 
   return data->magic == PyExtensibleType_MAGIC ? data : NULL;
 }
 
-// Returns the first type in the MRO that has slots, or NULL. Starts at the first entry, because a
-// derived metaclass's mro() can leave out the type itself, which is otherwise skipped as
-// unresolved. Adds the number of all slots to `capacity`, and that of all capsules to `kept`.
+// Returns the first type in the MRO that has slots, or NULL. Adds the number of all slots to
+// `capacity`, and the number of all capsules to `kept`.
 static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObject *mro,
                                                 Py_ssize_t *capacity, Py_ssize_t *kept) {
   PyTypeObject *first = NULL;
@@ -224,8 +221,8 @@ static inline PyTypeObject *PyTC_FirstWithSlots(PyTypeObject *metaclass, PyObjec
   return first;
 }
 
-// Merges into `table`, beginning with the slots of `layout` or, if that is NULL, with the type's
-// own slots. Returns the number of slots, or -1 with MemoryError.
+// Fills `table`, first with the slots of `layout` (may be NULL). Returns the number of slots, or -1
+// with MemoryError.
 static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metaclass,
                                         PyTypeObject *layout, PyObject *mro, const PyTC_Own *own) {
   PyTC_Merge merge = {table->slots, 0, {NULL, 0, 0}};
@@ -258,8 +255,7 @@ static inline Py_ssize_t PyTC_FillTable(PyTC_Table *table, PyTypeObject *metacla
 }
 
 // Makes the table of `type`, or shares the table of its first base with slots if both are equal.
-// That base decides the positions, and MRO order the values. Runs no Python code. Returns 0, or -1
-// with MemoryError.
+// Runs no Python code. Returns 0, or -1 with MemoryError.
 static inline int PyTC_BuildTable(PyTypeObject *metaclass, PyTypeObject *type, PyObject *mro,
                                   const PyTC_Own *own) {
   Py_ssize_t capacity = own->count, kept = own->kept_count;

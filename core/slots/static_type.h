@@ -1,11 +1,10 @@
-// Static extensible types of C modules: what PyExtensibleType_Ready does, and how the interpreter's
-// end undoes it. Source: SEP 200, "Provider API" and "Subclassing".
+// Implements PyExtensibleType_Ready. Source: SEP 200, "Provider API" and "Subclassing".
 #ifndef TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 #define TYPEDCALL_CORE_SLOTS_STATIC_TYPE_H_
 
 #include "core/slots/slot_table.h"
 
-// A static type made ready. It outlives its interpreter, and is a plain type again afterwards.
+// A static type that was made ready. When its interpreter ends, it becomes a plain type again.
 typedef struct PyTC_StaticType {
   struct PyTC_StaticType *next;
   PyTypeObject *type;
@@ -22,10 +21,9 @@ typedef struct PyTC_StaticType {
 #endif
 
 #ifdef Py_TARGET_ABI3T
-// Returns the offset of an object's type, or -1 with an exception set. abi3t has no Py_SET_TYPE,
-// because objects have a different layout in free-threaded builds. The type is the last field in
-// both layouts, which `type` confirms, because it is its own type. Without this function, static
-// types of other modules would fail if a module for abi3t came first.
+// Returns the offset of ob_type in an object, or -1 with an exception set. abi3t has no
+// Py_SET_TYPE, because objects have a different layout in free-threaded builds. In both layouts
+// ob_type is the last field. The check uses `type`, which is its own type.
 static inline Py_ssize_t PyTC_TypeField(void) {
   static Py_ssize_t known;  // constant for the life of the process
   if (known > 0) return known;
@@ -50,8 +48,8 @@ static inline void PyTC_SetType(PyTypeObject *type, PyTypeObject *to) {
 #endif
 }
 
-// Removes the attributes that we put into a static type's dictionary, because the type outlives its
-// interpreter, but from 3.14 on CPython frees an ending interpreter's names despite references.
+// Removes the attributes that we put into a static type's dictionary. From 3.14 on CPython frees
+// the names of an interpreter that ends, but the type lives on.
 static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
   PyObject *dict = PyTC_StaticDict(item->type);
@@ -63,8 +61,7 @@ static inline void PyTC_UnsetStatic(const PyTC_StaticType *item) {
   PyTypedcall_RestoreError(saved);
 }
 
-// Gives the metaclass `to` to the ordinary static types that derive from `type` and have the
-// metaclass `from`. CPython gave them their base's metaclass, and lists them as its subclasses.
+// Replaces the metaclass `from` with `to` in static types that inherited it from `type`.
 static inline TYPEDCALL_COLD void PyTC_Retype(PyTypeObject *type, PyTypeObject *from,
                                               PyTypeObject *to) {
   PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -80,8 +77,7 @@ static inline TYPEDCALL_COLD void PyTC_Retype(PyTypeObject *type, PyTypeObject *
   PyTypedcall_RestoreError(saved);
 }
 
-// Makes the types plain again, so that they do not refer to a dead interpreter's objects and the
-// next interpreter can make them ready.
+// Makes the types plain again, so that they do not refer to objects of a dead interpreter.
 static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
   while (types != NULL) {
     PyTC_StaticType *item = types;
@@ -93,13 +89,12 @@ static inline void PyTC_ForgetStatic(PyTC_StaticType *types) {
       memset(table + item->own_count, 0, (size_t)inherited * sizeof(*table));
       item->data->count = item->own_count;
     }
-    // Keep the type's reference to the metaclass, because static types that inherited the metaclass
-    // without PyExtensibleType_Ready rely on it, and no list contains them.
+    // Do not release the metaclass. Static types that inherited it have no reference of their own.
     PyTypeObject *metaclass = Py_TYPE((PyObject *)item->type);
     PyTC_SetType(item->type, &PyType_Type);
     PyTC_Retype(item->type, metaclass, &PyType_Type);
-    // Before 3.14 CPython frees nothing that has a reference. There the names stay, because the
-    // next interpreter could not enlarge a dictionary that this one allocated (3.12).
+    // Before 3.14 the attributes stay, because on 3.12 the next interpreter could not enlarge a
+    // dictionary that this one allocated.
     if (PyTC_FREES_NAMES) PyTC_UnsetStatic(item);
     // Drop the type's version tag, because the next interpreter reuses tags for other types.
     PyType_Modified(item->type);
@@ -124,8 +119,8 @@ static inline int PyTC_CheckStatic(PyTypeObject *type, const PyExtensibleTypeDat
   return PyTC_ValidateOwn(type, data->table, data->count);
 }
 
-// Prepends the slots that `type` inherits, in MRO order and without those whose ID is among its
-// own. Returns 0; or, changing nothing, -1 with MemoryError, or ValueError if there is no room.
+// Prepends the inherited slots of `type`, except those whose IDs it has itself. Returns 0, or -1
+// with MemoryError, or with ValueError if there is no room. On failure nothing changes.
 static inline TYPEDCALL_COLD int PyTC_PrependInherited(PyTypeObject *metaclass, PyTypeObject *type,
                                                        PyExtensibleTypeData *data,
                                                        Py_ssize_t capacity) {
@@ -179,8 +174,8 @@ static inline int PyTC_MetaclassFits(PyTypeObject *metaclass, PyTypeObject *type
   return fits;
 }
 
-// Adds an attribute to the dictionary of a static type, which rejects assignments. Steals `value`
-// (NULL if an exception is set). Returns 1, 0 if the attribute exists, or -1 with an exception set.
+// Adds an attribute to the dictionary of a static type. Steals `value` (NULL if an exception is
+// set). Returns 1, 0 if the attribute exists, or -1 with an exception set.
 static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject *value) {
   PyObject *existing = value != NULL ? PyTC_OwnAttribute(type, name) : NULL;
   int result = existing != NULL ? 0 : -1;
@@ -196,19 +191,19 @@ static inline int PyTC_SetStatic(PyTypeObject *type, const char *name, PyObject 
 
 // Adds the attributes that an extensible static type needs. Returns 0, or -1 with an exception set.
 static inline int PyTC_SetAttributes(PyTC_StaticType *item) {
-  // Otherwise pickle finds the metaclass's `__module__`, and looks for the type in our module.
+  // Without its own `__module__`, pickle would look for the type in our module.
   item->has_module =
       PyTC_SetStatic(item->type, "__module__", PyTC_TypeAttribute(item->type, "__module__"));
   if (item->has_module < 0) return -1;
   item->has_mark = PyTC_SetStatic(item->type, PyExtensibleType_READY_MARK,
                                   PyCapsule_New(item->type, PyExtensibleType_READY_NAME, NULL));
   if (item->has_mark < 0) return -1;
-  // Needed even if nothing was added, because attributes found under the old metaclass are cached.
+  // The type may have cached attributes that were found under the old metaclass.
   PyType_Modified(item->type);
   return 0;
 }
 
-// True if a type that derives from `type` was made ready before `type`, and so missed its slots.
+// True if a type that derives from `type` was made ready first, and so did not inherit its slots.
 static inline int PyTC_IsLate(const PyTC_StaticType *types, PyTypeObject *type) {
   while (types != NULL && !PyType_IsSubtype(types->type, type)) types = types->next;
   return types != NULL;
@@ -278,7 +273,7 @@ static inline TYPEDCALL_COLD int PyTC_ReadyStatic(PyTypeObject *metaclass, PyTC_
   }
   item->next = *types;
   *types = item;
-  // Restore our metaclass in types that had derived from this one in an earlier interpreter.
+  // Derived static types lost our metaclass when an earlier interpreter ended.
   PyTC_Retype(type, &PyType_Type, metaclass);
   PyTypedcall_STORE_RELEASE(&data->magic, PyExtensibleType_MAGIC);
   return 0;

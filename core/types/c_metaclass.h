@@ -1,5 +1,5 @@
-// Metaclasses written in C. CPython gives a combined metaclass the fields, tp_new and tp_dealloc of
-// only one base, ours. So we call another base's tp_dealloc ourselves, and refuse the rest.
+// Metaclasses written in C. A combined metaclass inherits the fields, tp_new and tp_dealloc of ours
+// only. We call another base's tp_dealloc ourselves, and refuse fields and tp_new.
 #ifndef TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_C_METACLASS_H_
 
@@ -15,13 +15,13 @@ static inline TYPEDCALL_COLD int PyTC_CannotCombine(PyTypeObject *metaclass, con
   return -1;
 }
 
-// True if a metaclass is not `type` and does not have our data.
+// True for a metaclass that is not `type` and does not derive from ours.
 static inline int PyTC_IsForeign(PyTypeObject *ours, PyTypeObject *metaclass) {
   return metaclass != &PyType_Type && PyType_IsSubtype(metaclass, &PyType_Type) &&
          !PyType_IsSubtype(metaclass, ours);
 }
 
-// Returns 1 if the metaclass has its own tp_new in C, else 0; or -1 with an exception set.
+// Returns 1 if the metaclass has its own tp_new in C, 0 if not, or -1 with an exception set.
 static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   PyObject *function = PyTC_OwnAttribute(metaclass, "__new__");
   if (function == NULL) return PyErr_Occurred() ? -1 : 0;
@@ -36,7 +36,7 @@ static inline int PyTC_HasOwnNew(PyTypeObject *metaclass) {
   return is_own;
 }
 
-// Returns 0 if a metaclass with our data can have these bases, else -1 with an exception set.
+// Returns 0 if these metaclasses can be combined with ours, else -1 with an exception set.
 static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   const Py_ssize_t usual = PyTC_BasicSize(&PyType_Type);
   if (usual < 0) return -1;
@@ -66,16 +66,15 @@ static inline int PyTC_CheckForeign(PyTypeObject *ours, PyObject *bases) {
   return 0;
 }
 
-// Returns the tp_dealloc of metaclasses made in Python, CPython's subtype_dealloc, which is
-// constant for the life of the process. Remembers `known` unless it is NULL.
+// Returns the tp_dealloc of metaclasses made in Python. Stores it first if `known` is not NULL.
 static inline destructor PyTC_UsualDealloc(destructor known) {
   static destructor kept;
   if (known != NULL && kept != known) kept = known;
   return kept;
 }
 
-// Returns the first foreign metaclass in the MRO with a tp_dealloc in C that is not that of `type`
-// (borrowed), or NULL. Sets `*other` to one whose tp_dealloc the first cannot call, or to NULL.
+// Returns the first foreign metaclass in the MRO that has its own tp_dealloc in C (borrowed), or
+// NULL. If there is another one, whose tp_dealloc the first cannot call, sets `*other` to it.
 static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
                                             PyTypeObject **other) {
   PyTypeObject *first = NULL;
@@ -98,8 +97,7 @@ static inline PyTypeObject *PyTC_OwnDealloc(PyTypeObject *ours, PyObject *mro,
 
 #ifndef Py_LIMITED_API
 
-// The tp_dealloc of combined metaclasses: does our work before and after the foreign tp_dealloc,
-// which calls that of `type` at its end.
+// The tp_dealloc of combined metaclasses. Calls the foreign tp_dealloc, which calls that of `type`.
 static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
   PyTypeObject *type = (PyTypeObject *)self, *metaclass = Py_TYPE(self), *combined = metaclass;
   PyTypeObject *ours = PyTC_MetaclassOf(type), *other;
@@ -115,7 +113,7 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
   }
   PyTC_Table *table = PyTC_TableOf(ours, type);
   if (table != NULL) PyTC_LeaveTable(table, type);
-  // By CPython's convention, a heap type's tp_dealloc releases the reference to the object's type.
+  // A heap type's tp_dealloc also releases the reference to the object's type.
   const int gives_back = PyTC_IsHeapType(foreign);
   Py_INCREF((PyObject *)foreign);
   foreign->tp_dealloc(self);
@@ -127,7 +125,7 @@ static inline TYPEDCALL_COLD void PyTC_CombinedDealloc(PyObject *self) {
 
 #endif
 
-// Sets the tp_dealloc that a foreign base of `combined` needs. Returns 0; -1 with an exception set.
+// Sets tp_dealloc if a foreign base needs that. Returns 0, or -1 with an exception set.
 static inline int PyTC_TakeDealloc(PyTypeObject *ours, PyTypeObject *combined) {
   PyTC_UsualDealloc(PyTC_SLOT(destructor, combined, tp_dealloc));
   PyObject *mro = PyTC_Mro(combined);

@@ -1,12 +1,11 @@
-// Metaclasses that combine ours with foreign ones (ABCMeta, EnumMeta), so that a class can derive
-// from both kinds. There is one for each set of metaclasses, in any order.
+// Metaclasses that combine ours with others (ABCMeta, EnumMeta). There is one for each set.
 #ifndef TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_COMBINED_METACLASS_H_
 
 #include "core/types/c_metaclass.h"
 
-// `__init__` of a combined metaclass. Calls the foreign metaclasses' first, then does our work,
-// even if one of them forgets super().__init__, so that a faulty `__customslots__` is reported.
+// `__init__` of a combined metaclass. Resolves the type even if another `__init__` does not call
+// super().__init__, so that a faulty `__customslots__` is reported.
 static inline TYPEDCALL_COLD PyObject *PyTC_CombinedInit(PyObject *self,
                                                          PyTypeObject *defining_class,
                                                          PyObject *const *args, Py_ssize_t nargs,
@@ -43,9 +42,8 @@ static inline int PyTC_IsImplied(PyObject *all, Py_ssize_t at) {
   return 0;
 }
 
-// Orders metaclasses as bases. Those with our data come last, because __init__ and __new__ of the
-// others expect to run first. The others are sorted by name, then by address, so that the order of
-// calls does not matter.
+// True if `left` comes before `right` among the bases. Metaclasses that derive from ours come last,
+// because the others expect to run first. The others are sorted by name, then by address.
 static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject *right) {
   char left_name[PyTC_NAME_SIZE], right_name[PyTC_NAME_SIZE];
   const int left_last = PyType_IsSubtype((PyTypeObject *)left, ours);
@@ -56,7 +54,7 @@ static inline int PyTC_ComesBefore(PyTypeObject *ours, PyObject *left, PyObject 
   return names != 0 ? names < 0 : (uintptr_t)left < (uintptr_t)right;
 }
 
-// Inserts a metaclass into `bases`, ordered from `start` on. Returns 0, or -1 with MemoryError.
+// Inserts a metaclass into `bases`, sorted from `start` on. Returns 0, or -1 with MemoryError.
 static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_t start,
                                   PyObject *metaclass) {
   Py_ssize_t at = start;
@@ -66,8 +64,7 @@ static inline int PyTC_InsertBase(PyTypeObject *ours, PyObject *bases, Py_ssize_
   return PyList_Insert(bases, at, metaclass);
 }
 
-// Returns a new list of the interpreter's live combined metaclasses, or NULL. Drops dead
-// metaclasses from the cache, so that a loop that makes them does not fill it up.
+// Returns a new list of the live combined metaclasses, or NULL. Removes dead ones from the cache.
 static inline PyObject *PyTC_AllCombined(PyObject *cache) {
   PyObject *all = PyList_New(0);
   // Up to 3.11 any new list may run the garbage collector, so make this one last.
@@ -96,7 +93,7 @@ static inline int PyTC_IsCombined(PyObject *all_combined, PyObject *metaclass) {
   return 0;
 }
 
-// Appends the components of `metaclass`, which derives from combined metaclasses. Returns 0 or -1.
+// Appends the bases of the combined metaclasses from which `metaclass` derives. Returns 0 or -1.
 static inline int PyTC_AppendComponents(PyObject *all_combined, PyObject *metaclass,
                                         PyObject *components) {
   for (Py_ssize_t i = 0; i < PyList_Size(all_combined); ++i) {
@@ -126,9 +123,9 @@ static inline PyObject *PyTC_NotImplied(PyObject *all) {
   return rest;
 }
 
-// Returns a new list of bases for `wanted`, none of which derives from another, or NULL: combined
-// metaclasses first, then all components of these and the other metaclasses, even if implied. This
-// way all combined metaclasses agree on the order of any two others and can be combined themselves.
+// Returns a new list of bases for `wanted`, or NULL. Combined metaclasses come first, then their
+// bases and the other metaclasses. The order is always the same, so that combined metaclasses can
+// be combined again.
 static inline PyObject *PyTC_OrderedBases(PyTypeObject *ours, PyObject *cache, PyObject *wanted) {
   PyObject *all_combined = PyTC_AllCombined(cache);
   PyObject *components = all_combined != NULL ? PyList_New(0) : NULL;
@@ -171,7 +168,7 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
     if (PyType_Check(metaclass) && PyType_IsSubtype((PyTypeObject *)metaclass, &PyType_Type)) {
       continue;
     }
-    // The message names the type, because repr() can return and run anything.
+    // The message does not contain repr(), which can run any code.
     const int is_type = PyType_Check(metaclass);
     PyTC_Refuse(is_type ? (PyTypeObject *)metaclass : Py_TYPE(metaclass), PyExc_TypeError,
                 is_type ? "type '%s' is not a metaclass: it does not derive from type"
@@ -189,8 +186,8 @@ static inline PyObject *PyTC_CombinedBases(PyTypeObject *ours, PyObject *cache,
   return bases;
 }
 
-// Returns the key in the cache, a frozenset of addresses. An address can be reused after an
-// assignment to a combined metaclass's `__bases__`, so callers verify the metaclass they find.
+// Returns the key in the cache, a frozenset of addresses. Callers must check the metaclass that
+// they find, because an address may have been reused.
 static inline PyObject *PyTC_CombinedKey(PyObject *bases) {
   PyObject *addresses = PyList_New(0);
   for (Py_ssize_t i = 0; addresses != NULL && i < PyList_Size(bases); ++i) {
@@ -241,7 +238,7 @@ static inline PyObject *PyTC_NewCombined(PyTypeObject *ours, PyObject *bases) {
   Py_XDECREF(tuple);
   Py_XDECREF(full_name);
   if (combined == NULL) return NULL;
-  // The metaclass of a base decides what that call returns.
+  // The metaclass of a base may return anything.
   if (!PyTC_DerivesFrom(ours, combined, bases)) {
     PyTC_Refuse(Py_TYPE(combined), PyExc_TypeError,
                 "the metaclass of a metaclass returned a '%s' instead of a combined one");
@@ -271,13 +268,13 @@ static inline TYPEDCALL_COLD PyTypeObject *PyTC_Combine(PyTypeObject *ours, PyOb
     if (known != NULL) (void)PyTC_GetReferent(known, &combined);
     Py_XDECREF(known);
     if (known != NULL && (combined == NULL || !PyTC_DerivesFrom(ours, combined, bases))) {
-      // The metaclass has died since PyTC_AllCombined, or its `__bases__` were assigned.
+      // The metaclass has died, or its `__bases__` have changed.
       Py_CLEAR(combined);
       if (PyDict_DelItem(cache, key) < 0 && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
     }
     if (combined == NULL && !PyErr_Occurred() &&
         (combined = PyTC_NewCombined(ours, bases)) != NULL) {
-      // Making it may have run code that made the same metaclass. The first one wins.
+      // Other code may have made the same metaclass meanwhile. The first one wins.
       PyObject *reference = PyWeakref_NewRef(combined, NULL);
       PyObject *existing = reference != NULL ? PyTC_SetDefaultOfOurs(cache, key, reference) : NULL;
       PyTC_Hide(cache);

@@ -1,5 +1,4 @@
-// The metaclass that puts custom slots on types: the birth and death of a type, and how the
-// metaclass itself is made. core/rendezvous.h makes one per interpreter.
+// The metaclass of types with custom slots. core/rendezvous.h makes one per interpreter.
 #ifndef TYPEDCALL_CORE_TYPES_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_METACLASS_H_
 
@@ -38,7 +37,7 @@ static inline TYPEDCALL_COLD int PyTC_ResolveAlone(PyTypeObject *metaclass, PyTy
   return PyTC_ResolveWith(metaclass, type, &own);
 }
 
-// See PyTypedcall_Interface.resolve. Resolves one type at a time, because bases come first.
+// See PyTypedcall_Interface.resolve.
 static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObject *type,
                                               const PyCustomSlot *slots, Py_ssize_t count) {
   int result;
@@ -50,9 +49,8 @@ static inline TYPEDCALL_COLD int PyTC_Resolve(PyTypeObject *metaclass, PyTypeObj
 
 static inline void PyTC_Dealloc(PyObject *self);
 
-// Returns our metaclass among the ancestors of a type's metaclass: the one with our tp_dealloc,
-// which Python code cannot give to another class. Ours is always on the tp_base path, because no
-// other base adds data. (On 3.9 it is mutable, and its own `__bases__` can be assigned.)
+// Returns our metaclass, from which the type's metaclass derives. It is always on the tp_base path,
+// because no other base adds data. (On 3.9 Python code can assign to its own `__bases__`.)
 static inline PyTypeObject *PyTC_MetaclassOf(PyTypeObject *type) {
   PyTypeObject *metaclass = Py_TYPE((PyObject *)type);
   for (;;) {
@@ -88,8 +86,8 @@ static inline int PyTC_Traverse(PyObject *self, visitproc visit, void *arg) {
   return PyTC_SLOT(traverseproc, &PyType_Type, tp_traverse)(self, visit, arg);
 }
 
-// Returns a new metaclass for this interpreter, or NULL with an exception set: SystemError if the
-// running CPython lays out types differently from the one that we were compiled for. GIL: held.
+// Returns a new metaclass, or NULL with an exception set: SystemError if this module was compiled
+// for a CPython with another layout of types.
 static inline PyTypeObject *PyTC_NewMetaclass(void) {
   static const char doc[] =
       "Metaclass of types with custom slots (SEP 200).\n\n"

@@ -1,13 +1,11 @@
-// Resolves a type's slots along its MRO, once. Unresolved bases come first, each of them once, in
-// whatever order a metaclass's mro() has put them.
+// Resolves a type's slots once, after the slots of its bases.
 #ifndef TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 #define TYPEDCALL_CORE_TYPES_RESOLUTION_H_
 
 #include "core/slots/own_slots.h"
 
-// The magic of a type that this thread is resolving. If Python code that runs meanwhile looks up
-// the type, the type offers nothing, and no type derived from it is settled. Other threads see an
-// unsettled type, and the first thread to finish settles it.
+// The magic of a type that this thread is resolving. Python code that runs meanwhile finds no slots
+// on it. To other threads the type is not settled. The first thread to finish settles it.
 #define PyTC_ON_THE_WAY ((uint64_t)PyThread_get_thread_ident() | 1)
 
 // True if the type is neither settled nor being settled by this thread.
@@ -19,7 +17,7 @@ static inline uint64_t *PyTC_MagicOf(PyTypeObject *metaclass, PyTypeObject *type
   return &PyTC_DataOf(metaclass, type)->shared.magic;
 }
 
-// A type being resolved: its own slots are being read, or its MRO is being walked.
+// A type that is being resolved.
 typedef struct PyTC_Step {
   PyTypeObject *type;  // a reference
   PyObject *mro;       // a reference
@@ -31,8 +29,8 @@ typedef struct PyTC_Step {
   Py_ssize_t lowest;   // the earliest step reachable from here, which may be this step
 } PyTC_Step;
 
-// One call of `resolve`. Types in each other's MRO, which only a metaclass's mro() can cause, are
-// settled together, after all types reachable from them (Tarjan's strongly connected components).
+// One call of `resolve`. A metaclass's mro() can put types into each other's MRO. Such types are
+// settled together (Tarjan's strongly connected components).
 typedef struct PyTC_Resolution {
   PyTypeObject *metaclass;
   PyTC_Step *steps;
@@ -41,7 +39,7 @@ typedef struct PyTC_Resolution {
   PyTC_Index seen;  // maps a type's address to its step, or to -1 after the step has ended
 } PyTC_Resolution;
 
-// Ends a step. Can run Python code, because it releases objects that were read.
+// Ends a step. May run Python code, because it releases objects.
 static inline TYPEDCALL_COLD void PyTC_EndStep(PyTypeObject *metaclass, PyTC_Step *step) {
   uint64_t *magic = PyTC_MagicOf(metaclass, step->type);
   if (*magic == PyTC_ON_THE_WAY) __atomic_store_n(magic, (uint64_t)0, __ATOMIC_RELAXED);
@@ -71,9 +69,8 @@ static inline int PyTC_ReserveStep(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Reads the class body's slots unless some are `given`, and adds a step. Returns 1; 0 if the type
-// need not or cannot be settled now; -1 with an exception set. May run Python code, which finds no
-// slots on the type, because rereading might never end; another thread may finish first.
+// Reads the class body's slots unless some are `given`, and adds a step. Returns 1, 0 if the type
+// need not or cannot be settled now, or -1 with an exception set. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTypeObject *type,
                                               const PyTC_Own *given, Py_ssize_t came_of) {
   uint64_t *magic = PyTC_MagicOf(resolution->metaclass, type);
@@ -107,8 +104,8 @@ static inline TYPEDCALL_COLD int PyTC_AddStep(PyTC_Resolution *resolution, PyTyp
 }
 
 // Visits the last unvisited entry of a step's MRO, because later entries are bases of earlier ones.
-// Returns 1 if it adds a step, after which callers visit the entry again; 0 if the entry is done;
-// -1 with an exception set, even one from a signal handler. May run Python code.
+// Returns 1 if it added a step, after which the entry must be visited again. Returns 0 if the entry
+// is done, or -1 with an exception set. May run Python code.
 static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   PyTC_Step *step = &resolution->steps[at];
   PyTypeObject *base = (PyTypeObject *)PyTuple_GetItem(step->mro, step->rest - 1);
@@ -134,9 +131,9 @@ static inline int PyTC_LookAtBase(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Settles the types from this step on, which are in each other's MRO. The last types come first, so
-// that the requested type gets all slots of the others. Runs no Python code until all types are
-// settled, so no code sees a half-resolved type. Returns 0, or -1 with MemoryError.
+// Settles the types from this step on. The last type comes first, so that the first type gets the
+// slots of all others. Runs no Python code until all are settled. Returns 0, or -1 with
+// MemoryError.
 static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   int is_blocked = 0;
   for (Py_ssize_t i = at; i < resolution->count; ++i) is_blocked |= resolution->steps[i].is_blocked;
@@ -152,8 +149,8 @@ static inline int PyTC_SettleSteps(PyTC_Resolution *resolution, Py_ssize_t at) {
   return 0;
 }
 
-// Returns the first step, from `at` on, whose type got new bases from code run meanwhile, so its
-// MRO must be walked again; -1 if there is none, -2 with an exception set. Runs no Python code.
+// Returns the first step, from `at` on, whose type has a new MRO. Returns -1 if there is none, or
+// -2 with an exception set. Runs no Python code.
 static inline Py_ssize_t PyTC_ChangedStep(PyTC_Resolution *resolution, Py_ssize_t at) {
   for (Py_ssize_t i = at; i < resolution->count; ++i) {
     PyTC_Step *step = &resolution->steps[i];
@@ -205,8 +202,8 @@ static inline int PyTC_RunSteps(PyTC_Resolution *resolution) {
   return 0;
 }
 
-// Resolves a type with its class body's or the `given` slots. Returns 0, or -1 with a declaration's
-// error, or RuntimeError or SystemError if `given` would be lost. May run Python code.
+// Resolves a type with the `given` slots or, if that is NULL, those of its class body. Returns 0,
+// or -1 with an exception set. May run Python code.
 static inline TYPEDCALL_COLD int PyTC_ResolveWith(PyTypeObject *metaclass, PyTypeObject *type,
                                                   const PyTC_Own *given) {
   PyTC_Resolution resolution = {metaclass, NULL, 0, 0, 0, {NULL, 0, 0}};

@@ -1,5 +1,4 @@
-// Makes a heap type with a given metaclass from a PyType_Spec, on every CPython since 3.9: with
-// CPython's function from 3.12 on, else with core/types/type_from_metaclass_backport.h.
+// PyType_FromMetaclass for every CPython since 3.9.
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_H_
 
@@ -12,7 +11,7 @@
 #endif
 
 #ifndef Py_LIMITED_API
-// Returns the spec's members, which end with a NULL name. CPython refuses two such arrays.
+// Returns the spec's members, which end with a NULL name.
 static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   static const PyMemberDef none = {NULL, 0, 0, 0, NULL};
   for (const PyType_Slot *slot = spec->slots; slot->slot != 0; ++slot) {
@@ -22,8 +21,8 @@ static inline const PyMemberDef *PyTC_Members(const PyType_Spec *spec) {
   return &none;
 }
 
-// All CPython versions copy the tp_dictoffset of any base with a `__dict__`, although instances
-// contain only the base that determines the layout. Attributes would overwrite other data.
+// CPython copies tp_dictoffset from any base with a `__dict__`, even if another base determines the
+// layout. Attributes would then overwrite other data.
 static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #ifdef Py_TPFLAGS_MANAGED_DICT
   if ((type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0) return;
@@ -36,8 +35,8 @@ static inline void PyTC_PlaceDict(PyTypeObject *type, const PyType_Spec *spec) {
 #endif
 
 #if PY_VERSION_HEX >= 0x030C0000
-// True if the tuple of bases is empty. CPython 3.12 and 3.13 refuse such a tuple without an
-// exception; debug builds of 3.15 abort.
+// True if the tuple of bases is empty. CPython 3.12 and 3.13 then fail without an exception, and
+// debug builds of 3.15 abort.
 static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
   if (bases != NULL) return PyTuple_Check(bases) && PyTuple_Size(bases) == 0;
   if (spec->name == NULL) return 0;  // CPython refuses a spec without a name
@@ -50,21 +49,19 @@ static inline int PyTC_HasNoBase(const PyType_Spec *spec, PyObject *bases) {
 }
 #endif
 
-/// Makes a heap type from `spec` with the metaclass `metaclass`. Has the contract of
-/// PyType_FromMetaclass (CPython 3.12's C API documentation, "Type Objects"), which it calls from
-/// 3.12 on.
+/// Makes a heap type from `spec`, as PyType_FromMetaclass does (CPython 3.12's C API documentation,
+/// "Type Objects"). From 3.12 on it calls that function.
 ///
-/// If `metaclass` is NULL, or a base's metaclass is more derived, the bases' metaclass is used.
-/// `module` is the defining module or NULL. `bases` is a type, a non-empty tuple of types, or NULL
-/// for the spec's Py_tp_base(s) slots, by default `object`. The memory that the metaclass adds to
-/// its types is zeroed. The metaclass's tp_new and tp_init and the bases' __init_subclass__ are not
-/// called. Before 3.11 `spec->name` must outlive the type, as for CPython's own functions.
+/// If `metaclass` is NULL, or a base's metaclass is more derived, the base's metaclass is used.
+/// `module` may be NULL. `bases` is a type, a non-empty tuple of types, or NULL for the bases in
+/// the spec. The memory that the metaclass adds to its types is zeroed. The metaclass's tp_new and
+/// tp_init and the bases' __init_subclass__ are not called. Before 3.11 `spec->name` must outlive
+/// the type.
 ///
-/// Returns a new reference, or NULL with TypeError (a metaclass with a tp_new of its own, a
-/// metaclass conflict, bases or sizes that do not fit), SystemError (no name, a repeated slot,
-/// before 3.12 a negative basicsize (PEP 697)), RuntimeError (an unknown slot; from 3.15 on
-/// SystemError), MemoryError, or an exception from Python code (a metaclass's mro(), warnings as
-/// errors). GIL: held (an attached thread). The type belongs to the calling interpreter.
+/// Returns a new reference, or NULL with TypeError (a metaclass with its own tp_new, a metaclass
+/// conflict, bases or sizes that do not fit), SystemError or RuntimeError (an invalid spec),
+/// MemoryError, or an exception from Python code. GIL: held. The type belongs to the calling
+/// interpreter.
 static inline PyObject *PyExtensibleType_FromMetaclass(PyTypeObject *metaclass, PyObject *module,
                                                        PyType_Spec *spec, PyObject *bases) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,5 +1,4 @@
-// PyType_FromMetaclass for CPython 3.9 to 3.11, which lack it. Documented in
-// core/types/type_from_metaclass.h, which uses it.
+// PyType_FromMetaclass for CPython 3.9 to 3.11. Used by core/types/type_from_metaclass.h.
 #ifndef TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 #define TYPEDCALL_CORE_TYPES_TYPE_FROM_METACLASS_BACKPORT_H_
 
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <structmember.h>  // for PyMemberDef, which Python.h has only from 3.12 on
 
-// The slots of a spec that are not simply copied as pointers, all borrowed from the spec.
+// The slots of a spec that are not simply copied. All pointers are borrowed from the spec.
 typedef struct {
   const char *doc;
   const PyMemberDef *members;  // NULL if there are none
@@ -24,7 +23,6 @@ typedef struct {
 } PyTC_Special;
 
 // clang-format off
-// All slots of a spec that are simply copied as pointers; bases, members and doc are not.
 #define PyTC_SLOTS(T, A, N, M, S, B) \
   T(tp_alloc) T(tp_call) T(tp_clear) T(tp_dealloc) T(tp_del) T(tp_descr_get) T(tp_descr_set) \
   T(tp_finalize) T(tp_free) T(tp_getattr) T(tp_getattro) T(tp_getset) T(tp_hash) T(tp_init) \
@@ -48,7 +46,7 @@ typedef struct {
 #define PyTC_S(f) PyTC_OFFSET(as_sequence, PySequenceMethods, f)
 #define PyTC_B(f) PyTC_OFFSET(as_buffer, PyBufferProcs, f)
 
-// Returns the offset of a slot's pointer in PyHeapTypeObject; 0, which no slot has, for other IDs.
+// Returns the offset of a slot in PyHeapTypeObject, or 0 for an unknown ID.
 static inline size_t PyTC_FindSlot(int id) {
   static const struct {
     int id;
@@ -150,13 +148,11 @@ static inline PyTypeObject *PyTC_Winner(PyTypeObject *metaclass, PyObject *bases
   return metaclass;
 }
 
-// Returns the base that determines the layout (borrowed), and stores the tp_dealloc of types
-// without one of their own; NULL with CPython's own exception if these bases do not fit together.
+// Returns the base that determines the layout (borrowed), and stores the default tp_dealloc.
+// Returns NULL with an exception set if the bases do not fit together.
 //
-// CPython has no function for either, and its layout rules differ between versions, so this makes
-// an empty plain type and inspects it. Only its own MRO refers to an empty type, and tp_clear, with
-// which the garbage collector breaks cycles, removes the MRO. So the type dies here, and no base
-// lists it as a subclass any more. Methods or members would also keep it alive.
+// CPython's rules differ between versions, so this function makes an empty type and inspects it.
+// Only the type's own MRO refers to it, so it dies when tp_clear removes the MRO.
 static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) {
   PyType_Slot slots[] = {{0, NULL}};
   PyType_Spec spec = {"typedcall.probe", 0, 0, Py_TPFLAGS_DEFAULT, slots};
@@ -173,7 +169,7 @@ static inline PyTypeObject *PyTC_BestBase(PyObject *bases, destructor *dealloc) 
   return base;
 }
 
-// Copies a string into memory from `allocate`; returns NULL with MemoryError.
+// Copies a string into memory from `allocate`, or returns NULL with MemoryError.
 static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   const size_t size = strlen(text) + 1;
   char *copy = (char *)allocate(size);
@@ -184,8 +180,8 @@ static inline char *PyTC_Copy(const char *text, void *(*allocate)(size_t)) {
   return (char *)memcpy(copy, text, size);
 }
 
-// Fills a zeroed type. Sets only the spec's slots, because PyType_Ready would add any others to the
-// type's dictionary as its own, and subclasses would prefer them to other bases' slots.
+// Fills a zeroed type. Sets only the spec's slots, because PyType_Ready adds all slots to its
+// dictionary.
 static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
                              const PyTC_Special *special, destructor dealloc) {
   PyTypeObject *type = &heap->ht_type;
@@ -194,7 +190,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   type->tp_as_sequence = &heap->as_sequence;
   type->tp_as_mapping = &heap->as_mapping;
   type->tp_as_buffer = &heap->as_buffer;
-  // PyType_Ready inherits sizes, too, but compares layouts first unless the metaclass is `type`.
+  // PyType_Ready compares layouts before it inherits sizes, unless the metaclass is `type`.
   const PyTypeObject *base = type->tp_base;
   type->tp_basicsize = spec->basicsize != 0 ? spec->basicsize : base->tp_basicsize;
   type->tp_itemsize = spec->itemsize != 0 ? spec->itemsize : base->tp_itemsize;
@@ -204,7 +200,7 @@ static inline void PyTC_Fill(PyHeapTypeObject *heap, const PyType_Spec *spec,
   }
   if (type->tp_dealloc == NULL) type->tp_dealloc = dealloc;
   if (special->members != NULL) {
-    // CPython looks for members behind the metaclass's data, to traverse and clear objects in them.
+    // CPython expects the members behind the metaclass's data.
     type->tp_members =
         (PyMemberDef *)(void *)((char *)type + Py_TYPE((PyObject *)type)->tp_basicsize);
     memcpy(type->tp_members, special->members, (size_t)special->member_count * sizeof(PyMemberDef));
@@ -272,7 +268,7 @@ static inline int PyTC_Finish(PyTypeObject *type, const char *name, const PyTC_S
   return 0;
 }
 
-// Does the work of PyExtensibleType_FromMetaclass before 3.12.
+// Implements PyExtensibleType_FromMetaclass before 3.12.
 static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
                                   const PyType_Spec *spec, PyObject *bases) {
   PyTC_Special special;
@@ -280,8 +276,7 @@ static inline PyObject *PyTC_Make(PyTypeObject *metaclass, PyObject *module,
   bases = PyTC_Bases(bases, &special);
   if (bases == NULL) return NULL;
 
-  // Steps that can fail or run other code come before the type exists, because the garbage
-  // collector sees it as soon as it is allocated.
+  // Do most of the work before the type is allocated, because the garbage collector then sees it.
   destructor dealloc = NULL;
   PyTypeObject *base = PyTC_BestBase(bases, &dealloc);
   if (metaclass == NULL) metaclass = &PyType_Type;

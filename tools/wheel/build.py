@@ -1,5 +1,4 @@
-# Builds and repairs a wheel for each flavour of Python, and runs check.py with each in an environment without a
-# compiler and libffi. tools/wheels starts it.
+# Builds a wheel for each flavour of Python, and tests it in an environment without a compiler. Used by tools/wheels.
 import argparse
 import glob
 import hashlib
@@ -38,7 +37,7 @@ def chosen(required):
 
 
 def compile_environment():
-    """Returns the environment for the compiler, which selects the oldest glibc that the sources' symbols allow."""
+    """Returns the environment for the compiler, which selects the oldest possible glibc."""
     flags = "-include " + os.path.join(HERE, "old_glibc.h")
     # These libraries had the functions in older versions of glibc. auditwheel must also see which libc a module
     # needs, even if the module uses none of its functions.
@@ -87,8 +86,7 @@ def check(interpreter, wheel, scratch):
 
 
 def libffi():
-    """Returns this machine's libffi.so.8 in an archive. This libffi works with an older glibc than that of Debian's
-    unstable release."""
+    """Returns this machine's libffi.so.8 in an archive. The libffi of Debian's unstable release needs a later glibc."""
     name = "libffi.so.8"
     # A bare name means that the compiler did not find it.
     path = subprocess.run(["cc", "-print-file-name=" + name], check=True, text=True,

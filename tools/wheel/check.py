@@ -1,5 +1,4 @@
-# Checks an installed wheel: import, command line, a typed call to a C function through libffi, a callback, and, with
-# the libraries named as arguments, a ufunc, nopython code and SQL functions.
+# Checks an installed wheel, also with the libraries that are named as arguments.
 import ctypes
 import importlib
 import math

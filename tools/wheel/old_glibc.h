@@ -1,6 +1,5 @@
-// Included first in all sources of a wheel, which can then run with an older glibc and libstdc++
-// than those it is built with. glibc 2.34 moved these functions into libc.so.6 under a new version,
-// but still has the older version.
+// Included first in all sources of a wheel, which then runs with an older glibc and libstdc++. glibc 2.34 moved these
+// functions into libc.so.6 under a new version, but still has the older version.
 #ifdef __x86_64__
 __asm__(".symver dlopen,dlopen@GLIBC_2.2.5");
 __asm__(".symver dlclose,dlclose@GLIBC_2.2.5");
@@ -10,8 +9,7 @@ __asm__(".symver dladdr1,dladdr1@GLIBC_2.3.3");
 __asm__(".symver pthread_mutex_trylock,pthread_mutex_trylock@GLIBC_2.2.5");
 #endif
 
-// Containers call this function in GCC 11 and later, and noexcept functions call it in GCC 13 and
-// later, but earlier versions of libstdc++ lack it.
+// Code that GCC 11 or later compiles calls this function, which earlier versions of libstdc++ lack.
 #ifdef __cplusplus
 #include <cxxabi.h>
 
