@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The cost of one binary for many versions of CPython: a Python loop calls the functions of examples/abi3, compiled
-for the limited API of 3.12, for abi3t (3.15 and later) and for this version. Usage: python bench/abi3_calls.py
+"""Measures calls to the functions of examples/abi3. They are compiled for the limited API of 3.12,
+for abi3t (3.15 and later) and for this version. Usage: python bench/abi3_calls.py
 """
 import pathlib
 import subprocess
@@ -14,7 +14,6 @@ import interleaved
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent / "examples/abi3/angles.c"
 CALLS = 300_000
-# All binaries have the init function for this module name.
 MODULE = "angles"
 
 

@@ -1,6 +1,5 @@
-// The functions that numba_loop.py, numba_fallback.py, scipy_quad.py, sql_sqlite.py,
-// numpy_ufunc.py, numpy_gufunc.py and clusters_dask.py call: tagged functions, which ctypes also
-// finds by their symbols, and hand-written loops of ufuncs.
+// The functions that the benchmarks of the package's adapters call: tagged functions, and
+// hand-written ufunc loops.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -14,7 +13,8 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_curve(d
   return x * x / 2 + 1 / (1 + x * x);
 }
 
-// Both functions compute SQLite's abs() of a REAL; the second one is not declared thread-safe.
+// Both functions do the same as SQLite's abs() of a REAL. The second one is not declared
+// thread-safe.
 static double absolute(double x) noexcept { return x < 0 ? -x : x; }
 static double absolute_with_gil(double x) noexcept { return x < 0 ? -x : x; }
 
@@ -25,7 +25,7 @@ static std::optional<double> checked_part(double x) noexcept {
   return 1 / (1 + x);
 }
 
-// A hand-written NumPy loop for `bench_curve`: it only makes the call and advances two pointers.
+// A hand-written ufunc loop for `bench_curve`.
 extern "C" __attribute__((visibility("default"))) void bench_loop_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];
@@ -42,8 +42,7 @@ extern "C" __attribute__((visibility("default"), noinline)) double bench_norm(
   return std::sqrt(sum);
 }
 
-// The hand-written loop of a generalised ufunc, (n)->(), over contiguous rows. It would have to
-// copy other rows first.
+// A hand-written loop of a generalised ufunc, (n)->(). It supports only contiguous rows.
 extern "C" __attribute__((visibility("default"))) void bench_rows_by_hand(
     char **args, const std::intptr_t *dimensions, const std::intptr_t *steps, void *) {
   char *from = args[0], *to = args[1];

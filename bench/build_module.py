@@ -1,4 +1,4 @@
-"""Compiles a benchmark's extension module against this checkout's headers, for any interpreter."""
+"""Compiles and imports a benchmark's extension module."""
 
 import importlib.machinery
 import importlib.util
@@ -21,8 +21,7 @@ def ask(python, code):
 
 
 def build(source, folder, python=sys.executable, options=()):
-    """Compiles `source` from bench/ into `folder` and returns the module's path. `options` are passed to the compiler
-    and may name libraries."""
+    """Compiles `source` from bench/ into `folder`, and returns the module's path."""
     source = HERE / source
     include, suffix = ask(python, _ASK).splitlines()
     made = os.path.join(str(folder), source.stem + suffix)
@@ -46,6 +45,6 @@ def load_file(name, path):
 
 
 def load(source, options=()):
-    """Builds a module and imports it here. The file stays until the system deletes its temporary files."""
+    """Builds and imports a module. The file is not deleted."""
     made = build(source, tempfile.mkdtemp(prefix="typedcall-bench-"), options=options)
     return load_file(pathlib.Path(source).stem, made)

@@ -1,5 +1,5 @@
-// The cost of a call with a known signature: through a C function pointer, a function resolved from
-// a Python callable, libffi, and a boxed call to the callable.
+// Measures calls with a known signature: through a C function pointer, a resolved function, libffi,
+// and a boxed call.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -22,9 +22,8 @@ namespace {
 
 using typedcall::span;
 
-/// The loop of all benchmarks in this file, which calls call(arguments...) with arguments that the
-/// compiler does not know. The function is not inlined: the code around a loop decides whether gcc
-/// unrolls it, and so could make pointer and direct differ.
+/// Measures call(arguments...). This function is not inlined, because surrounding code can change
+/// how gcc compiles the loop.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {
@@ -94,7 +93,7 @@ void add_calls(const char *name, R (*address)(A...), A... values) {
   });
 }
 
-/// Adds benchmarks that hash an existing buffer: unboxed, and boxed as for callers from Python.
+/// Adds benchmarks that hash a buffer.
 void add_hashes(const char *size, span<const unsigned char> bytes) {
   const std::string prefix = std::string("call/kB_L_") + size + "/";
 
@@ -135,8 +134,7 @@ bool add_all() {
   add_hashes("8", {bytes, 8});
   add_hashes("1000", {bytes, 1000});
   add_calls<double, double, double>("dd_d", bench::dd_d, 1.5, 2.25);
-  // The number is larger than the small ints that CPython caches, because boxing these costs
-  // nothing.
+  // CPython caches small ints, so use a larger one.
   add_calls<long, long>("l_l", bench::l_l, 1234567);
   add_calls<double, double, long, double, long>("dldl_d", bench::dldl_d, 1.5, 1234567, 2.25, 3);
   return true;

@@ -1,12 +1,11 @@
-// Typed functions for numerical libraries, the same functions as hand-written callbacks, and a loop
-// that only calls a callback.
+// The functions of callbacks.py, both as typed functions and as hand-written callbacks.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 
-// SUNDIALS defines this function, if the library has been loaded.
+// Defined by SUNDIALS, if that library is loaded.
 extern "C" __attribute__((weak)) double *N_VGetArrayPointer(void *vector);
 
 namespace {
@@ -58,7 +57,7 @@ double sum(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   for (long i = 0; i < count; ++i) x = f(x, reinterpret_cast<void *>(data)) + 1;
   return x;
 }
-/// Calls f `count` times with arguments that do not depend on results.
+/// Calls f `count` times. The arguments do not depend on results.
 double sum_of_many(std::uintptr_t address, std::uintptr_t data, long count) noexcept {
   auto *const f = reinterpret_cast<double (*)(double, void *)>(address);
   double total = 0;

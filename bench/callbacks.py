@@ -1,5 +1,6 @@
-"""Compares typed functions as callbacks with callbacks written by hand in C and in Python, in a loop and in GSL,
-NLopt, cubature, CVODE and numbalsoda if these are installed. Usage: python bench/callbacks.py [--rounds N]"""
+"""Compares typed functions as callbacks with callbacks written by hand in C and in Python. They are
+called in a loop and by GSL, NLopt, cubature, CVODE and numbalsoda. Usage: python bench/callbacks.py
+[--rounds N]"""
 
 import ctypes
 import ctypes.util
@@ -47,8 +48,7 @@ def spring(t, y, rate, _):
 
 
 def numbers(callees, loop, calls):
-    """Returns arguments for compare(): calls, by_hand, run(address, data, share), made (as {name: Callback}) and
-    python."""
+    """Returns the arguments of compare()."""
     made = {
         "typed": typedcall.callback(callees.identity, OF_NUMBER),
         "typed, falls back": typedcall.callback(callees.checked_identity, OF_NUMBER),
@@ -167,12 +167,12 @@ def numbalsoda_dop853(callees, numbalsoda):
 
     python = ctypes.CFUNCTYPE(None, double, doubles, doubles, pointer)(spring)
     made = {"typed": typedcall.callback(callees.spring, RATE_WITHOUT_STATUS)}
-    # The solver ignores the status that the hand-written callback returns.
+    # The solver ignores the callback's status.
     return None, callees.spring_address(), run, made, python, {"SciPy's solve_ivp, Python function": solve_ivp}
 
 
 def compare(title, rounds, calls, by_hand, run, made, python, others=None):
-    """Compares the contestants of one group. `others` maps names to run(share) functions, which also run Python
+    """Compares the contestants of one group. `others` maps names to functions that run other Python
     callbacks."""
     print("\n" + title)
     contestants = {"by hand in C": lambda: run(by_hand, 0, 1)}

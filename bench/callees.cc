@@ -1,5 +1,5 @@
-// The called functions, in a separate translation unit, so callers can neither inline them nor know
-// which registers they preserve.
+// The functions that the benchmarks call. They are compiled separately, so that callers cannot
+// inline them.
 #include "bench/callees.h"
 
 namespace bench {

@@ -1,10 +1,9 @@
-// The functions that the benchmarks call. They do as little work as possible, because the call is
-// measured. They are compiled separately, and no optimiser sees both sides of a call.
+// The functions that the benchmarks call. They do little work, because only the call is measured.
 #ifndef TYPEDCALL_BENCH_CALLEES_H_
 #define TYPEDCALL_BENCH_CALLEES_H_
 
 #include "typedcall/resolve.h"
-// resolve.h comes first because it includes Python.h.
+// resolve.h includes Python.h, which must come first.
 #include <cstdint>
 
 namespace bench {
@@ -14,10 +13,10 @@ long l_l(long x) noexcept;
 long ll_l(long x, long y) noexcept;
 double dldl_d(double x, long m, double y, long n) noexcept;
 double ldldldld_d(long a, double b, long c, double d, long e, double f, long g, double h) noexcept;
-/// The arguments are more integers than x86-64 passes in registers.
+/// x86-64 passes six integers in registers.
 long llllllll_l(long a, long b, long c, long d, long e, long f, long g, long h) noexcept;
 
-/// A function of a buffer, "*kB->L": the hash of Fowler, Noll and Vo.
+/// Hashes a buffer (the FNV hash).
 std::uint64_t kB_L(typedcall::span<const unsigned char> bytes) noexcept;
 
 }  // namespace bench

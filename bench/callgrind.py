@@ -1,5 +1,4 @@
-# Counts the instructions that a command executes, under valgrind. Unlike times, the counts do not depend on how busy
-# the machine is. The difference between two runs with different iteration counts excludes start-up.
+# Counts the instructions that a command executes under valgrind.
 import os
 import re
 import shutil
@@ -7,7 +6,7 @@ import subprocess
 
 
 def instructions(command):
-    """Returns the number of instructions that `command` (a list) executes in user space."""
+    """Returns the number of instructions that `command` (a list) executes."""
     if shutil.which("valgrind") is None:
         raise SystemExit("counting instructions needs valgrind")
     environment = dict(os.environ, PYTHONHASHSEED="0")
@@ -21,6 +20,6 @@ def instructions(command):
 
 
 def instructions_per_iteration(command, few=20000, many=120000):
-    """Returns the difference between two runs, per iteration. `command` returns the command line for an iteration
-    count."""
+    """Returns the instructions per iteration. They are the difference between two runs, so start-up
+    does not count. `command` returns the command line for an iteration count."""
     return (instructions(command(many)) - instructions(command(few))) / (many - few)

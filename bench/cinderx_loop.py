@@ -1,6 +1,5 @@
-"""The loop `i = inc(i)` of examples/cinderx: under CinderX's JIT, with the declaration that `python -m typedcall
-cinderx` writes, and boxed; and boxed in CPython's own loop. Needs CPython 3.14 or later, cinderx and typedcall.
-Usage: python bench/cinderx_loop.py [--rounds N]"""
+"""Measures the loop `i = inc(i)` of examples/cinderx on CPython, and under CinderX's JIT with and without a
+declaration. Needs CPython 3.14 or later, cinderx and typedcall. Usage: python bench/cinderx_loop.py [--rounds N]"""
 
 import importlib.util
 import os
@@ -12,7 +11,7 @@ import tempfile
 import build_module
 import interleaved
 
-# The folder of the example's module, and the loop that follows the declarations.
+# The folder of the example's module, and the code of the loop.
 EXAMPLE = pathlib.Path(__file__).resolve().parent.parent / "examples/cinderx"
 CALLS = 5_000_000
 BOXED = """

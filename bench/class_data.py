@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-# Measures six ways to attach a C pointer to a Python class: nanoseconds per access, bytes per class, and the pointer
-# that a Python subclass finds. The designs are in class_data_designs.cc.
+# Measures six ways to attach a C pointer to a Python class. The designs are in class_data_designs.cc.
 import argparse
 import gc
 import importlib
@@ -19,7 +18,7 @@ SUBJECTS = "class", "subclass", "mixed"
 
 
 def load_module():
-    # PYTHONPATH, which tools/bench sets, takes precedence.
+    # PYTHONPATH takes precedence.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("class_data_designs")
@@ -29,7 +28,7 @@ def load_module():
 
 
 def subclass(*bases):
-    """Makes `class Sub(*bases): __slots__ = ()`. Without `__slots__` the count would include a `__dict__`."""
+    """Makes a subclass. Without `__slots__` its memory would include a `__dict__`."""
     return type(bases[-1])("Sub", bases, {"__slots__": ()})
 
 
@@ -41,8 +40,7 @@ def subjects(designs, name):
 
 
 def of_two(designs, name):
-    """Describes the pointer that a subclass of two of the design's classes finds; the base with the second greeting
-    comes first."""
+    """Describes the pointer that a subclass of two of the design's classes finds."""
     base = designs.base()
     try:
         hello, morning = designs.make(name, base), designs.make(name, base, True)
@@ -53,8 +51,7 @@ def of_two(designs, name):
 
 
 def bytes_each(make, count):
-    """Returns the bytes that each of `count` classes takes from CPython's allocators, after a first
-    class has filled the caches."""
+    """Returns the number of bytes that CPython allocates for each of `count` classes."""
     kept = [None] * count
     kept[0] = make()
     gc.collect()
@@ -72,10 +69,10 @@ def measure_memory(designs, count):
     """Returns {design: (bytes of a class, bytes of a Python subclass)} for each design."""
     memory = {}
     for name in designs.designs:
-        # Each design has its own base class, so the bases' lists of subclasses grow in the same steps.
+        # Each design needs its own base class, because a base class keeps a list of subclasses.
         base = designs.base()
         own = bytes_each(lambda: designs.make(name, base), count)
-        # No allocator counts the variable itself.
+        # Add the C variable, which is not allocated.
         own += 8 if name == "module variable" else 0
         cls = designs.make(name, base)
         memory[name] = own, bytes_each(lambda: subclass(cls), count)
@@ -83,8 +80,8 @@ def measure_memory(designs, count):
 
 
 def measure_time(designs, rounds, accesses):
-    """Returns {(design, subject, chained): [nanoseconds of each round]}, and the set of subjects that find no
-    pointer."""
+    """Returns {(design, subject, chained): [nanoseconds of each round]}, and the subjects for which
+    no pointer is found."""
     times, nothing, instances = {}, set(), {}
     for name in designs.designs:
         for subject, instance in subjects(designs, name).items():
@@ -95,7 +92,7 @@ def measure_time(designs, rounds, accesses):
                 instances[name, subject, chained] = instance
                 times[name, subject, chained] = []
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all contestants.
+        # A random order, because the machine may be slow for a while.
         for key in random.sample(list(times), len(times)):
             name, _, chained = key
             times[key].append(designs.measure(name, instances[key], accesses, chained))
@@ -126,7 +123,7 @@ def print_table(designs, times, nothing, memory):
 
 
 def write_json(path, designs, times, nothing):
-    """Writes the samples of the chained loops in the format of interleaved.py."""
+    """Writes the samples of the chained loops in the format of interleaved.keep()."""
     groups = [{"name": subject, "unit": "ns", "samples": {
         name: times[name, subject, True] for name in designs.designs if (name, subject, True) in times}}
         for subject in SUBJECTS]

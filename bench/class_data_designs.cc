@@ -1,6 +1,5 @@
-// Six ways to keep a C pointer for a Python class and to find it from an instance: five from a blog
-// post on Cython metaclasses, and a custom slot. They are written in the same way, so only the
-// design differs. bench/class_data.py measures them, and tests/class_data tests them.
+// Six ways to keep a C pointer for a Python class: five from a blog post on Cython metaclasses, and
+// a custom slot. bench/class_data.py measures them.
 #include <time.h>
 
 #include <cstdint>
@@ -14,17 +13,15 @@
 
 namespace {
 
-// Like most of the original designs, this module has C statics, and so supports only the main
-// interpreter.
+// This module has C statics, so it supports only the main interpreter.
 PyTypeObject *greet_type = nullptr;  // a metaclass with a C field
 PyTypeObject *greet_metatype = nullptr;
 PyTypeObject *holder_type = nullptr;
 PyObject *holders = nullptr;  // maps a class to its holder
-// The variable is volatile, as if the function that reads it were in another translation unit.
+// Volatile, so that the compiler must read it each time.
 const greeting_class *volatile hello_greeting = nullptr;
 
-// A class object with an additional C field after CPython's. `greet_type` and `greet_metatype` make
-// such classes.
+// A class object with an additional C field.
 struct class_with_field {
   PyHeapTypeObject heap_type;
   const greeting_class *greeting;
@@ -39,10 +36,10 @@ const greeting_class *field_of(PyTypeObject *type) {
   return reinterpret_cast<class_with_field *>(type)->greeting;
 }
 
-// Makes a class like its base, with `metaclass`; methods may be NULL. Returns a new reference.
+// Makes a class with this metaclass and base. `methods` may be NULL. Returns a new reference.
 PyObject *make_class(PyTypeObject *metaclass, PyObject *base, PyMethodDef *methods = nullptr) {
   PyType_Slot slots[] = {{methods != nullptr ? Py_tp_methods : 0, methods}, {0, nullptr}};
-  // Before 3.11 a type refers to the name in its spec, so all types share one name.
+  // Before 3.11 a type refers to the name in its spec, so the name must not be freed.
   PyType_Spec spec = {"class_data_designs.Made", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
                       slots};
   return PyExtensibleType_FromMetaclass(metaclass, nullptr, &spec, base);
@@ -54,7 +51,7 @@ PyObject *make_with_field(PyTypeObject *metaclass, PyObject *base, const greetin
   return made;
 }
 
-// A class without a pointer: the baseline for the others.
+// A class without a pointer: the baseline.
 struct plain {
   static PyObject *make(PyObject *base, const greeting_class *) {
     return make_class(&PyType_Type, base);
@@ -66,9 +63,8 @@ struct plain {
   }
 };
 
-// A variable, and a class with a method that reads it. They are written out for one greeting,
-// because a program cannot make more of them at run time. So only the first greeting has such a
-// class.
+// A variable, and a class with a method that reads it. A program cannot make more variables at run
+// time, so only the first greeting has such a class.
 struct module_variable {
   static PyObject *method(PyObject *self, PyObject *) {
     return PyUnicode_FromString(find(self)->sentence);
@@ -124,7 +120,7 @@ struct metaclass_mro : metaclass {
   }
 };
 
-// Every class has a metaclass of its own, which has the field.
+// Every class has its own metaclass, which contains the field.
 struct meta_metaclass {
   static PyObject *make(PyObject *base, const greeting_class *greeting) {
     PyObject *own =
@@ -153,15 +149,15 @@ struct custom_slot {
   }
 };
 
-// Returns the thread's own processor time, because other programs may be running.
+// Returns the thread's processor time.
 double nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Measures the nanoseconds per access. Either the processor may begin the next access before the
-// last one ends, or (chained) the address of the next instance depends on the last result.
+// Measures the nanoseconds per access. If `chained` is true, the address of the next instance
+// depends on the previous result, so the processor cannot overlap accesses.
 template <class Design, bool chained>
 __attribute__((noinline)) double measure(PyObject *instance, long count) {
   std::uintptr_t zero = 0;
@@ -236,8 +232,7 @@ PyObject *py_make(PyObject *, PyObject *args) {
   return chosen != nullptr ? chosen->make(base, &greetings[second]) : nullptr;
 }
 
-// Every design but the custom slot reads the class's memory unchecked, so it must be a class of
-// that design.
+// The class must be a class of the given design, because most designs do not check this.
 PyObject *py_find(PyObject *, PyObject *args) {
   const char *name;
   PyObject *instance;

@@ -1,6 +1,6 @@
-"""A typed function over an array of gigabytes, in chunks, on Dask clusters of one and of two processes, compared with
-numpy.vectorize. Reports wall-clock time, and the workers' processor time, which shows even on a busy machine how the
-work scales. Usage: python bench/clusters_dask.py [--rounds N]"""
+"""Compares a typed function with numpy.vectorize over a large array, on Dask clusters of one and of
+two processes. Reports wall-clock time and the workers' processor time. Usage: python
+bench/clusters_dask.py [--rounds N]"""
 
 import os
 import pathlib
@@ -13,14 +13,14 @@ import build_module
 import interleaved
 
 CHUNK = 2_000_000
-#: The chunks have 2 GB in total, but a worker holds only one chunk and its results at a time.
+#: 2 GB in total. A worker holds only one chunk at a time.
 CHUNKS = 128
-#: There are fewer chunks for functions that take one Python call per element.
+#: Slow functions get fewer chunks.
 BOXED_CHUNKS = 8
 
 
 def boxed(chunk):
-    """Applies the callable, which the worker has imported, to a chunk."""
+    """Applies the worker's callable to a chunk."""
     import adapter_callees
     import numpy
 
@@ -31,7 +31,7 @@ def main():
     rounds = interleaved.rounds(__doc__, 5)
     folder = tempfile.mkdtemp(prefix="typedcall-bench-")
     build_module.build("adapter_callees.cc", folder)
-    # The workers inherit the path and these variables.
+    # The workers inherit sys.path and these variables.
     sys.path[:0] = [folder]
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     try:
@@ -112,7 +112,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # The workers must also find the modules in this file's folder.
+    # The workers import modules from this folder.
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     sys.exit(main())

@@ -1,5 +1,4 @@
-// Starts the interpreter in the same way in every run, sets Google Benchmark's defaults, and prints
-// a summary with ratios to a bare call, which depend less on the machine than nanoseconds do.
+// Starts the interpreter, runs the benchmarks, and prints their ratios to a bare call.
 #include "bench/embedded_main.h"
 
 #include <cstdio>
@@ -14,8 +13,7 @@
 namespace bench {
 namespace {
 
-// Benchmarks take turns in random order, so a slow phase of the machine affects all of them, and
-// the medians ignore it.
+// The order is random, because the machine may be slow for a while.
 const char *const kDefaults[] = {
     "--benchmark_repetitions=32",
     "--benchmark_enable_random_interleaving=true",
@@ -28,7 +26,7 @@ benchmark::IterationCount fixed_iterations = 0;
 
 std::vector<std::string> added;
 
-/// True if a benchmark reported an error. Google Benchmark 1.8 renamed the field.
+/// Returns true if a benchmark reported an error. Google Benchmark 1.8 renamed the field.
 template <typename Run>
 auto gave_up(const Run &run, int) -> decltype(run.skipped, bool()) {
   return run.skipped != decltype(run.skipped){};
@@ -38,7 +36,7 @@ auto gave_up(const Run &run, long) -> decltype(run.error_occurred, bool()) {
   return run.error_occurred;
 }
 
-/// A reporter that forwards to the one chosen by --benchmark_format and keeps the medians.
+/// Forwards to another reporter, and keeps the medians.
 class SummingUp : public benchmark::BenchmarkReporter {
  public:
   explicit SummingUp(benchmark::BenchmarkReporter *shown) : shown_(shown) {}
@@ -56,8 +54,7 @@ class SummingUp : public benchmark::BenchmarkReporter {
 
   void Finalize() override {
     shown_->Finalize();
-    // Print the ratios in the program's order, not in that of the runs, and not to standard output,
-    // which may be JSON.
+    // Standard output may be JSON, so print the ratios to standard error.
     for (const std::string &name : added) {
       const auto pointer = medians_.find(name.substr(0, name.rfind('/')) + "/pointer");
       const auto median = medians_.find(name);
@@ -75,8 +72,8 @@ class SummingUp : public benchmark::BenchmarkReporter {
   bool failed_ = false;
 };
 
-/// Starts Python isolated from the user's settings, without site, and with a fixed hash seed, so
-/// two runs of one program differ only in their options. Instruction counts rely on this.
+/// Starts Python isolated, without site, and with a fixed hash seed. Instruction counts need
+/// identical runs.
 void start_python() {
   PyConfig config;
   PyConfig_InitIsolatedConfig(&config);
@@ -88,10 +85,10 @@ void start_python() {
   if (PyStatus_Exception(status)) Py_ExitStatusException(status);
 }
 
-/// Returns argv with the defaults after the program's name, and without --iterations.
+/// Inserts the defaults after the program's name, and removes --iterations.
 std::vector<char *> with_defaults(int argc, char **argv) {
   std::vector<char *> arguments = {argv[0]};
-  // Google Benchmark reads flags from left to right and does not write to them.
+  // If a flag is given twice, Google Benchmark uses the last one.
   for (const char *flag : kDefaults) arguments.push_back(const_cast<char *>(flag));
   for (int i = 1; i < argc; ++i) {
     if (std::strncmp(argv[i], kIterations, std::strlen(kIterations)) == 0) {

@@ -1,15 +1,14 @@
-"""Comparable timings on a shared machine: calls all contestants in turn, in many rounds, and reports processor times
-and the median and quartiles of the ratios in each round."""
+"""Measures contestants in turn, and reports processor times and ratios."""
 
 import argparse
 import json
 import statistics
 import time
 
-#: The file for samples that the command line names, and the samples passed to report() so far.
+#: The file for the samples, and all samples so far.
 _wanted = None
 _groups = []
-#: The contestants that are not measured, with the reasons.
+#: The contestants that are not measured, and the reasons.
 _skipped = {}
 
 
@@ -31,7 +30,7 @@ def seconds(function, clock=time.process_time):
 
 
 def measure(contestants, rounds, clock=time.process_time):
-    """Returns {name: [seconds of each round]}. A round calls every contestant once, in alternating order."""
+    """Returns {name: [seconds of each round]}. Each round calls every contestant once."""
     taken = {name: [] for name in contestants}
     for function in contestants.values():
         function()
@@ -51,8 +50,8 @@ def ratio(taken, name, other):
 
 
 def keep(name, unit, samples):
-    """Adds a group's samples, {contestant: [sample of each round]}, and writes all samples so far if the command line
-    names a file."""
+    """Adds a group's samples, {contestant: [sample of each round]}, and writes them if there is a
+    file."""
     _groups.append({"name": name, "unit": unit, "samples": samples})
     _write()
 
@@ -71,8 +70,8 @@ def _write():
 
 
 def report(taken, calls, comparisons, group=""):
-    """Prints nanoseconds per call, then the comparisons: (name, other, limit, "most" or "least"). Returns True if all
-    comparisons hold. `group` distinguishes several reports of one program."""
+    """Prints nanoseconds per call and the comparisons: (name, other, limit, "most" or "least"). Returns True if all
+    comparisons hold. Each report of a program needs its own `group`."""
     keep(group, "ns", {name: [each / calls * 1e9 for each in times] for name, times in taken.items()})
     for name, times in taken.items():
         nanoseconds = statistics.median(times) / calls * 1e9

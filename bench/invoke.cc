@@ -1,5 +1,5 @@
-// The cost of a call whose signature is known only at run time: through an invoker in each of its
-// ways, hand-written code for libffi with a prepared CIF, and a plain pointer.
+// Measures calls whose signature is known only at run time: through an invoker, through libffi, and
+// through a plain pointer.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 #include <ffi.h>
@@ -17,7 +17,7 @@ using typedcall::invoker;
 using typedcall::native_value;
 using typedcall::way;
 
-// The function is not inlined, because the code around a loop decides whether gcc unrolls it.
+// This function is not inlined, because surrounding code can change how gcc compiles the loop.
 template <class Call, class... A>
 __attribute__((noinline)) void time_call(benchmark::State &state, const Call &call, A... values) {
   for (auto _ : state) {
@@ -28,7 +28,7 @@ __attribute__((noinline)) void time_call(benchmark::State &state, const Call &ca
   }
 }
 
-/// Calls an invoker in a loop, and each time stores new arguments in its array.
+/// Calls an invoker in a loop, and stores new arguments each time.
 template <class R, class... A>
 void time_invoker(benchmark::State &state, const invoker &invoke, A... values) {
   time_call(
@@ -40,7 +40,7 @@ void time_invoker(benchmark::State &state, const invoker &invoke, A... values) {
       values...);
 }
 
-/// Adds the benchmarks of one signature, whose letters are `name`.
+/// Adds the benchmarks of one signature.
 template <class R, class... A>
 void add_invocations(const char *name, R (*address)(A...), A... values) {
   const std::string prefix = std::string("invoke/") + name + "/";

@@ -1,5 +1,5 @@
-"""Applies a typed function to an array in JAX's jit, through typedcall.jax and through jax.pure_callback.
-Usage: python bench/jax_elementwise.py [--rounds N]"""
+"""Compares typedcall.jax with jax.pure_callback in JAX's jit. Usage: python
+bench/jax_elementwise.py [--rounds N]"""
 
 import os
 import sys
@@ -47,8 +47,7 @@ def compare(size, rounds):
 
         contestants[name] = run
     print("\n%d doubles, a call for each array" % size)
-    # Wall-clock time: XLA may use its own threads, so the caller's processor time is not the whole
-    # waiting time.
+    # Wall-clock time: XLA may use its own threads, so measure wall-clock time.
     taken = interleaved.measure(contestants, rounds, time.perf_counter)
     return interleaved.report(
         taken, calls,

@@ -1,6 +1,5 @@
-// Measures the time to find a function behind an object and to call it. A loop of six cycles takes
-// one cycle more or less depending on its position in a cache line. So every loop exists in sixteen
-// positions, and each repetition uses a different one.
+// Measures the time to find a function behind an object and to call it. The speed of a short loop
+// depends on its position in a cache line, so every loop is measured in sixteen positions.
 #ifndef TYPEDCALL_BENCH_LOOKUP_H_
 #define TYPEDCALL_BENCH_LOOKUP_H_
 
@@ -21,9 +20,8 @@ using function = double (*)(double, double);
 
 constexpr std::size_t kPlaces = 16;
 
-/// Calls the function that find(subject) returns. The compiler does not know the subject, so it
-/// cannot keep data read through it from one iteration to the next. The function is not inlined, so
-/// two benchmarks that do the same with different objects run the same machine code.
+/// Calls the function that find(subject) returns. This function is not inlined, so benchmarks that
+/// differ only in the object run the same machine code.
 template <std::size_t place, class Subject, class Find>
 __attribute__((noinline)) void time_lookup_at(benchmark::State &state, Subject subject,
                                               const Find &find) {
@@ -46,7 +44,7 @@ void time_lookup_at_turn(benchmark::State &state, std::size_t turn, Subject subj
   places[turn % sizeof...(place)](state, subject, find);
 }
 
-/// Every repetition of a benchmark uses a different position; `turn` counts them.
+/// Every repetition uses a different position. `turn` counts the repetitions.
 template <class Subject, class Find>
 void time_lookup(benchmark::State &state, std::size_t turn, Subject subject, const Find &find) {
   time_lookup_at_turn(state, turn, subject, find, std::make_index_sequence<kPlaces>());
@@ -59,7 +57,7 @@ void add_in_turns(const std::string &name, Body body) {
       [body, turn = std::size_t{0}](benchmark::State &state) mutable { body(state, turn++); });
 }
 
-/// A consumer that finds no slot calls another function.
+/// Returns the function in the slot, or `other` if there is no slot.
 template <class Find>
 struct OrElse {
   function operator()(PyObject *any) const {
@@ -70,8 +68,7 @@ struct OrElse {
   function other;
 };
 
-/// Measures find(object) with a call to the function in the slot, or to `other` if the slot is
-/// null.
+/// Measures find(object) and a call to the function in the slot, or to `other` if there is no slot.
 template <class Find>
 void time_slot(benchmark::State &state, std::size_t turn, PyObject *object, Find find,
                function other) {
@@ -87,7 +84,7 @@ void add_slot(const std::string &name, PyObject **object, Find find, function ot
   });
 }
 
-/// Adds the benchmark of a bare call, whose function is already known.
+/// Adds the benchmark of a call to a known function.
 inline void add_pointer(const std::string &name, function called) {
   add_in_turns(name, [called](benchmark::State &state, std::size_t turn) {
     time_lookup(state, turn, called, [](function any) { return any; });

@@ -1,5 +1,4 @@
-// The functions that bench/loops.cc calls. Except for the integrand, they do as little work as
-// possible.
+// The functions that bench/loops.cc calls.
 #include "bench/loop_callees.h"
 
 namespace bench {

@@ -1,5 +1,5 @@
-// The functions that bench/loops.cc applies to arrays. They are in a separate translation unit, and
-// no optimiser sees both them and the loops.
+// The functions that bench/loops.cc calls. They are compiled separately, so that the loops cannot
+// inline them.
 #ifndef TYPEDCALL_BENCH_LOOP_CALLEES_H_
 #define TYPEDCALL_BENCH_LOOP_CALLEES_H_
 

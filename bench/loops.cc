@@ -1,5 +1,5 @@
-// Applies a function to arrays with a hand-written loop that calls its pointer, with
-// typedcall::loop, and with the best loops that call it as a Python callable.
+// Measures loops over arrays: hand-written loops, typedcall::loop, and loops that call a Python
+// callable.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -33,7 +33,7 @@ using typedcall::loop_kernel;
 using typedcall::object_ref;
 
 constexpr std::intptr_t kMillion = 1000000;
-constexpr std::intptr_t kCached = 500;  // small enough for the first-level cache
+constexpr std::intptr_t kCached = 500;  // fits into the L1 cache
 
 object_ref callee(const char *name) {
   const auto module = object_ref::steal(PyImport_ImportModule("bench_loop_callees"));
@@ -52,7 +52,7 @@ std::optional<loop> resolved_loop(const char *name, const char *signature,
   return found ? loop::make(std::move(*found), std::move(options)) : std::nullopt;
 }
 
-/// Returns `size` numbers, each `step` elements after the previous one.
+/// Returns `size` numbers that are `step` elements apart.
 template <class T>
 std::vector<T> numbers(std::intptr_t size, std::intptr_t step) {
   std::vector<T> made(static_cast<std::size_t>(size * step));
@@ -110,8 +110,7 @@ bool unbox(PyObject *object, long *value) {
   return *value != -1 || !PyErr_Occurred();
 }
 
-/// Calls a vectorcall function that was looked up once, without a tuple and without
-/// PyObject_Vectorcall's checks.
+/// Calls a vectorcall function that was looked up once.
 template <class R, class... A>
 bool call_boxed(vectorcallfunc function, PyObject *callable, R *result, A... arguments) {
   PyObject *stack[sizeof...(A) + 1] = {nullptr, box(arguments)...};
@@ -145,7 +144,6 @@ __attribute__((noinline)) bool by_boxed_call(PyObject *callable, std::intptr_t c
 
 // --- Maps ----------------------------------------------------------------------------------------
 
-/// The loops to measure.
 enum class what { all, unboxed };
 
 template <class R, class... A>
@@ -200,7 +198,7 @@ void add_maps(const std::string &group, const char *name, R (*address)(A...), st
   add_boxed("boxed_call", &by_boxed_call<R, A...>);
 }
 
-/// Adds benchmarks with columns of a table: the elements of each array are 3 elements apart.
+/// Adds benchmarks with strided arrays: their numbers are 3 elements apart.
 template <class R, class... A>
 void add_strided(const char *name, R (*address)(A...)) {
   constexpr std::intptr_t apart = 3;
@@ -245,7 +243,7 @@ __attribute__((noinline)) double integrate(const Function &function) {
   return sum * kStep;
 }
 
-/// Integrates in blocks of points, like code that does not know the signature at compile time.
+/// Integrates in blocks of points.
 __attribute__((noinline)) bool integrate_blocks(const loop &made, double *integral) {
   constexpr std::intptr_t block = 500;
   constexpr std::intptr_t steps[] = {sizeof(double), sizeof(double)};
@@ -326,7 +324,7 @@ bool add_all() {
   add_strided("d_d", &bench::twice);
   add_strided("dd_d", &bench::plus);
   add_integrations();
-  // Measures the cost of releasing the GIL, to compare with loop::detach_from.
+  // Measures the cost of releasing the GIL.
   bench::add("loops/gil/let_go", [](benchmark::State &state) {
     for (auto _ : state) PyEval_RestoreThread(PyEval_SaveThread());
   });

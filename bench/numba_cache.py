@@ -1,5 +1,5 @@
-"""Measures the start-up of a program with twenty functions in Numba's disk cache that call typed functions: the first
-start, later starts, and starts without a cache. Usage: python bench/numba_cache.py [--rounds N]"""
+"""Measures the start of a program with twenty Numba functions that call typed functions: with a new
+disk cache, with a full one, and without a cache. Usage: python bench/numba_cache.py [--rounds N]"""
 
 import os
 import pathlib
@@ -50,8 +50,8 @@ def program(keep):
 
 
 def run(script, cache):
-    """Returns the seconds of the process, of Numba's own start and of the first calls, the cache hits, and the sum of
-    the results."""
+    """Returns the seconds of the process, of Numba's start and of the first calls, the number of
+    cache hits, and the sum of the results."""
     begin = time.perf_counter()
     printed = subprocess.run(
         [sys.executable, script, str(pathlib.Path(callees.__file__).parent)], check=True,

@@ -1,5 +1,5 @@
-"""Compares a nopython loop over a function that checks its argument and may fall back with a loop over the same
-function without the check, and with the CPython loop. Usage: python bench/numba_fallback.py [--rounds N]"""
+"""Measures the cost of a possible fallback in a nopython loop. Usage: python
+bench/numba_fallback.py [--rounds N]"""
 
 import sys
 
@@ -15,8 +15,8 @@ SHORT = 500_000
 
 
 def loops(name):
-    """Returns two loops over callees.name. In the first, each call waits for the previous one; in the second, none
-    does."""
+    """Returns two loops over callees.name. Each call of the first loop waits for the previous
+    call."""
     function = getattr(callees, name)
 
     @numba.njit

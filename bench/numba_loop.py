@@ -1,5 +1,5 @@
-"""Compares a nopython loop over a tagged function with the same loop over the C function, declared to Numba through
-ctypes, and with the CPython loop. Usage: python bench/numba_loop.py [--rounds N]"""
+"""Compares a nopython loop over a tagged function with a loop over its ctypes function, and with
+the CPython loop. Usage: python bench/numba_loop.py [--rounds N]"""
 
 import ctypes
 import sys
@@ -61,7 +61,7 @@ def main():
         {
             "Numba, tagged": lambda: tagged_loop(COUNT, 2.0),
             "Numba, ctypes": lambda: ctypes_loop(COUNT, 2.0),
-            # The compiler inlines this function, so no call is left.
+            # The compiler inlines this function.
             "Numba, its own function": lambda: own_loop(COUNT, 2.0),
         },
         rounds,

@@ -1,5 +1,5 @@
-"""Compares a generalised ufunc made from a tagged function of a buffer with one written by hand in C for the same
-function, and with numpy.vectorize. Usage: python bench/numpy_gufunc.py [--rounds N]"""
+"""Compares a generalised ufunc made from a tagged function with one written by hand in C, and with
+numpy.vectorize. Usage: python bench/numpy_gufunc.py [--rounds N]"""
 
 import ctypes
 import functools
@@ -19,7 +19,7 @@ ELEMENTS = 600_000
 
 
 def norm(x):
-    """Computes the same result in Python."""
+    """Computes the norm in Python."""
     return symbols.bench_norm(x.ctypes.data_as(ctypes.c_void_p), len(x))
 
 
@@ -30,7 +30,7 @@ typedcall.tag(norm, "*kd->d", ctypes.cast(symbols.bench_norm, ctypes.c_void_p).v
 
 
 def gufunc_by_hand():
-    """Calls PyUFunc_FromFuncAndDataAndSignature with the loop from bench/adapter_callees.cc."""
+    """Makes a generalised ufunc of the loop in bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 32).from_address(capsule_address(_UFUNC_API))
     pointer, text, integer = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int
     make = ctypes.PYFUNCTYPE(ctypes.py_object, pointer, pointer, pointer, integer, integer, integer,

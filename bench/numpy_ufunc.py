@@ -1,5 +1,5 @@
-"""Compares a ufunc made from a tagged function with a ufunc written by hand in C for the same function, and with
-numpy.vectorize of the Python callable. Usage: python bench/numpy_ufunc.py [--rounds N]"""
+"""Compares a ufunc made from a tagged function with one written by hand in C, and with
+numpy.vectorize. Usage: python bench/numpy_ufunc.py [--rounds N]"""
 
 import ctypes
 import sys
@@ -18,7 +18,7 @@ SHORT = 50_000
 
 
 def ufunc_by_hand():
-    """Calls PyUFunc_FromFuncAndData with the loop from bench/adapter_callees.cc."""
+    """Makes a ufunc of the loop in bench/adapter_callees.cc."""
     table = (ctypes.c_void_p * 2).from_address(capsule_address(_UFUNC_API))
     make = ctypes.PYFUNCTYPE(
         ctypes.py_object,
@@ -78,7 +78,7 @@ def main():
         {
             "ufunc, tagged": lambda: tagged(values, out=out),
             "ufunc, by hand in C": lambda: by_hand(values, out=out),
-            # The compiler inlines this function, so no call is left.
+            # The compiler inlines this function.
             "numba.vectorize, its own function": lambda: own_curve(values, out=out),
             "ufunc, tagged, strided": lambda: tagged(strided, out=strided_out),
             "ufunc, by hand in C, strided": lambda: by_hand(strided, out=strided_out),

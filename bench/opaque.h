@@ -1,5 +1,5 @@
-// Values that the compiler cannot know, and results that it must compute. These functions replace
-// Google Benchmark's DoNotOptimize, which gcc 12 was seen to miscompile in such loops.
+// Hides values from the optimiser. gcc 12 miscompiles Google Benchmark's DoNotOptimize in such
+// loops.
 #ifndef TYPEDCALL_BENCH_OPAQUE_H_
 #define TYPEDCALL_BENCH_OPAQUE_H_
 
@@ -13,8 +13,7 @@
 
 namespace bench {
 
-/// Hides `value` from the compiler from here on. The value stays in a register and no memory is
-/// touched, so the compiler may assume that data in memory are unchanged.
+/// Hides `value` from the compiler. The compiler may still assume that memory does not change.
 template <class T>
 inline void hide(T &value) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,4 +1,4 @@
-"""Runs one loop of calls to the package; bench/figures/instructions.py counts its instructions.
+"""Runs one loop of calls to the package. bench/figures/instructions.py counts the instructions.
 Usage: python bench/package_loops.py LOOP COUNT, with the module built from adapter_callees.cc on
 PYTHONPATH"""
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""The loop of Bernstein's post, `i = mod.inc(i)` ten million times, on an unmodified PyPy: boxed (by cpyext),
-accelerated, through a resolved function, and through its raw pointer; and boxed on CPython. For comparison there is a
-loop in C with the work that PyPy does around each call through cffi.
+"""Measures the loop `i = mod.inc(i)` of Bernstein's post on an unmodified PyPy: boxed (by cpyext), accelerated, through
+a resolved function, and through a raw pointer. CPython and a loop in C are measured for comparison.
 
 Usage: bench/pypy_loop.py [--pypy EXE] [--cpython EXE] [--calls N] [--rounds N] [--json FILE]
 `--pypy` needs the package: `pypy3 -m venv V && V/bin/pip install .` makes V/bin/python."""
@@ -25,16 +24,15 @@ LOOPS = {
 }
 NAMES = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 WAYS = ("boxed", "accelerated", "resolved", "pointer", "C, GIL let go")
-#: The ways alternate this many times within a round.
+#: In each round the ways alternate this many times.
 TURNS = 5
-#: Required ratios for "l->l", on PyPy 7.3.11 and on newer versions, which call extensions more
-#: slowly.
+#: Required ratios for "l->l" on PyPy 7.3.11 and on newer versions.
 TARGETS = {
     "PyPy boxed / accelerated": (12, 17),
     "CPython boxed / accelerated": (3.5, 3.5),
     "PyPy boxed / pointer": (25, 25),
 }
-#: The ratios that were hoped for; the loop in C shows what is possible.
+#: The ratios that were hoped for. The loop in C shows what is possible.
 HOPES = {
     "PyPy boxed / accelerated": (30, 50),
     "PyPy boxed / pointer": (50, 70),
@@ -43,7 +41,7 @@ HOPES = {
 
 
 def make_loop(signature, module):
-    """Makes a separate main() for each way, so no way affects another's machine code."""
+    """Makes a main() for one way. A shared main() would share machine code."""
     text = """
 def main(n):
     i, x = 0, 0.0
@@ -52,8 +50,7 @@ def main(n):
         %s
     return i, x
 """ % (LOOPS[signature], "" if signature == "l->l" else "i += 1")
-    # The code runs in a module's dictionary, as in a real program, because the dictionary of a plain exec() is slower
-    # on PyPy.
+    # Use a module's dictionary, because the dictionary of a plain exec() is slower on PyPy.
     namespace = type(sys)("loop").__dict__
     namespace["mod"] = module
     exec(compile(text, "loop of " + signature, "exec"), namespace)
@@ -61,8 +58,7 @@ def main(n):
 
 
 def time_loop(main, calls):
-    gc.collect()  # no loop pays for another one's garbage
-    # In processor time, other programs on the machine count less.
+    gc.collect()  # collect the garbage of other loops
     start = time.process_time()
     result = main(calls)
     elapsed = time.process_time() - start
@@ -71,7 +67,7 @@ def time_loop(main, calls):
 
 
 def worker(calls):
-    """Runs one round in this interpreter after a warm-up, and prints {signature: {way: nanoseconds}}."""
+    """Runs one round in this interpreter, and prints {signature: {way: nanoseconds}}."""
     import pypy_loop_module as module
 
     found = {}
@@ -160,7 +156,7 @@ def main():
         for python in (options.pypy, options.cpython):
             print(ask(python, "import sys; print(sys.version.replace(chr(10), ' '))"))
             build("pypy_loop_module.cc", folder, python)
-        # The interpreters take turns, so a busy minute of the machine affects both.
+        # The interpreters take turns, because the machine may be slow for a while.
         for _ in range(options.rounds):
             rounds.append(tuple(run(python, folder, options.calls)
                                 for python in (options.pypy, options.cpython)))

@@ -1,4 +1,4 @@
-// The functions of bench/pypy_loop.py. CPython and PyPy compile the same source.
+// The functions of bench/pypy_loop.py, for CPython and PyPy.
 #include "typedcall/provider.h"
 
 #include <cerrno>
@@ -6,7 +6,7 @@
 
 namespace {
 
-// Unsigned arithmetic wraps where signed arithmetic is undefined.
+// Signed overflow is undefined.
 long inc(long x) noexcept { return static_cast<long>(static_cast<unsigned long>(x) + 1); }
 double add(double a, double b) noexcept { return a + b; }
 double mix(double a, long b, double c, long d) noexcept {
@@ -23,9 +23,8 @@ long gil = 1;
 int saved_errno = 0;
 volatile long kept;
 
-// Returns nanoseconds per call of inc in C, with the work of the code that PyPy generates around
-// each call through cffi: it restores and saves errno, releases the GIL with a store, acquires it
-// with a compare-and-swap, and stores the result in memory. No call through cffi takes less.
+// Returns the nanoseconds per call of inc in C. The loop does the same work as PyPy's code around a
+// call through cffi: it handles errno and the GIL, and stores the result in memory.
 double letting_go(long count) noexcept {
   long (*volatile hidden)(long) = inc;
   long (*const function)(long) = hidden;

@@ -1,6 +1,5 @@
-// The cost of finding the C function behind a Python callable on every call: by a call site that
-// has seen the callable before, and by a search, with 1, 16 and 1000 callables in turn. Every loop
-// also makes the call.
+// Measures finding the C function behind a Python callable and calling it, with and without a call
+// site.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -34,7 +33,7 @@ PyObject *boxed(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
   return PyFloat_FromDouble(bench::dd_d(x, y));
 }
 
-/// A function with its own def, table and metadata.
+/// A builtin function with its own def, table and metadata.
 struct callee {
   explicit callee(int bits)
       : def{metadata.pypy.ml_name,
@@ -84,16 +83,15 @@ bool make_callees() {
   return true;
 }
 
-/// Returns callables in a pseudo-random order, the same in every run, because memory should not be
-/// read in the order of allocation.
+/// Returns callables in a pseudo-random order. It is the same in every run.
 std::vector<PyObject *> in_turn(const callees &all, std::size_t count) {
   std::vector<PyObject *> some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * 617 % kMost]->object);
   return some;
 }
 
-/// Measures find(callable) and a call to the function that it returns. The function is not inlined,
-/// so every benchmark has a loop of its own.
+/// Measures find(callable) and a call to the result. This function is not inlined, so that every
+/// benchmark has its own loop.
 template <class Subject, class Find>
 __attribute__((noinline)) void time_finding(benchmark::State &state,
                                             const std::vector<Subject> &subjects,
@@ -110,7 +108,7 @@ __attribute__((noinline)) void time_finding(benchmark::State &state,
   }
 }
 
-/// Adds a benchmark of a call site that has already seen all callables.
+/// Measures a call site that has already seen all callables.
 template <class Result>
 void add_site(const std::string &name, const callees *all, std::size_t count, Result result) {
   bench::add(name, [=](benchmark::State &state) {
@@ -130,7 +128,6 @@ void add_search(const std::string &name, const callees *all, std::size_t count, 
 void add_with(std::size_t count) {
   const std::string group = "resolve_" + std::to_string(count) + "/";
   const auto known = [](typedcall::function_view<signature> found) { return found.get(); };
-  // A consumer that finds no C function calls another one.
   const auto or_else = [](typedcall::function_view<signature> found) {
     return found ? found.get() : static_cast<function>(bench::dd_d);
   };
@@ -167,7 +164,7 @@ void add_boxed() {
   });
 }
 
-/// True if all functions are found in the expected places.
+/// Returns true if all functions are found in the expected places.
 bool check() {
   typedcall::call_site<signature> site(interface);
   for (std::size_t i = 0; i < kMost; ++i) {

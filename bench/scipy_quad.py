@@ -1,5 +1,5 @@
-"""Compares SciPy's quad over a tagged function with quad over a hand-made LowLevelCallable of the same address and
-over the Python callable. Usage: python bench/scipy_quad.py [--rounds N]"""
+"""Compares SciPy's quad over a tagged function with quad over a LowLevelCallable and over the Python callable. Usage:
+python bench/scipy_quad.py [--rounds N]"""
 
 import ctypes
 import sys

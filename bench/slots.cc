@@ -1,5 +1,5 @@
-// The cost of finding a C function pointer behind an object on every call: in a custom slot of its
-// type, and in the places where a capsule would be. Every loop also makes the call.
+// Measures finding a C function behind an object and calling it. The pointer is in a custom slot or
+// in a capsule.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -21,12 +21,12 @@ constexpr char kCapsule[] = "bench.dd_d";
 constexpr unsigned kSlots = 8;
 constexpr unsigned kForeignTypes = 64;
 
-/// Slot 0 is at the position where its consumers expect it, and the last slot is not.
+/// Slot 0 is at the position where consumers expect it.
 constexpr uintptr_t slot_id(unsigned position) {
   return PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x100 + position, 0);
 }
 
-// These objects are created once; the interpreter ends with the program.
+// These objects are never freed.
 PyObject *extensible = nullptr;
 PyObject *ordinary = nullptr;
 PyObject *integer = nullptr;
@@ -45,13 +45,13 @@ void add_lookup(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// Adds a benchmark that calls the function in a slot, or another one if there is no slot.
+/// Adds a benchmark that calls the function in a slot, or another function if there is no slot.
 template <class Find>
 void add_slot(const char *name, PyObject **object, Find find) {
   bench::add_slot(name, object, find, bench::dd_d);
 }
 
-/// Returns the slots that all types with slots have in this program.
+/// Returns the slots of all types in this program.
 std::vector<PyCustomSlot> slots() {
   std::vector<PyCustomSlot> made(kSlots);
   for (unsigned i = 0; i < kSlots; ++i) {
@@ -61,7 +61,7 @@ std::vector<PyCustomSlot> slots() {
   return made;
 }
 
-/// Registers slots for types that are not extensible, and removes them in its destructor.
+/// Registers slots for types that are not extensible. The destructor removes them.
 class Foreign {
  public:
   Foreign() {
@@ -90,7 +90,7 @@ class Foreign {
   bool registered_ = false;
 };
 
-/// Adds a benchmark like add_slot(), which runs while foreign types are registered.
+/// Like add_slot(), but foreign types are registered during the benchmark.
 template <class Find>
 void add_with_foreign(const char *name, PyObject **object, Find find) {
   bench::add_in_turns(name, [=](benchmark::State &state, std::size_t turn) {
@@ -101,7 +101,8 @@ void add_with_foreign(const char *name, PyObject **object, Find find) {
   });
 }
 
-/// Returns a heap type with kSlots slots and the capsule in its dictionary, or null.
+/// Returns a heap type with kSlots slots, and with the capsule in its dictionary. Returns null on
+/// failure.
 PyObject *make_extensible_type() {
   static PyType_Slot type_slots[] = {{0, nullptr}};
   static PyType_Spec spec = {"bench.Extensible", static_cast<int>(sizeof(PyObject)), 0,
@@ -115,14 +116,14 @@ PyObject *make_extensible_type() {
   return type;
 }
 
-/// Returns a plain Python class, like that of most objects that a consumer sees, or null.
+/// Returns a plain Python class, or null on failure.
 PyObject *make_class(const char *name, PyObject *base = nullptr) {
   PyObject *metaclass = reinterpret_cast<PyObject *>(&PyType_Type);
   return base != nullptr ? PyObject_CallFunction(metaclass, "s(O){}", name, base)
                          : PyObject_CallFunction(metaclass, "s(){}", name);
 }
 
-/// Returns an instance of `type`, whose reference it steals, or null.
+/// Returns an instance of `type`, or null on failure. Steals a reference to `type`.
 PyObject *instance_of(PyObject *type) {
   PyObject *instance = type != nullptr ? PyObject_CallObject(type, nullptr) : nullptr;
   Py_XDECREF(type);
@@ -153,8 +154,7 @@ const PyCustomSlot *find_any(PyObject *object, unsigned position) {
   return PyCustomSlots_FindAny(interface, object, slot_id(position), 0);
 }
 
-/// True if every look-up finds the slot that its name describes. Otherwise a different look-up
-/// would be timed.
+/// Returns true if every look-up finds the expected slot.
 bool check_objects() {
   const PyCustomSlot *table = PyCustomSlots_Table(extensible);
   bool right = PyCustomSlots_Count(extensible) == kSlots && table != nullptr &&
@@ -174,10 +174,10 @@ bool check_objects() {
   return right;
 }
 
-/// Adds the benchmarks of PyCustomSlots_Find, and of alternatives for comparison.
+/// Adds the benchmarks of PyCustomSlots_Find and of its alternatives.
 void add_own() {
   bench::add_pointer("slots/pointer", bench::dd_d);
-  // Each lambda has its own type, even with the same text, so each loop is a separate call site.
+  // Each lambda has its own type, so each loop is a separate call site.
   add_slot("slots/expected", &extensible,
            [](PyObject *any) { return PyCustomSlots_Find(any, slot_id(0), 0); });
   add_slot("slots/scan", &extensible,
@@ -199,7 +199,7 @@ void add_own() {
   });
 }
 
-/// Adds the benchmarks of PyCustomSlots_FindAny, which also finds slots of foreign types.
+/// Adds the benchmarks of PyCustomSlots_FindAny.
 void add_foreign() {
   const auto find_first = [](PyObject *any) {
     return PyCustomSlots_FindAny(interface, any, slot_id(0), 0);

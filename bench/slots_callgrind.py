@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Prints the number of instructions in one iteration of each slots benchmark, including the call.
-# Usage: bench/slots_callgrind.py [PROGRAM] (default: the slots program that Bazel built)
+# Prints the number of instructions in one iteration of each slots benchmark. Usage: bench/slots_callgrind.py
+# [PROGRAM] (default: the slots program that Bazel built)
 import functools
 import os
 import subprocess
@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def names(program):
-    """Returns the program's benchmarks, in its order."""
+    """Returns the names of the program's benchmarks."""
     listed = subprocess.run([program, "--benchmark_list_tests=true"], stdout=subprocess.PIPE,
                             text=True, check=True).stdout
     return listed.split()

@@ -1,7 +1,4 @@
-// The three comparisons in SEP 200, "Benchmark results": a table in the type and a pointer to one,
-// a flag and a metaclass, an exact metaclass and one that may be derived. Each look-up is the SEP's
-// own, with types like those that its metaclass would make; PyCustomSlots_Find is included for
-// comparison.
+// The benchmarks of SEP 200, and PyCustomSlots_Find for comparison.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -19,8 +16,8 @@ namespace {
 constexpr std::uintptr_t kId = PyCustomSlot_ID(PyCustomSlot_REGISTRAR_PRIVATE, 0x200, 0);
 constexpr Py_ssize_t kSlots = 2;
 
-/// The SEP's struct, followed by a table in the type itself, a design that the SEP tried and
-/// dropped.
+/// The SEP's struct, followed by a table in the type itself. The SEP tried this table and dropped
+/// it.
 struct sep_type {
   PyHeapTypeObject heap_type;
   Py_ssize_t count;
@@ -28,19 +25,17 @@ struct sep_type {
   PyCustomSlot embedded[kSlots];
 };
 
-// These objects are created once; the interpreter ends with the program.
+// These objects are never freed.
 PyCustomSlot slots[kSlots];
 PyTypeObject *metaclass = nullptr;
 PyObject *sep_object = nullptr;      // its class is made by `metaclass`
 PyObject *derived_object = nullptr;  // its class is made by a derived metaclass
 PyObject *own_object = nullptr;      // its class is made by core/extensible_type.h
 
-/// The SEP uses bit 22, which CPython itself uses now. Testing any other bit takes the same time;
-/// Py_TPFLAGS_HEAPTYPE is set in these types and not in those of CPython's own objects.
+/// The SEP uses bit 22, which CPython itself uses now. Testing another bit takes the same time.
 bool has_flag(PyTypeObject *type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0; }
 bool has_metaclass(PyTypeObject *type) { return Py_TYPE(type) == metaclass; }
-/// Follows tp_base, as the SEP proposes. A call to PyType_IsSubtype would make the loop save its
-/// registers.
+/// Follows tp_base, as the SEP proposes.
 bool has_metaclass_or_derived(PyTypeObject *type) {
   const PyTypeObject *found = Py_TYPE(type);
   while (!PyTypedcall_LIKELY(found == metaclass) && found != nullptr) found = found->tp_base;
@@ -68,7 +63,7 @@ PyCustomSlot *find(PyObject *any) {
 
 PyCustomSlot *find_own(PyObject *any) { return PyCustomSlots_Find(any, kId, 0); }
 
-/// Calls a metaclass, and returns the class that it makes, or null. The class's base is object if
+/// Calls a metaclass, and returns the new class, or null on failure. The class's base is object if
 /// `base` is null.
 PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base = nullptr) {
   PyObject *called = reinterpret_cast<PyObject *>(of);
@@ -77,7 +72,7 @@ PyTypeObject *make_class(PyTypeObject *of, const char *name, PyTypeObject *base 
                                               : PyObject_CallFunction(called, "s(){}", name));
 }
 
-/// Returns an instance of `type`, whose reference it steals, or null.
+/// Returns an instance of `type`, or null on failure. Steals a reference to `type`.
 PyObject *instance_of(PyTypeObject *type) {
   PyObject *made = reinterpret_cast<PyObject *>(type);
   PyObject *instance = made != nullptr ? PyObject_CallObject(made, nullptr) : nullptr;
@@ -85,7 +80,7 @@ PyObject *instance_of(PyTypeObject *type) {
   return instance;
 }
 
-/// Returns an instance of a new class of the metaclass, with the SEP's fields filled in, or null.
+/// Returns an instance of a new class of the metaclass, or null on failure.
 PyObject *make_sep_object(PyTypeObject *of, const char *name) {
   PyTypeObject *made = of != nullptr ? make_class(of, name) : nullptr;
   if (made == nullptr) return nullptr;
@@ -96,7 +91,7 @@ PyObject *make_sep_object(PyTypeObject *of, const char *name) {
   return instance_of(made);
 }
 
-/// Returns a metaclass whose types have the struct's size, or null.
+/// Returns a metaclass whose types have the size of sep_type, or null on failure.
 PyTypeObject *make_metaclass() {
   static PyType_Slot none[] = {{0, nullptr}};
   static PyType_Spec spec = {"bench.extensibletype", static_cast<int>(sizeof(sep_type)), 0,
@@ -128,8 +123,7 @@ bool make_objects() {
   return sep_object != nullptr && derived_object != nullptr && own_object != nullptr;
 }
 
-/// True if every look-up finds the slot that its name describes. Otherwise a different look-up
-/// would be timed.
+/// Returns true if every look-up finds the expected slot.
 template <bool (*is_extensible)(PyTypeObject *), PyCustomSlot *(*table_of)(sep_type *)>
 bool finds(PyObject *object) {
   const PyCustomSlot *table = table_of(reinterpret_cast<sep_type *>(Py_TYPE(object)));
@@ -149,7 +143,7 @@ bool check_objects() {
   return right;
 }
 
-/// Adds a benchmark whose loop contains its own look-up.
+/// Adds a benchmark of one look-up.
 template <PyCustomSlot *(*look)(PyObject *)>
 void add(const char *name, PyObject **object) {
   bench::add_slot(

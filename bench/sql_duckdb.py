@@ -1,5 +1,5 @@
-"""Compares a typed function in DuckDB with DuckDB's own abs(), a Python function and a function over Arrow arrays, in
-whole queries. Usage: python bench/sql_duckdb.py [--rounds N]"""
+"""Compares a typed function in DuckDB with DuckDB's own abs(), a Python function and a function over Arrow arrays.
+Usage: python bench/sql_duckdb.py [--rounds N]"""
 
 import sys
 
@@ -15,12 +15,12 @@ except ImportError:
 
 callees = build_module.load("adapter_callees.cc")
 ROWS = 2_000_000
-FEW = 100_000  # rows for the slow functions; times are per row
+FEW = 100_000  # rows for slow functions
 
 
 def main():
     rounds = interleaved.rounds(__doc__, 31)
-    # Python functions run in one thread anyway, and processor time counts all threads.
+    # Processor time counts all threads.
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true", "threads": 1})
     print("DuckDB %s, %d rows" % (duckdb.__version__, ROWS))
     for table, rows in (("t", ROWS), ("few", FEW)):

@@ -1,5 +1,5 @@
-"""Compares a typed function in SQLite with SQLite's own abs() and a Python function, in whole queries and without the
-time of the scan. Usage: python bench/sql_sqlite.py [--rounds N]"""
+"""Compares a typed function in SQLite with SQLite's own abs() and a Python function. Usage: python bench/sql_sqlite.py
+[--rounds N]"""
 
 import importlib
 import sys
@@ -13,7 +13,8 @@ ROWS = 200_000
 
 
 def engines():
-    """Returns (name, connection, function that registers a Python function) for each engine that loads extensions."""
+    """Returns (name, connection, function that registers a Python function) for each engine that can load
+    extensions."""
     try:
         apsw = importlib.import_module("apsw")
         connection = apsw.Connection(":memory:")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# The cost of a tag for a Python caller: a Python loop calls the same function untagged, tagged in the providers'
-# default way, and with the flag bits METH_TYPED | METH_TYPED_EXT. The script runs on any CPython.
+# Measures the cost of a tag for Python callers. A loop calls the same function untagged, tagged, and with the flag
+# bits METH_TYPED | METH_TYPED_EXT.
 #
-# Needs the extension module: bazel build -c opt //bench:tag_cost_module, with the same interpreter
-# as PYTHON_BIN. With --callgrind it counts instructions instead of time.
+# Needs: bazel build -c opt //bench:tag_cost_module, with the same interpreter as PYTHON_BIN. With --callgrind it counts
+# instructions instead of time.
 import argparse
 import importlib
 import json
@@ -29,7 +29,7 @@ def loop(function, calls):
 
 
 def load_module():
-    # PYTHONPATH, which tools/bench sets, takes precedence.
+    # PYTHONPATH takes precedence.
     sys.path.append(BUILT)
     try:
         return importlib.import_module("tag_cost_module")
@@ -49,7 +49,6 @@ def make_loop(module, name):
 
 
 def nanoseconds(loop, calls):
-    # Measures processor time, because other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -61,13 +60,13 @@ def quartiles(values):
 
 
 def measure_time(module, convention, rounds, calls):
-    """Prints medians, and per-round ratios with their quartiles."""
+    """Prints medians, and ratios with quartiles."""
     loops = {tag: make_loop(module, "%s_%s" % (convention, tag)) for tag in TAGS}
     times = {tag: [] for tag in TAGS}
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all contestants.
+        # A random order, because the machine may be slow for a while.
         for tag in random.sample(TAGS, len(TAGS)):
             times[tag].append(nanoseconds(loops[tag], calls))
     for tag in TAGS:
@@ -78,8 +77,7 @@ def measure_time(module, convention, rounds, calls):
 
 
 def measure_instructions(module, convention):
-    """Prints the instructions of one iteration of the loop, from runs of this script under
-    valgrind."""
+    """Prints the number of instructions of one iteration of the loop."""
     sys.path.insert(0, HERE)
     from callgrind import instructions_per_iteration
     os.environ["PYTHONPATH"] = os.path.dirname(os.path.abspath(module.__file__))

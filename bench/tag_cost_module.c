@@ -1,5 +1,4 @@
-// The module of tag_cost.py: a METH_O and a METH_FASTCALL function, each with three defs that
-// differ only in their tags. The defs of a function share its wrapper.
+// The module of tag_cost.py: two functions, each with three defs that differ only in their tags.
 #include <Python.h>
 
 #include "typedcall/tag.h"
@@ -39,7 +38,7 @@ INC_TYPED(o_flagged);
 ADD_TYPED(fastcall_tagged);
 ADD_TYPED(fastcall_flagged);
 
-// This is PyTypedMethod_METHOD_DEF with a PyTypedMethod_FLAGS of 0x3000 on any version.
+// Like PyTypedMethod_METHOD_DEF, but with the flag bits on every version.
 #define FLAGGED_ROW(variable, wrapper, flags)                        \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \

@@ -1,5 +1,5 @@
-"""Compares calls by two threads at once with calls by one thread on a free-threaded CPython, where shared reference
-counts and locks slow the second thread down. Usage: python3.13t bench/threads.py [--rounds N]"""
+"""Compares calls by two threads with calls by one thread on a free-threaded CPython. Usage: python3.13t
+bench/threads.py [--rounds N]"""
 
 import math
 import sys
@@ -21,7 +21,7 @@ def called(f, *arguments, every=1):
     """Returns a function that takes the number of calls and makes them. Each call counts as `every` calls."""
 
     def loop(calls):
-        # Threads would wait for each other at a cell's lock and at the reference count of a float that they share.
+        # Each thread needs its own cells and floats. Shared ones would make the threads wait for each other.
         function = f
         own = tuple(each * 1.0 if isinstance(each, float) else each for each in arguments)
         for _ in repeat(None, calls // every):
@@ -31,7 +31,7 @@ def called(f, *arguments, every=1):
 
 
 def over_array(f):
-    """Returns a loop of calls with arrays that only its thread uses."""
+    """Returns a loop of calls with its own arrays."""
 
     def loop(calls):
         x = numpy.linspace(0, 1, LENGTH)
@@ -42,7 +42,7 @@ def over_array(f):
 
 
 def seconds(loop, count):
-    """Returns the time until the last of `count` threads has made its calls."""
+    """Returns the time in which `count` threads make their calls."""
     barrier = threading.Barrier(count + 1)
 
     def run():

@@ -1,5 +1,4 @@
-// A loop in C++ for bench/threads.py: each iteration finds the function behind a callable through
-// the thread's own call site, and calls it.
+// A loop in C++ for bench/threads.py. It calls a callable through the thread's own call site.
 #include "typedcall/call_site.h"
 #include "typedcall/provider.h"
 

@@ -1,6 +1,5 @@
-// The functions that bench/tvm_ffi_calls.py calls: one C function, both behind a Python function
-// and wrapped by tvm-ffi's own C++, and C++ loops that call either of them through tvm-ffi and
-// through typedcall.
+// The functions of bench/tvm_ffi_calls.py: a typed function, a tvm-ffi function, and loops that
+// call them.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <tvm/ffi/function.h>
@@ -15,7 +14,7 @@ double step(double x) noexcept { return x * 0.999 + 0.001; }
 
 constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
 
-/// Makes a chain of calls, each of which waits for the previous one.
+/// Makes a chain of calls. Each call waits for the previous one.
 template <class Function>
 double run(const Function &call, long times) {
   double x = 0.5;

@@ -1,5 +1,5 @@
-"""Compares calls to a C function from Python and from C++: as tvm-ffi's own function, as a typed function, and each
-through the bridge to the other. Usage: python bench/tvm_ffi_calls.py [--rounds N]"""
+"""Compares calls to a tvm-ffi function and to a typed function, from Python and from C++, with and without a bridge.
+Usage: python bench/tvm_ffi_calls.py [--rounds N]"""
 
 import pathlib
 import sys

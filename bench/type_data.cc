@@ -1,5 +1,5 @@
-// The cost of reaching the C data of a class over `list` from an instance (PEP 697): at a constant
-// offset (which requires the base's struct), with CPython's function, and with typedcall's.
+// Measures access to the C data of a class over `list` (PEP 697): at a constant offset, with
+// CPython's function, and with typedcall's.
 #include <Python.h>
 #include <benchmark/benchmark.h>
 
@@ -12,16 +12,15 @@
 
 namespace {
 
-/// The class's own data in each instance.
 struct data {
   bench::function called;
 };
 
-// These objects are created once; the interpreter ends with the program.
+// These objects are never freed.
 PyTypeObject *over_list = nullptr;
 PyObject *instance = nullptr;
 
-/// The offset of the data, which follow the base's struct with PEP 697's alignment.
+/// The data follow the base's struct. PEP 697 defines the alignment.
 constexpr std::size_t kOffset = (sizeof(PyListObject) + alignof(std::max_align_t) - 1) /
                                 alignof(std::max_align_t) * alignof(std::max_align_t);
 

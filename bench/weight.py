@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the weight of typedcall: bytes of a consumer with one resolve<double(double)>, processor seconds that each
-header adds to Python.h, and the cost of a module of 50 functions compared with nanobind, pybind11 and Cython.
-Usage: tools/peers weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
+"""Measures the code size of a consumer, the compile time of each header, and the cost of a module. Usage: tools/peers
+weight; without the peers: python3 bench/weight.py [--rounds N] [--root OTHER_CHECKOUT]"""
 import argparse
 import json
 import os
@@ -38,7 +37,7 @@ def command(root, *options):
 
 
 def sections(path):
-    """Returns the size in bytes of each section of a 64-bit ELF file, keyed by name."""
+    """Returns the size of each section of a 64-bit ELF file by name."""
     with open(path, "rb") as file:
         image = file.read()
     at, = struct.unpack_from("<Q", image, 0x28)
@@ -50,7 +49,7 @@ def sections(path):
 
 
 def consumer(root, folder, *options):
-    """Returns the sections of a consumer compiled with these options."""
+    """Compiles a consumer with these options, and returns the sizes of its sections."""
     source, made = os.path.join(folder, "consumer.cc"), os.path.join(folder, "consumer.so")
     with open(source, "w", encoding="utf-8") as file:
         file.write(CONSUMER)
@@ -70,7 +69,7 @@ def processor_seconds(root, folder, header):
 
 
 def modules(root, folder, rounds):
-    """Prints the table of peers/module_cost.py for all tools that this interpreter has, measured in one run."""
+    """Prints the table of peers/module_cost.py for all installed tools."""
     sys.path.insert(0, os.path.join(ROOT, "bench", "peers"))
     import module_cost
     ways, skipped = module_cost.available_ways()

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
-# The cost of a generated wrapper for a Python caller: a Python loop calls the same functions, with short and with
-# long ints, through wrappers written by hand in C (wrapper_cost_module.c) and generated from C++
-# (wrapper_cost_generated.cc). The script runs on any CPython.
+# Compares generated wrappers with wrappers written by hand in C. A Python loop calls both.
 #
 # Needs: bazel build -c opt //bench:wrapper_cost_module //bench:wrapper_cost_generated, with the same interpreter as
-# PYTHON_BIN. With --callgrind it counts instructions instead of time: those of an iteration of the loop, and the same
-# minus an iteration of an empty loop.
+# PYTHON_BIN. With --callgrind it counts instructions instead of time.
 import argparse
 import functools
 import importlib
@@ -21,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.join(os.path.dirname(HERE), "bazel-bin/bench")
 
 WRAPPERS = {"hand": "wrapper_cost_module", "generated": "wrapper_cost_generated"}
-# Each name has a signature, a function and arguments.
+# The signature, function and arguments of each call.
 CALLS = {
     "inc": ("l->l", "inc", "1000"),
     "inc_long": ("l->l, beyond 2**30", "inc", "1 << 40"),
@@ -31,7 +28,6 @@ CALLS = {
     "mix": ("dldl->d", "mix", "1.5, 3, 2.5, 4"),
 }
 
-# Local names and constant arguments keep the overhead low.
 LOOP = """
 def loop(function, calls):
     for _ in repeat(None, calls):
@@ -45,7 +41,7 @@ def loop(function, calls):
 
 
 def load(wrapper):
-    # PYTHONPATH, which tools/bench sets, takes precedence.
+    # PYTHONPATH takes precedence.
     if BUILT not in sys.path:
         sys.path.append(BUILT)
     try:
@@ -69,7 +65,6 @@ def make_loop(wrapper, name):
 
 
 def nanoseconds(loop, calls):
-    # Measures processor time, because other programs may be running.
     start = time.process_time_ns()
     loop(calls)
     return (time.process_time_ns() - start) / calls
@@ -81,13 +76,13 @@ def quartiles(values):
 
 
 def measure_time(name, rounds, calls):
-    """Prints medians, and per-round ratios with their quartiles."""
+    """Prints medians, and ratios with quartiles."""
     loops = {wrapper: make_loop(wrapper, name) for wrapper in WRAPPERS}
     times = {wrapper: [] for wrapper in WRAPPERS}
     for loop in loops.values():
         loop(calls)
     for _ in range(rounds):
-        # The random order spreads a slow phase of the machine over all contestants.
+        # A random order, because the machine may be slow for a while.
         for wrapper in random.sample(list(WRAPPERS), len(WRAPPERS)):
             times[wrapper].append(nanoseconds(loops[wrapper], calls))
     ratios = [own / hand for own, hand in zip(times["generated"], times["hand"])]
@@ -107,8 +102,7 @@ def count_instructions(wrapper, name):
 
 
 def measure_instructions(names):
-    """Prints the instructions of one iteration of the loop, from runs of this script under
-    valgrind."""
+    """Prints the number of instructions of one iteration of the loop."""
     sys.path.insert(0, HERE)
     places = {os.path.dirname(os.path.abspath(load(wrapper).__file__)) for wrapper in WRAPPERS}
     os.environ["PYTHONPATH"] = os.pathsep.join(sorted(places))

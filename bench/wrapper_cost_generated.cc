@@ -1,4 +1,4 @@
-// A module of wrapper_cost.py: the functions of wrapper_cost_module.c with generated wrappers.
+// The module of wrapper_cost.py with generated wrappers.
 
 #include "typedcall/provider.h"
 

@@ -1,5 +1,5 @@
-// A module of wrapper_cost.py: hand-written METH_O and METH_FASTCALL wrappers with the same checks
-// as the generated ones (types, numbers of arguments, ints that do not fit, errors).
+// The module of wrapper_cost.py with hand-written wrappers. They make the same checks as the
+// generated wrappers.
 #include <Python.h>
 
 static long inc_native(long x) { return (long)((unsigned long)x + 1u); }

@@ -1,5 +1,5 @@
-"""Compares boxed calls to fastmathx 0.1.0 (ten Cython functions of C ints and doubles), tagged from outside and
-unmodified, with Numba and NumPy. Usage: python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
+"""Tags the functions of fastmathx 0.1.0 from outside, and compares boxed calls with Numba and
+NumPy. Usage: python bench/adopters/fastmathx_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -17,7 +17,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install fastmathx numba)" % missing.name)
 
-# A user has to write only the Python names and the C declarations from the header.
+# A user writes only the Python names and the C declarations.
 DECLARATIONS = {
     "py_divide": "double divide(double a, double b)",
     "py_factorial": "uint64_t factorial(uint32_t n)",
@@ -36,7 +36,8 @@ COUNT = 100_000
 
 
 def values_of(codes, source):
-    """Returns random arguments in descending order, because k greater than n would crash these functions."""
+    """Returns random arguments in descending order. These functions crash if k is greater than
+    n."""
     values = [source.uniform(0.5, 9.0) if code == "d" else source.randint(1, 9) for code in codes]
     return sorted(values, reverse=True)
 
@@ -49,7 +50,7 @@ def outcome(function, *arguments):
 
 
 def agree(calls=2000):
-    """Checks each C function against its Python function, in range and out of range."""
+    """Checks that each C function returns the same as its Python function."""
     source = random.Random(1)
     for name in DECLARATIONS:
         boxed = getattr(fastmath, name)

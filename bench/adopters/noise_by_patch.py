@@ -1,5 +1,5 @@
-"""Builds noise 1.2.2 with a patch that tags all functions with their defaults and keywords, and compares boxed calls
-with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_by_patch.py [--rounds N]"""
+"""Builds noise 1.2.2 with a patch that tags all functions, and compares boxed calls with Numba,
+NumPy and PyPy. Usage: python bench/adopters/noise_by_patch.py [--rounds N]"""
 
 import os
 import random
@@ -12,7 +12,8 @@ import typedcall  # noqa: E402
 
 COUNT = 50_000
 IS_PYPY = sys.implementation.name == "pypy"
-#: Each row has a function's name, its number of coordinates, the keywords to pass, and all defaults.
+#: Each row contains a function's name, the number of coordinates, the keywords to pass, and all
+#: defaults.
 LARGEST = 3.4028234663852886e+38
 FUNCTIONS = [
     ("pnoise1", 1, "octaves=2, repeat=64", (1, 0.5, 2.0, 1024, 0)),
@@ -36,8 +37,8 @@ def call(f):
 
 
 def calls(name, coordinates, more):
-    """Returns a function that takes f and returns two functions that Numba can compile: one call to f, and a loop of
-    calls."""
+    """Returns a function that takes f. It returns two functions that Numba can compile: one call to
+    f, and a loop of calls."""
     scope = {}
     exec(CALL.format(any=", ".join("xyzw"[:coordinates]), more=more and ", " + more,
                      this=", ".join(["0.1 * i", "0.7", "0.3", "0.9"][:coordinates])), scope)
@@ -53,7 +54,7 @@ def agree(boxed, typed, name, calls=2000):
 
 
 def measured(noise, make_typed, way, goal, rounds):
-    """Compares every function with and without keywords, and reports the ratios."""
+    """Measures every function with and without keywords, and reports the ratios."""
     contestants, comparisons = {}, []
     for name, coordinates, more, _ in FUNCTIONS:
         for spelt in ("", more):
@@ -70,7 +71,7 @@ def measured(noise, make_typed, way, goal, rounds):
 
 
 def ufuncs(noise, rounds):
-    """Compares calls with only the coordinates, and then with all arguments, because a ufunc takes no keywords."""
+    """Measures calls with only the coordinates, and calls with all arguments. A ufunc takes no keywords."""
     import numpy
 
     contestants, comparisons = {}, []
@@ -107,8 +108,7 @@ def on_pypy(noise, rounds):
 
 
 def beside_pointers(noise, make_typed, rounds):
-    """Compares an accelerated function with the bare cffi pointer, which checks nothing. Both times include the
-    computation."""
+    """Compares an accelerated function with the bare cffi pointer, which checks nothing."""
     contestants, comparisons = {}, []
     for name, coordinates, *_ in FUNCTIONS:
         pointer = typedcall.resolve(getattr(noise, name), "f" * coordinates + "->f").pointer

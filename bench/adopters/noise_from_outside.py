@@ -1,5 +1,5 @@
-"""Compares boxed calls to the functions of noise 1.2.2 (simplex noise, float arguments), tagged from outside and
-unmodified, with Numba, NumPy and PyPy. Usage: python bench/adopters/noise_from_outside.py [--rounds N]"""
+"""Tags functions of noise 1.2.2 from outside, and compares boxed calls with Numba, NumPy and PyPy.
+Usage: python bench/adopters/noise_from_outside.py [--rounds N]"""
 
 import os
 import random
@@ -15,7 +15,7 @@ try:
 except ImportError:
     sys.exit("SKIPPED: noise is not installed (pip install noise==1.2.2)")
 
-# A user has to write only these signatures, because the C functions have the same names as the Python ones.
+# A user writes only these signatures. The C functions have the same names as the Python functions.
 typedcall.tag_module(simplex, {"noise2": "ff->f", "noise3": "fff->f", "noise4": "ffff->f"},
                      flags=Flags.PURE | Flags.THREAD_SAFE)
 
@@ -24,7 +24,7 @@ IS_PYPY = sys.implementation.name == "pypy"
 
 
 def agree(calls=20_000):
-    """Checks that unboxed calls return the same as boxed ones, for float64 arguments of all sizes."""
+    """Checks that unboxed calls return the same results as boxed calls."""
     source = random.Random(1)
     for name, size in (("noise2", 2), ("noise3", 3), ("noise4", 4)):
         boxed = getattr(simplex, name)

@@ -1,5 +1,5 @@
-"""Builds a module from its PyPI source package and a patch in this folder. The build is deleted when the process
-exits. The benchmarks in this folder use it; it needs pip, setuptools and wheel."""
+"""Builds a module from its PyPI source package and a patch in this folder. Needs pip, setuptools
+and wheel."""
 
 import atexit
 import glob
@@ -22,8 +22,8 @@ def _run(*command, **options):
 
 
 def import_from(requirement, patch=None):
-    """Builds `requirement`, such as "noise==1.2.2", with `patch`, a file in this folder, and prepends the result to
-    sys.path. Exits with the reason if the build fails."""
+    """Builds `requirement`, such as "noise==1.2.2", with the file `patch`, and adds the result to
+    sys.path. Exits if the build fails."""
     scratch = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]

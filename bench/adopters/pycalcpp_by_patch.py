@@ -1,5 +1,5 @@
-"""Builds pycalcpp 0.2.0, a pybind11 module in which one function throws, with a six-line patch, and compares boxed
-calls with Numba and NumPy. Usage: python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
+"""Builds pycalcpp 0.2.0, a pybind11 module, with a patch, and compares boxed calls with Numba and
+NumPy. Usage: python bench/adopters/pycalcpp_by_patch.py [--rounds N]"""
 
 import os
 import sys

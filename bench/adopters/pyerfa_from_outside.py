@@ -1,5 +1,5 @@
-"""Compares boxed calls to pyerfa 2.0's ufuncs with Numba, SciPy's quad and NumPy, for the functions that take and
-return numbers, tagged from outside and unmodified. Usage: python bench/adopters/pyerfa_from_outside.py"""
+"""Tags the functions of pyerfa 2.0 from outside, and compares boxed calls with Numba, SciPy's quad
+and NumPy. Usage: python bench/adopters/pyerfa_from_outside.py"""
 
 import os
 import random
@@ -18,7 +18,7 @@ try:
 except ImportError as missing:
     sys.exit("SKIPPED: %s is not installed (pip install pyerfa numba scipy)" % missing.name)
 
-# A user has to write only these names: the ufuncs have the numbers of doubles, and the wheel exports the C functions.
+# The wheel exports the C functions, and the ufuncs tell the number of arguments.
 numbers = {name: function for name, function in vars(erfa).items()
            if isinstance(function, numpy.ufunc) and function.nout == 1 and function.signature is None
            and [kinds.strip("d") for kinds in function.types] == ["->"]}
@@ -32,7 +32,7 @@ JD = 2451545.0
 
 
 def agree(calls=2000):
-    """Checks each function against its ufunc, for arguments in the ranges of dates and angles."""
+    """Checks that each function returns the same as its ufunc."""
     source = random.Random(1)
     for name in tagged:
         boxed = numbers[name]
@@ -81,7 +81,7 @@ def main():
     typed, compiled = typedcall.ufunc(anp), typedcall.low_level_callable(anp)
     if angles(1000) != python_loop(anp, 1000) or sidereal(1000) != sidereal_boxed(1000):
         sys.exit("Numba's loop disagrees with Python's")
-    # anp is discontinuous at 2 pi, so quad needs many values.
+    # anp is discontinuous at 2 pi, so quad needs many calls.
     value, error, found = quad(anp, 0, 6.5, limit=200, full_output=True)
     integrals = range(-(-COUNT // found["neval"]))
     if not numpy.array_equal(typed(x), anp(x)) or quad(compiled, 0, 6.5, limit=200) != (value, error):

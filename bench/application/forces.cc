@@ -1,10 +1,9 @@
-// An ordinary extension module of numeric functions, which the simulation calls all the time. Each
-// function has a tag, which the program itself does not know about.
+// The extension module of the simulation. All functions are tagged.
 #include "typedcall/provider.h"
 
 namespace {
 
-/// Returns the coordinate difference to the nearest image in a periodic box of length `box`.
+/// Returns the coordinate difference to the nearest image in a periodic box.
 double nearest(double difference, double box) noexcept {
   if (difference > box / 2) return difference - box;
   if (difference < -box / 2) return difference + box;
@@ -23,14 +22,14 @@ double energy(double squared) noexcept {
   return 4.0 * sixth * (sixth - 1.0);
 }
 
-/// Returns the coordinate, moved back into the box.
+/// Moves the coordinate back into the box.
 double inside(double coordinate, double box) noexcept {
   if (coordinate >= box) return coordinate - box;
   if (coordinate < 0.0) return coordinate + box;
   return coordinate;
 }
 
-/// Returns the `n`th number in a pseudo-random sequence in [-0.5, 0.5).
+/// Returns the `n`th number of a pseudo-random sequence in [-0.5, 0.5).
 double noise(long n) noexcept {
   auto bits = static_cast<unsigned long>(n) * 0x9e3779b97f4a7c15ul;
   bits ^= bits >> 31;
@@ -39,7 +38,7 @@ double noise(long n) noexcept {
   return static_cast<double>(bits >> 11) * 0x1p-53 - 0.5;
 }
 
-/// Returns the histogram bin for a squared distance; the last bin also counts all larger distances.
+/// Returns the histogram bin for a squared distance. The last bin also counts larger distances.
 long bin(double squared, double width, long bins) noexcept {
   const double at = squared / width;
   return at < static_cast<double>(bins - 1) ? static_cast<long>(at) : bins - 1;

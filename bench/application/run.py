@@ -1,8 +1,8 @@
-"""Runs the simulation in every way that is available, in turn, and compares the results.
+"""Runs the simulation in every available way, and compares the results and times.
 
     python run.py [--pypy PYPY] [--steps N] [--particles N] [--rounds N] [--profile]
 
-typedcall must be installed for this interpreter (and for PyPy, if you pass one).
+typedcall must be installed for this interpreter and for PyPy.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import build_module  # noqa: E402
 
-# Prints the interpreter, if the package is installed, and whether Numba is available.
+# Prints the interpreter, and whether Numba is available. Fails if typedcall is not installed.
 ASK = """
 import importlib.util, json, sys, typedcall
 print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
@@ -28,14 +28,14 @@ print(json.dumps({"name": "%s %s" % (sys.implementation.name, ".".join(
 
 
 def ask(python, folder):
-    """Returns the facts that `python` reports, or None if typedcall is not installed for it."""
+    """Runs ASK with `python`. Returns None if typedcall is not installed."""
     asked = subprocess.run([python, "-c", ASK], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                            cwd=folder, check=False)
     return json.loads(asked.stdout) if asked.returncode == 0 else None
 
 
 def build(python, folder):
-    """Compiles `forces` for one interpreter, and returns the facts that the interpreter reports."""
+    """Compiles `forces` for one interpreter, and returns the result of ask()."""
     said = ask(python, folder)
     if said is None:
         return None
@@ -56,7 +56,8 @@ def simulate(python, said, mode, options, *more):
 
 
 def is_same(result, other):
-    """True if two runs agree. Numba may contract a*b + c, so the last digits may differ."""
+    """Returns true if two runs agree. The last digits may differ, because Numba may contract a*b +
+    c."""
     return result["histogram"] == other["histogram"] and all(
         abs(result[key] - other[key]) <= 1e-6 * abs(other[key]) for key in ("potential", "kinetic"))
 
@@ -94,7 +95,7 @@ def main():
                     sys.exit("%s: another result: %s instead of %s" % (label, result, first))
                 seconds[label].append(result["seconds"])
         if options.json:
-            # This is the label without versions: "cpython, boxed".
+            # The label without the version, such as "cpython, boxed".
             samples = {"%s, %s" % (label.split()[0], label.split(", ")[1]): taken
                        for label, taken in seconds.items()}
             with open(options.json, "w", encoding="utf-8") as file:

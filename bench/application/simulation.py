@@ -1,9 +1,9 @@
-"""Molecular dynamics of a two-dimensional Lennard-Jones gas, in plain Python, with the numeric part in
-the C extension `forces`. The same file runs on CPython, under Numba and on PyPy.
+"""Simulates a two-dimensional Lennard-Jones gas in plain Python and the C extension `forces`. The
+same file runs on CPython, under Numba and on PyPy.
 
     python simulation.py MODE STEPS PARTICLES [--profile]      MODE: boxed, numba, accelerated
 
-Prints one line of JSON: the energies and the histogram, for comparison, and the seconds that the steps took.
+Prints the energies, the histogram and the time in seconds as JSON.
 """
 import json
 import sys
@@ -15,7 +15,7 @@ BOX, STEP, CUTOFF, BINS = 14.0, 0.002, 9.0, 24
 
 
 def place(count, x, y, vx, vy):
-    """Places the particles on a grid and adds some noise to their velocities."""
+    """Places the particles on a grid with random velocities."""
     side = 1
     while side * side < count:
         side += 1
@@ -48,7 +48,8 @@ def interact(count, x, y, fx, fy):
 
 
 def advance(count, x, y, vx, vy, fx, fy):
-    """Does one step of velocity Verlet integration, and returns the potential and the kinetic energy."""
+    """Makes one step of velocity Verlet integration, and returns the potential and kinetic
+    energy."""
     for i in range(count):
         vx[i] += 0.5 * STEP * fx[i]
         vy[i] += 0.5 * STEP * fy[i]
@@ -84,7 +85,7 @@ def run(steps, count, x, y, vx, vy, fx, fy, histogram):
 
 
 def arrays(mode, count):
-    """Returns seven sequences of zeros: NumPy arrays for Numba, and otherwise lists."""
+    """Returns seven sequences of zeros. They are NumPy arrays for Numba, and lists otherwise."""
     if mode != "numba":
         return [[0.0] * count for _ in range(6)] + [[0] * BINS]
     import numpy
@@ -103,7 +104,7 @@ def main(mode, steps, count, profiled):
         done = typedcall.accelerate(forces)
         if done.refused:
             sys.exit(str(done))
-    # Warm up: Numba compiles the program, and PyPy traces it.
+    # Warm up:
     run(10, count, *arrays(mode, count))
     compiling = time.perf_counter() - compiling
     data = arrays(mode, count)

@@ -1,5 +1,4 @@
-"""The cost of one call: from Python, from C++, and in libraries that call functions in loops. Each source is a
-benchmark elsewhere in bench/. This file defines which results to show, and how."""
+"""The comparisons of the cost of one call: from Python, from C++, and in libraries that call functions in loops."""
 
 from results import Comparison, Group, NotHere, Source
 
@@ -20,7 +19,6 @@ def peers(bench):
 
 
 def tag_cost(bench, *prefix):
-    # Bazel builds the benchmark's module for one interpreter.
     if bench.programs is None:
         raise NotHere("it is built by Bazel, which is not here")
     return [Group(group["name"], group["samples"]) for group in bench.script(
@@ -64,13 +62,13 @@ def application(bench):
 
 
 def per_point(bench):
-    """Divides by a million points, the size of one iteration of these benchmarks."""
+    """One iteration of these benchmarks maps a million points."""
     groups = bench.program("loops", "/(map_(d_d|dd_d|l_l)|integrate)/(pointer|loop|direct|vectorcall)$")
     return [Group(group.name, {name: [each / 1e6 for each in taken]
                                for name, taken in group.samples.items()}) for group in groups]
 
 
-#: script -> {function: (its boxed loop, its loop in Numba)}, with the names that the script uses.
+#: Maps each script to {function: (boxed loop, Numba loop)}, in the script's own names.
 ADOPTERS = {
     "pyerfa_from_outside": {"pyerfa, anp": ("anp, Python loop", "anp, Numba"),
                             "pyerfa, gmst82": ("gmst82, Python loop", "gmst82, Numba")},
@@ -145,7 +143,7 @@ SOURCES = [
             "The arguments are in an array.", ours=("typedcall::invoker",)),
     ]),
     Source("slots", "tools/bench slots",
-           # Each of the sixteen repetitions has a different position in a cache line.
+           # Each of the sixteen repetitions uses a different position in a cache line.
            by_program("slots", "(pointer|expected|scan|miss|dict|getattr|any_foreign)$", 16), [
         Comparison(
             "slots", "Finding the function behind an object, and calling it",

@@ -1,10 +1,10 @@
-"""Compares two runs: reports medians outside each other's quartiles."""
+"""Compares the results of two runs."""
 
 import results
 
-#: Smaller relative changes are ignored, whatever the spread.
+#: Smaller relative changes are not reported.
 LEAST = 0.02
-#: The assumed relative error of a single sample; sizes are exact.
+#: The assumed relative error of a single sample. Sizes have no error.
 UNKNOWN_SPREAD = 0.15
 
 
@@ -62,7 +62,7 @@ def compare(old, new):
 
 
 def report(old, new):
-    """Prints the lines of compare(), and returns their number."""
+    """Prints the changes, and returns their number."""
     said = compare(old, new)
     print(f"{new['topic']}: {old['date']} -> {new['date']}: "
           + (f"{len(said)} changes beyond the spread" if said else "nothing beyond the spread"))
@@ -72,14 +72,14 @@ def report(old, new):
 
 
 def files(path):
-    """Returns {topic: file} for a file or a folder of files."""
+    """Returns {topic: file} for a file or a folder."""
     found = sorted(path.glob("*.json")) if path.is_dir() else [path]
     read = [results.read(each) for each in found]
     return {file["topic"]: file for file in read}
 
 
 def compare_paths(old, new):
-    """Reports changes in all topics that both paths have, and returns their number."""
+    """Reports changes in all topics that both paths contain, and returns their number."""
     olds, news = files(old), files(new)
     both = [topic for topic in olds if topic in news]
     if not both:

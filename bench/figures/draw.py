@@ -1,5 +1,4 @@
-"""Draws comparisons as SVG for light and dark pages: dots and whiskers on a logarithmic scale on which the reference
-is 1, and lines for growing work. Text is not converted to paths."""
+"""Draws comparisons as SVG, for light and dark pages."""
 
 import html
 import io
@@ -8,7 +7,7 @@ import textwrap
 
 import results
 
-#: Maps each colour on light pages to one on dark pages. A test checks that no other colours are used.
+#: Maps each colour for light pages to a colour for dark pages. Other colours must not be used.
 PAPER, INK, SOFT, GRID, BAND = "#ffffff", "#1f2328", "#57606b", "#d8dee4", "#eef3f9"
 SERIES = ["#0b5cad", "#b4530a", "#1a7f5b", "#a3348f", "#6e40ca", "#8a6d00", "#c4314c", "#40606e",
           "#747c85", "#2b8a9e"]
@@ -29,7 +28,7 @@ SETTINGS = {
 
 
 def unit_of(value, unit):
-    """Returns (scale, name) of the unit in which a value is shown."""
+    """Returns the scale and the name of the unit in which a value is shown."""
     names = {"s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")), "ns": ((1e6, "ms"), (1e3, "us")),
              "bytes": ((1e6, "MB"), (1e3, "kB")), "times": ()}
     return next(((scale, name) for scale, name in names[unit] if value >= scale), (1, unit))
@@ -57,13 +56,13 @@ def amounts(rows, unit):
 
 
 def svg_of(figure, title):
-    """Returns the text of the SVG file, including the rules for dark pages."""
+    """Returns the text of the SVG file."""
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r"(?s)^.*?<svg ", '<svg role="img" ', stream.getvalue(), count=1)
-    # matplotlib measures text with its own font; readers may have another one.
+    # Readers may not have matplotlib's font.
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, Arial, sans-serif")
-    # matplotlib always spells a colour in the same way, so these rules can find it.
+    # These rules rely on how matplotlib writes colours.
     rules = "".join(f'[style*="{part}: {light}"]{{{part}:{dark} !important}}\n'
                     for light, dark in DARK.items() for part in ("fill", "stroke"))
     style = f"<style>@media (prefers-color-scheme: dark) {{\n{rules}}}</style>\n"
@@ -91,8 +90,7 @@ def scale_of(axis, low, high):
 
 
 def labels_of(comparison, found):
-    """Returns the labels from top to bottom in the table's order, first the measured ones and then the missing
-    ones."""
+    """Returns the labels that were measured, and (label, reason) for the missing ones."""
     there = {row["label"] for row in found["rows"]}
     return ([label for label in comparison.rows if label in there],
             [(label, reason) for label, reason in found["missing"].items()])
@@ -157,8 +155,7 @@ def write_missing(figure, missing, height):
 
 
 def apart(places, least):
-    """Returns these positions in the same order, moved so that neighbours are at least `least`
-    apart."""
+    """Moves these positions so that they are at least `least` apart."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [places[i] for i in order]
     for _ in range(200):
@@ -216,7 +213,7 @@ def lines(comparison, found, title):
 
 
 def draw(comparison, found):
-    """Returns the SVG of one comparison, as text."""
+    """Returns the SVG of one comparison."""
     import matplotlib
     matplotlib.use("svg")
     from matplotlib import pyplot

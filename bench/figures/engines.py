@@ -1,5 +1,4 @@
-"""The cost of a call in engines that call functions in loops or have functions of their own: databases, C libraries
-with callbacks, JAX and tvm-ffi."""
+"""The comparisons of calls in databases, C libraries with callbacks, JAX and tvm-ffi."""
 
 from calls import by_name
 from results import Comparison, Source

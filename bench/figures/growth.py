@@ -1,5 +1,4 @@
-"""The cost of growing work: a whole program that makes one to ten million calls, and a call with one to eight
-arguments. Modules of one to a thousand functions are in modules.py."""
+"""The comparisons of growing work: one to ten million calls, and one to eight arguments."""
 
 import pathlib
 import subprocess
@@ -22,7 +21,7 @@ def main(count):
 {made}
 assert main(int(sys.argv[2])) == float(sys.argv[2])
 """
-# The code before the loop and the code after it, keyed by name.
+# The code before and after the loop, keyed by name.
 WAYS = {
     "CPython": ("add = module.add", ""),
     "Numba": ("import numba\nadd = module.add", "main = numba.njit(main)"),
@@ -35,7 +34,7 @@ TOOLS = {"by hand in C": "by_hand", "typedcall": "typedcall", "Cython": "cython"
 
 
 def processes(bench):
-    """Returns {name: command without the number of calls}, and {name: reason} for programs that are missing."""
+    """Returns {name: command}, and {name: reason} for missing programs. The command lacks the number of calls."""
     import build_module
 
     folder = pathlib.Path(tempfile.mkdtemp(prefix="typedcall-figures-"))

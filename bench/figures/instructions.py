@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the instructions of calls that must not become slower, and compares them with the counts in
-instructions.json for the same compiler, C library and Python. It also prints times.
+"""Counts the instructions of calls, and compares the counts with the baselines in instructions.json.
 
 Usage: tools/figures instructions [--record]     (--record writes the counts into that file)"""
 
@@ -28,9 +27,9 @@ import wrapper_cost  # noqa: E402
 from callgrind import instructions_per_iteration  # noqa: E402
 
 BASELINE = HERE / "instructions.json"
-#: A count fails if it exceeds the baseline by more than this fraction.
+#: A count may exceed the baseline by this fraction.
 LEAST = 0.02
-#: The rows of each C++ benchmark program; each row counts one iteration of a loop.
+#: The rows of each C++ benchmark program. Each row is one iteration of a loop.
 PROGRAMS = {
     "call": ("call/l_l/direct", "call/dd_d/direct", "call/dldl_d/direct"),
     "invoke": ("invoke/dd_d/invoker",),
@@ -43,13 +42,12 @@ WRAPPERS = {"wrapper l->l": "inc", "wrapper dd->d": "add", "wrapper dldl->d": "m
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """`command(count)` runs a loop `count` times. The instructions of one iteration of the row `base` are
-    subtracted."""
+    """`command(count)` runs a loop `count` times. The count of the row `base` is subtracted."""
 
     name: str
     command: object
     base: "Row | None" = None
-    # The longer a program takes to start, the more iterations it needs.
+    # A program that starts slowly needs more iterations.
     many: int = 520_000
 
 
@@ -91,13 +89,13 @@ def seconds(command):
 
 
 def nanoseconds(row, count):
-    """Returns a rough time of one iteration, from a single pair of runs."""
+    """Returns the approximate time of one iteration."""
     taken = (seconds(row.command(count)) - seconds(row.command(count // 10))) / (count - count // 10) * 1e9
     return taken - (nanoseconds(row.base, count) if row.base else 0)
 
 
 def key():
-    """Describes everything on which counts depend, except for the sources."""
+    """Returns the key of the baselines: everything on which counts depend except the sources."""
     compiler = machine.first_line([*shlex.split(os.environ.get("CXX", "c++")), "--version"])
     return (f"{platform.machine()}, {compiler}, {' '.join(platform.libc_ver())}, "
             f"{platform.python_implementation()} {platform.python_version()} by {platform.python_compiler()}")
@@ -115,7 +113,7 @@ def record(of, counts, path=BASELINE):
 
 
 def compared(counts, old):
-    """Compares counts with old ones, which may be None, and returns [(outcome, row, text)]."""
+    """Compares counts with the recorded ones, which may be None, and returns [(outcome, row, text)]."""
     old, found = old or {}, []
     for name, count in counts.items():
         before = old.get(name)

@@ -1,5 +1,4 @@
-"""Describes the measuring machine and its versions, and runs the project's benchmarks on it. Each benchmark writes
-its samples to a file, which the read_* functions turn into groups."""
+"""Runs the benchmarks and reads their samples, and describes the machine."""
 
 import datetime
 import importlib.metadata
@@ -19,22 +18,22 @@ from results import Group, NotHere, reason_of
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = ("apache-tvm-ffi", "apsw", "cffi", "cinderx", "cython", "dask", "distributed", "duckdb", "jax", "jaxlib",
              "matplotlib", "nanobind", "numba", "numpy", "pyarrow", "pybind11", "pyerfa", "scipy")
-#: The Debian packages of C libraries with callbacks.
+#: Debian packages of C libraries with callbacks.
 DEBIAN_LIBRARIES = ("libcubature0", "libgsl27", "libnlopt0", "libsundials-cvode6")
-#: The time limit of one benchmark, in seconds. If it is exceeded, the benchmark counts as missing.
+#: The timeout of one benchmark, in seconds.
 TIME_LIMIT = 600
 
 
 def read_groups(file):
-    """Reads a file in the format of interleaved.keep(), which most benchmarks write."""
+    """Reads a file in the format of interleaved.keep()."""
     skipped = file.get("skipped", {})
-    # A group that is skipped as a whole also has a reason.
+    # A group that was skipped as a whole has only a reason.
     return [Group(group["name"], group["samples"], skipped) for group in file["groups"]] or [
         Group("", {}, skipped)]
 
 
 def read_google(file):
-    """Reads a file in Google Benchmark's format, which has an item program/group/contestant for each repetition."""
+    """Reads a file in Google Benchmark's format. The names are program/group/contestant."""
     groups = {}
     for run in sorted(file["benchmarks"], key=lambda run: run.get("repetition_index", 0)):
         if run.get("run_type") != "iteration" or run.get("error_occurred") or run.get("skipped"):
@@ -79,8 +78,8 @@ def system():
 
 
 def work_of_others(seconds=1.0):
-    """Returns the number of processors that are busy while this process sleeps. The load of the last minute would
-    include compilations for this run."""
+    """Returns the number of processors that are busy while this process sleeps. The load average would include our own
+    compilations."""
     def times():
         with open("/proc/stat", encoding="ascii") as file:
             ticks = [int(field) for field in file.readline().split()[1:9]]
@@ -92,14 +91,13 @@ def work_of_others(seconds=1.0):
         passed, idle = (after - then for after, then in zip(times(), before))
     except OSError:
         passed = 0
-    # Some sandboxes do not have these counters.
+    # Some sandboxes do not provide /proc/stat.
     return os.cpu_count() * (1 - idle / passed) if passed else os.getloadavg()[0]
 
 
 class Bench:
-    """Runs benchmarks. `python` has the package and the libraries; `pypy` and `free_threaded` have
-    the package, or are None; `programs` is the folder of the C++ benchmarks, or None; `cpython` is
-    the interpreter that they are built for; `newest` is the newest installed one, or None."""
+    """Runs benchmarks. `python`, `pypy` and `free_threaded` have the package. `programs` is the folder of the C++
+    benchmarks, and `cpython` is the interpreter that they were built for. `newest` is the newest installed CPython."""
 
     def __init__(self, quick=False, pypy=None, cpython=sys.executable, programs=None, python=None,
                  newest=None, free_threaded=None):
@@ -108,11 +106,11 @@ class Bench:
         self.python = python or sys.executable
         self.programs = pathlib.Path(programs) if programs else None
         self.load = work_of_others()
-        # Versions that a measurement in another root has found.
+        # Versions that were found in other roots.
         self.more_versions = {}
-        # The commit is read before results are written into the tree.
+        # Read the commit before results are written into the tree.
         self.commit = first_line(["git", "describe", "--always", "--dirty"]) or ""
-        # The folder for modules that are built for the run.
+        # The folder for built modules.
         cache = os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
         self.folder = os.path.join(cache, "typedcall", "figures", "built")
 
@@ -120,7 +118,7 @@ class Bench:
         return str(quick if self.quick else usual)
 
     def run(self, command):
-        """Runs a program, and returns the samples that it writes to the file whose name replaces {json}."""
+        """Runs a program, and returns the samples that it writes. {json} is replaced by the path of the file."""
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "samples.json")
             command = [str(part).replace("{json}", path) for part in command]
@@ -129,7 +127,7 @@ class Bench:
                                        text=True, check=False, cwd=ROOT, timeout=TIME_LIMIT)
             except (OSError, subprocess.TimeoutExpired) as error:
                 raise NotHere(reason_of(error)) from error
-            # A benchmark that misses a target exits with status 1, but has written its samples.
+            # A benchmark that misses a target exits with status 1, but still writes its samples.
             if not os.path.exists(path):
                 lines = [line for line in ended.stdout.splitlines() if line.strip()]
                 raise NotHere(lines[-1] if lines else f"status {ended.returncode}")
@@ -166,12 +164,12 @@ class Bench:
         return self.newest
 
     def is_for(self, name):
-        """True if `cpython` is the interpreter with this name, such as python3.15."""
+        """Returns true if `cpython` is the interpreter with this name, such as python3.15."""
         code = "import sys; print('python%d.%d' % sys.version_info[:2])"
         return first_line([self.cpython, "-c", code]) == name
 
     def describe(self):
-        """Returns the description of the machine that is stored with the results."""
+        """Describes the machine."""
         busy = self.load > 0.25 * os.cpu_count()
         return {"processor": processor(), "cores": os.cpu_count(), "system": system(),
                 "load before the run": round(self.load, 2), "busy": busy}

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the requested topics in the environment that tools/figures makes, writes results, pictures and the page,
-and reports changes since the previous results."""
+"""Measures topics, writes the results, the pictures and the page, and reports changes. Run by tools/figures."""
 
 import argparse
 import importlib.util
@@ -28,7 +27,7 @@ TOPICS = {"calls": calls.SOURCES + newest.pypy_sources() + engines.SOURCES, "mod
 
 
 def measure(topic, bench, command, only=()):
-    """Measures a topic, and returns the content of its file."""
+    """Measures a topic, and returns the results."""
     if topic in newest.PYTHONS and not bench.is_for(topic):
         return newest.in_their_root(topic, bench, only)
     file = {"schema": results.SCHEMA, "topic": topic, "command": command, "date": bench.now(),
@@ -52,7 +51,7 @@ def all_results(folder):
 
 
 def write_page(folder):
-    """Draws all results in the folder, and writes the page if the folder is the project's own."""
+    """Draws all results in the folder. If it is the project's own folder, also writes the page."""
     if importlib.util.find_spec("matplotlib") is None:
         sys.exit("no pictures are drawn and no page is made: matplotlib is not here")
     files = all_results(folder)

@@ -1,5 +1,4 @@
-"""The cost of a module at build time and at start-up: compile time, size, import time and Numba's cache, and how these
-grow with the number of functions."""
+"""The comparisons of modules: compile time, size, import time and Numba's cache."""
 
 from results import Comparison, Group, Source
 
@@ -15,7 +14,7 @@ def cost(bench, functions, rounds):
 
 
 def seconds_of(file, functions):
-    """Returns how many seconds it takes to compile a module, including generating C for tools that do so."""
+    """Returns the seconds that it takes to generate and compile a module."""
     made, key = file["seconds_to_make_c"], "seconds" if functions else "seconds_of_one"
     if not functions:
         return file[key]
@@ -31,7 +30,7 @@ def modules(bench):
 
 
 def growing(bench):
-    """Measures the compile times of modules of 1 to 1000 functions, and their sizes."""
+    """Measures the compile time and size of modules of 1 to 1000 functions."""
     groups = []
     for functions in (10, 100) if bench.quick else (10, 100, 1000):
         file = cost(bench, str(functions), bench.rounds(2, 1) if functions < 1000 else "1")

@@ -1,5 +1,5 @@
-"""The same comparisons of calls on CPythons and PyPys that are newer than those of the machine's release. If an
-interpreter is not installed, it is measured in the root in which the tests use it."""
+"""The comparisons of calls on newer CPythons and PyPys. An interpreter that is not installed is measured in the root in
+which the tests use it."""
 
 import dataclasses
 import json
@@ -11,14 +11,12 @@ from calls import by_name, pypy_groups, tag_cost
 from machine import first_line
 from results import Comparison, NotHere, Source
 
-#: The topics, which are named after interpreters.
 PYTHONS = ("python3.15", "python3.14")
 SHOWN = ("peers", "call", "slots", "tag_cost", "abi3", "sql")
 
 
 def again(source, suffix, place, version, **changes):
-    """Returns the same source under other names, with a shorter finding, because its picture follows the original
-    one."""
+    """Returns the same source under other names, with a shorter finding."""
     def finding(each):
         whole = each.finding[0].lower() + each.finding[1:]
         short = ", ".join(f"{label} {{{label}}}" for label in re.findall(r"{([^{}]+)}", each.finding))
@@ -36,7 +34,7 @@ def with_jit(bench):
 
 
 def sources(python):
-    """Returns the sources of a topic; their pictures have names of their own."""
+    """Returns the sources of a topic."""
     suffix, version = "_" + python.replace(".", "_"), python.replace("python", "")
     place = "CPython " + version
     found = [again(source, suffix, place, version) for source in CALLS if source.name in SHOWN]
@@ -56,26 +54,24 @@ def sources(python):
 
 
 def in_their_root(topic, bench, only):
-    """Measures a topic in the root in which the tests use these CPythons, and returns the content
-    of its file."""
+    """Measures a topic in the root that contains these CPythons, and returns the results."""
     file = f"/tmp/figures/{topic}.json"
     command = ["tools/figures", topic, "--output", "/tmp/figures", *["--quick"] * bench.quick,
                *(["--only", *only] if only else [])]
-    # Only the file is copied, because the pictures are drawn by this process.
     ended = subprocess.run(
         ["tools/newest_pythons", "env", "PYTHON_BIN=/usr/bin/" + topic, "sh", "-c",
          f"rm -f {file}; {' '.join(command)} >&2; cat {file}"], stdout=subprocess.PIPE, check=False)
     if ended.returncode != 0:
         raise NotHere(f"tools/newest_pythons ended with status {ended.returncode}")
     found = json.loads(ended.stdout)
-    # The copy of the checkout in that root has no Git history.
+    # The checkout in that root has no Git history.
     found["versions"]["typedcall"] = bench.commit
     return found
 
 
 def newer_pypy(suite):
     def measure(bench):
-        # The PyPy is set up first, because this must not count towards the benchmark's time limit.
+        # Set up the PyPy first, because this must not count towards the timeout.
         subprocess.run(["tools/pypy_newer", "--suite", suite, "setup"], check=False)
         file = bench.run(["tools/pypy_newer", "--suite", suite, "bench", "{json}", "--rounds",
                           bench.rounds(5, 3), "--calls", bench.rounds(5_000_000, 1_000_000)])

@@ -1,5 +1,4 @@
-"""Generates the part of docs/figures.md that shows the results: pictures, findings, numbers, and the command for
-each."""
+"""Generates the part of docs/figures.md that shows the results."""
 
 import results
 from draw import number, unit_of
@@ -11,7 +10,7 @@ TITLES = {"calls": "Calls", "modules": "Modules", "start_up": "Start-up", "growt
 
 
 def facts(file):
-    """Returns the machine and the versions of a topic, as {name: text}."""
+    """Returns the machine and the versions of a topic as {name: text}."""
     machine = file["machine"]
     return {"processor": machine["processor"], "cores": f"{machine['cores']} cores", "system": machine["system"],
             "busy": "busy with other work" * machine["busy"],
@@ -19,8 +18,8 @@ def facts(file):
 
 
 def run_line(file, earlier):
-    """Returns when, where and with which versions a topic was measured. Omits the facts that it has in common with
-    the most similar `earlier` topic."""
+    """Returns when, where and with which versions a topic was measured. Facts that are the same in the most similar
+    `earlier` topic are omitted."""
     found = facts(file)
     like = max(earlier, key=lambda other: len(found.items() & facts(other).items()), default=None)
     same = facts(like) if like else {}
@@ -43,7 +42,7 @@ def cell(row, found, scale):
 
 
 def table(group, scale):
-    """Yields the table's lines. The columns are each comparison's series or amounts of work."""
+    """Yields the lines of the table. The columns are series or amounts of work."""
     rows = [(comparison.version, row, found) for comparison, found in group for row in found["rows"]]
     columns = list(dict.fromkeys((version, row["series"], row["x"]) for version, row, _ in rows))
     labels = list(dict.fromkeys(row["label"] for _, row, _ in rows))
@@ -59,8 +58,8 @@ def table(group, scale):
 
 
 def section(group, shown):
-    """Yields the pictures and numbers of a comparison and of the comparisons that repeat it. Omits commands and notes
-    that are in the set `shown`, and adds the others to it."""
+    """Yields the lines of a section: a comparison and those that repeat it. Commands and notes in the set `shown` are
+    omitted. New ones are added to the set."""
     yield f"### {group[0][0].heading}"
     yield ""
     parts, missing = [], set()
@@ -89,7 +88,7 @@ def section(group, shown):
 
 
 def made(files, topics):
-    """Returns the generated part of the page. `files` are the results and `topics` the sources, both keyed by topic."""
+    """Returns the generated part of the page. `files` and `topics` are keyed by topic."""
     lines, shown, earlier, groups = [BEGIN, ""], set(), [], {}
     for topic, sources in topics.items():
         found = {each["name"]: each for each in files[topic]["comparisons"]} if topic in files else {}

@@ -1,5 +1,4 @@
-"""The results of a run: medians and quartiles of samples, written as JSON together with the versions and the machine.
-Defines the format of that JSON; check() lists a file's faults."""
+"""The results of a run, and their format as JSON."""
 
 import dataclasses
 import json
@@ -7,7 +6,7 @@ import re
 import statistics
 
 SCHEMA = 1
-#: The fields and their types in a file, in one of its comparisons, and in a comparison's row.
+#: The fields of a file, a comparison and a row, and their types.
 FILE = {"schema": int, "topic": str, "command": str, "date": str, "quick": bool, "machine": dict,
         "versions": dict, "comparisons": list}
 COMPARISON = {"name": str, "command": str, "unit": str, "reference": str, "rows": list,
@@ -18,8 +17,8 @@ ROW = {"label": str, "series": str, "x": (int, float, type(None)), "rounds": int
 
 @dataclasses.dataclass
 class Group:
-    """Contestants that were measured in turn, {contestant: [sample of each round]}, and the missing ones with the
-    reason. In comparisons of growing work, `x` is the amount of work."""
+    """Contestants that were measured in turn: {contestant: [sample of each round]}. `skipped` maps missing contestants
+    to reasons. `x` is the amount of work, or None."""
 
     name: str
     samples: dict
@@ -29,9 +28,9 @@ class Group:
 
 @dataclasses.dataclass
 class Comparison:
-    """One picture. `rows` maps the picture's labels to names of contestants, and `series` maps labels to names of
-    groups. In the finding, {a} is the ratio of a to the reference, and {a / b} is the ratio of a to b. `of` names the
-    comparison that this one repeats under `version`; the page shows both in one section."""
+    """One picture. `rows` maps labels to contestants, and `series` maps labels to groups. In the finding, {a} is the
+    ratio of a to the reference, and {a / b} is the ratio of a to b. If `of` is set, this comparison repeats that one
+    for `version`, and the page shows both in one section."""
 
     name: str
     heading: str
@@ -58,11 +57,11 @@ class Source:
 
 
 class NotHere(Exception):
-    """The reason why something cannot be measured on this machine."""
+    """Raised if something cannot be measured on this machine."""
 
 
 def spread(values):
-    """Returns [lower quartile, median, upper quartile], to five digits."""
+    """Returns [lower quartile, median, upper quartile], rounded to five digits."""
     if len(values) < 2:
         found = [values[0]] * 3
     else:
@@ -71,7 +70,7 @@ def spread(values):
 
 
 def reason_of(error):
-    """Returns one line without the paths of this machine."""
+    """Returns the first line of the error, without this machine's paths."""
     line = next((line for line in str(error).splitlines() if line.strip()), repr(error))
     return re.sub(r"(?:/[\w.+~-]+)+/", "", line)[:120]
 
@@ -98,14 +97,13 @@ def rows_of(comparison, groups):
                 ratios = [own / other for own, other in zip(values, reference)]
                 rows.append({"label": label, "series": series, "x": group.x, "rounds": len(values),
                              "value": spread(values), "ratio": spread(ratios)})
-    # In comparisons of growing work, some contestants are measured only for small amounts.
+    # Some contestants are measured only for small amounts of work.
     seen = {row["label"] for row in rows}
     return rows, {label: reason for label, reason in missing.items() if label not in seen}
 
 
 def collect(source, bench):
-    """Returns the comparisons of one source as a file stores them. If the benchmark fails, all contestants are
-    missing."""
+    """Measures one source, and returns its comparisons. If the benchmark fails, all contestants are missing."""
     try:
         groups, failed = source.measure(bench), None
     except NotHere as error:
@@ -136,7 +134,7 @@ def check_spread(values, where):
 
 
 def check(file):
-    """Returns the faults of a file, as a list of lines."""
+    """Returns the faults of a file."""
     wrong = check_fields(file, FILE, "file")
     if not wrong and file["schema"] != SCHEMA:
         wrong.append(f"schema {file['schema']} instead of {SCHEMA}")
@@ -173,7 +171,7 @@ def read(path):
 
 
 def write(path, file):
-    """Writes each row to a line of its own, to make differences between runs readable."""
+    """Writes each row to its own line, so that diffs are readable."""
     wrong = check(file)
     if wrong:
         raise ValueError("\n".join(wrong))
@@ -186,14 +184,14 @@ def write(path, file):
 
 
 def median(comparison, label):
-    """Returns a label's median ratio for each series, at the largest amount of work."""
+    """Returns the label's median ratio for each series, at the largest amount of work."""
     rows = [row for row in comparison["rows"] if row["label"] == label]
     most = max((row["x"] or 0 for row in rows), default=0)
     return {row["series"]: row["ratio"][1] for row in rows if (row["x"] or 0) == most}
 
 
 def times(values):
-    """Formats ratios: for example "1.2", or "0.8 to 1.4" if the series differ."""
+    """Formats ratios, for example "1.2", or "0.8 to 1.4" if they differ."""
     def text(value):
         return f"{value:.2f}" if value < 2 else f"{value:.1f}" if value < 10 else f"{value:,.0f}"
     low, high = text(min(values)), text(max(values))
@@ -201,7 +199,7 @@ def times(values):
 
 
 def finding(text, comparison):
-    """Returns the finding with its numbers filled in, or None if one of them was not measured."""
+    """Fills the numbers into the finding. Returns None if one of them was not measured."""
     def number(match):
         over, _, under = match[1].partition(" / ")
         upper, lower = median(comparison, over), median(comparison, under)

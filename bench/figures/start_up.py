@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures the time from the import of a module to the first result of its function in a fresh process, for a module
-made with each tool, and for Numba with and without its disk cache. Usage: python bench/figures/start_up.py [--rounds N]"""
+"""Measures the time from the import of a module to the first result of its function, for each tool and for Numba.
+Usage: python bench/figures/start_up.py [--rounds N]"""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ taken = time.perf_counter() - begin
 assert result == 3.75, result
 print(taken)
 """
-# The typed function comes from peer_typedcall, which Numba imports again by its name.
+# Numba imports the typed function's module, peer_typedcall, by its name.
 NUMBA = """
 import sys, time
 begin = time.perf_counter()
@@ -60,7 +60,7 @@ def seconds(command, environment=None):
 
 
 def of_numba(folder, built):
-    """Yields (name, command, environment) for Numba's four ways; the kept ones use the cache."""
+    """Yields (name, command, environment) for Numba with and without its disk cache."""
     for name, function in (("numba", OWN), ("numba over typedcall", TYPED)):
         for keep in (True, False):
             script = folder / f"{name.replace(' ', '_')}_{keep}.py"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures calls from Python with one to eight doubles through each tool's wrapper, in turn. Usage: python
+"""Measures calls from Python with one to eight doubles through each tool's wrapper. Usage: python
 bench/peers/arguments.py [--rounds N]"""
 import os
 import random
@@ -22,7 +22,7 @@ NAMES = ("by_hand", "typedcall", "cython", "nanobind", "pybind11", "cffi", "tvm_
 
 
 def functions(_count):
-    """Returns the functions f0 with one double to f7 with eight."""
+    """Returns eight functions: f0 takes one double, and f7 takes eight."""
     made = [module_text.Function(number) for number in range(MOST)]
     for number, function in enumerate(made):
         function.arguments, function.result = "d" * (number + 1), "d"
@@ -30,7 +30,7 @@ def functions(_count):
 
 
 def build(folder):
-    """Returns the modules, keyed by tool."""
+    """Builds the modules. Returns them keyed by tool."""
     module_text.functions = functions
     ways, skipped = module_cost.available_ways()
     for name, reason in skipped.items():

@@ -1,6 +1,5 @@
-// The hand-written module, with METH_O, METH_FASTCALL and the C API's conversions. With LIKE_CLINIC
-// it reads doubles like CPython's own modules, in which Argument Clinic adds a case for an exact
-// float.
+// The hand-written module, with METH_O and METH_FASTCALL. With LIKE_CLINIC it has a fast path for
+// exact floats, like the code that CPython's Argument Clinic generates.
 #include <Python.h>
 
 #include "bench/peers/native.h"

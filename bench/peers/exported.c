@@ -1,3 +1,3 @@
-// The functions as a C library exports them, for ctypes, which finds them by symbol.
+// A C library that exports the functions, for ctypes.
 #define NATIVE_FUNCTION __attribute__((noinline, visibility("default")))
 #include "bench/peers/native.h"

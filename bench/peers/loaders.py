@@ -1,5 +1,4 @@
-# Loads a module built by peers.py and returns an object with the functions as attributes. It imports only what a
-# module needs, because start_up.py in bench/figures measures it.
+# Loads the modules that peers.py builds. This file must import little, because bench/figures/start_up.py measures it.
 import importlib.util
 
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-# The cost of a module of 50 functions for its author: compile time and stripped size, with typedcall,
-# by hand, and with Cython, nanobind and pybind11. See README.md.
+# Measures the compile time and size of a module of 50 functions, made with each tool. See README.md.
 import argparse
 import collections
 import json
@@ -19,8 +18,7 @@ import peers
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 SIZED = ["-ffunction-sections", "-fdata-sections"]
 
-# `source` writes the text, and `flags` follow the common flags. `library` is compiled once: typedcall's object file,
-# or nanobind's library as an object file to link or as a shared library beside the module.
+# `source` writes the text. `library` names a library that is compiled once.
 Way = collections.namedtuple("Way", "label source extension flags link library")
 
 
@@ -29,7 +27,7 @@ def cxx(include=()):
 
 
 def available_ways():
-    """Returns the available ways, keyed by name, and the reasons why others are not available."""
+    """Returns the available ways by name, and the reasons why others are not available."""
     ways = {
         "by_hand": Way("by hand, C", module_text.by_hand, ".c", ["-std=c99"], [], None),
         "typedcall": Way("typedcall", module_text.typedcall, ".cc", cxx(), [], None),
@@ -65,7 +63,7 @@ def available_ways():
                               + ["-O3", "-flto=auto", "-fno-fat-lto-objects"], [], None),
     })
     add("cffi", lambda: {"cffi": Way("cffi", module_text.cffi, ".c", [], [], None)})
-    # This tool does not support noexcept function types.
+    # tvm-ffi does not support noexcept function types.
     add("tvm_ffi", lambda: {"tvm_ffi": Way(
         "tvm-ffi", module_text.tvm_ffi, ".cc",
         cxx(peers.tvm_ffi_includes()) + ["-DNATIVE_MAY_THROW"], [], "tvm_ffi")})
@@ -73,7 +71,7 @@ def available_ways():
 
 
 def processor_seconds(command, folder):
-    """Returns the processor seconds of a command and its children; wall-clock time would count other programs."""
+    """Returns the processor seconds of a command and its children."""
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, cwd=folder, stdout=said, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
@@ -85,7 +83,7 @@ def processor_seconds(command, folder):
 
 
 class Bench:
-    """One folder per module. Every module is called `made`, so only the tools differ."""
+    """Builds each module in its own folder. Every module is called `made`."""
 
     def __init__(self, folder, root):
         self.folder, self.root = folder, root
@@ -98,7 +96,7 @@ class Bench:
         return folder
 
     def prepare(self, name, way, count):
-        """Writes the sources, and returns two commands: one that generates C, or None, and one that compiles and
+        """Writes the sources. Returns the command that generates C (or None), and the command that compiles and
         links."""
         folder = self.place(name, count)
         made = module_text.functions(count)
@@ -121,7 +119,7 @@ class Bench:
         return generate, command + ["-o", "made" + SUFFIX] + list(way.link)
 
     def typedcall_library(self):
-        """Compiles typedcall/separate.cc once, like an author of many files."""
+        """Compiles typedcall/separate.cc once."""
         if "typedcall" not in self.libraries:
             source = os.path.join(self.root, "typedcall", "separate.cc")
             self.libraries["typedcall"] = os.path.join(self.folder, "typedcall.o")
@@ -130,7 +128,7 @@ class Bench:
         return self.libraries["typedcall"]
 
     def nanobind_library(self, kind):
-        """Compiles nanobind's library once, like an author of many modules."""
+        """Compiles nanobind's library once."""
         if kind not in self.libraries:
             source = os.path.join(peers.package("nanobind").source_dir(), "nb_combined.cpp")
             output, flag = {"object": ("nanobind.o", "-c"),
@@ -154,10 +152,10 @@ def stripped_size(path):
 
 
 def check_equal(bench, ways, count):
-    """Checks that every module has all functions, and that they return the same values as the hand-written ones."""
+    """Checks that the functions of every module return the same values."""
     expected = None
     for name in ways:
-        # Each module is imported in a separate process, because all modules have the same name.
+        # All modules have the same name, so import each in a separate process.
         program = ("import sys; sys.path[:0] = sys.argv[1:2]\n"
                    "import loaders, module_text\n"
                    "made = loaders.load(sys.argv[2], sys.argv[3], 'made')\n"
@@ -171,11 +169,11 @@ def check_equal(bench, ways, count):
 
 
 def measure(bench, ways, count, rounds):
-    """Returns lists of processor seconds, keyed by name: for compiling, and for generating C if a tool does so."""
+    """Returns lists of processor seconds by name: for compiling, and for generating C."""
     commands = {name: bench.prepare(name, way, count) for name, way in ways.items()}
     compiled, generated = {name: [] for name in ways}, {name: [] for name in ways}
     for _ in range(rounds):
-        # The order is random, so that a slow period of the machine affects all modules alike.
+        # A random order, because the machine may be slow for a while.
         for name in random.sample(list(ways), len(ways)):
             generate, compile_command = commands[name]
             folder = bench.place(name, count)
@@ -186,7 +184,7 @@ def measure(bench, ways, count, rounds):
 
 
 def measure_all(bench, ways, count, rounds):
-    """Measures everything in the table for modules of `count` functions and of one function."""
+    """Measures modules of `count` functions and of one function."""
     compiled, generated = measure(bench, ways, count, rounds)
     compiled_one, _ = measure(bench, ways, 1, rounds)
     check_equal(bench, ways, count)
@@ -223,7 +221,6 @@ def print_table(ways, found):
         if seconds:
             print("%s makes the C before that: %.2f s" % (ways[name].label,
                                                          statistics.median(seconds)))
-    # An author compiles nanobind's library once, and users load it once for all modules that share it.
     if found["library_seconds"] is not None:
         print("nanobind's library before that: %.2f s" % found["library_seconds"])
     if found["library_bytes"] is not None:
@@ -249,7 +246,7 @@ def main():
     options = parse()
     ways, skipped = available_ways()
     if options.only:
-        # Tools that are skipped are listed below.
+        # Skipped tools are listed below.
         unknown = set(options.only) - set(ways) - {name.lower() for name in skipped}
         if unknown:
             sys.exit("no %s; there are: %s" % (", ".join(unknown), ", ".join(ways)))

@@ -1,5 +1,4 @@
-# Writes the same module of many functions with mixed signatures for every tool, for module_cost.py:
-# natives.h with the functions, and one source per tool that wraps them.
+# Generates the same module for every tool.
 import contextlib
 import io
 import os
@@ -8,16 +7,16 @@ import tempfile
 C_TYPES = {"l": "long", "i": "int", "L": "unsigned long", "d": "double", "f": "float",
            "b": "bool", "": "void"}
 
-# Half of the signatures are typical of numerical modules; the others cover all other types that every tool supports.
+# The signatures of the functions.
 SIGNATURES = ["l->l", "dd->d", "dldl->d", "d->d", "ii->i", "ddd->d", "->l", "d->", "f->f", "b->b",
               "Ll->L", "idl->d", "llll->l"]
 
-# For each type, the argument that a check passes to every module to compare their results.
+# For each type, an argument for comparing the results of the modules.
 VALUES = {"l": 3, "i": 4, "L": 5, "d": 1.5, "f": 0.5, "b": True}
 
 
 class Function:
-    """One function of the module, with its name, its number and its types."""
+    """A function of the module."""
 
     def __init__(self, number):
         self.number = number
@@ -59,7 +58,7 @@ static volatile double sink;
 """ % "\n".join(function.native() for function in made)
 
 
-# C code that reads one argument, for example a0 from args[0], keyed by the code of its type.
+# C code that reads one argument, keyed by its type code.
 FROM_PYTHON = {
     "l": """  long a{i} = PyLong_AsLong({object});
   if (a{i} == -1 && PyErr_Occurred()) return NULL;
@@ -146,7 +145,7 @@ TYPEDCALL_MODULE({name}, "", methods);
 
 
 def with_def(made, header, macro, name):
-    """Returns the source for pybind11 or nanobind, whose syntax is the same."""
+    """Returns the source for pybind11 or nanobind, which have the same syntax."""
     rows = "".join('  module.def("%s", &%s);\n' % (function.name, function.name)
                    for function in made)
     return '#include <%s>\n#include "natives.h"\n%s(%s, module) {\n%s}\n' % (

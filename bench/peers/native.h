@@ -1,5 +1,5 @@
-// The three functions that every tool wraps. They are in the module, as users have them, but are
-// never inlined, because the measured call must not depend on the function's body.
+// The three functions that every tool wraps. They are not inlined, because the measured call must
+// not depend on their bodies.
 #ifndef TYPEDCALL_BENCH_PEERS_NATIVE_H_
 #define TYPEDCALL_BENCH_PEERS_NATIVE_H_
 
@@ -11,10 +11,9 @@
 #endif
 
 #ifdef NATIVE_FUNCTION
-// The including file has already defined NATIVE_FUNCTION.
+// Defined by the including file.
 #elif defined(NATIVE_MAY_THROW)
-// Without noipa the compiler sees that the body cannot throw, and drops code that real functions
-// need.
+// Without noipa the compiler sees that the body cannot throw, and omits exception handling.
 #define NATIVE_FUNCTION static __attribute__((noipa))
 #else
 #define NATIVE_FUNCTION static __attribute__((noinline))
@@ -29,8 +28,8 @@ NATIVE_FUNCTION double mix(double x, long m, double y, long n) NATIVE_NOEXCEPT {
 }
 
 #ifdef __cplusplus
-// More functions with the same signatures, as in any real module. The compiler inlines code with
-// only one use, which would favour a module of three functions.
+// More functions with the same signatures. Otherwise the compiler would inline more than in a real
+// module.
 template <int N>
 __attribute__((noinline)) long other_inc(long x) NATIVE_NOEXCEPT {
   return (long)((unsigned long)x + N);

@@ -1,5 +1,4 @@
-# Builds the same module in every available way for the interpreter that runs this file: by hand, with typedcall, and
-# with the other installed tools. run.py and module_cost.py use it.
+# Builds the same module by hand, with typedcall, and with the other installed tools.
 import contextlib
 import hashlib
 import importlib
@@ -20,14 +19,14 @@ SHAPES = ["l->l", "dd->d", "dldl->d"]
 FUNCTIONS = {"l->l": "inc", "dd->d": "add", "dldl->d": "mix"}
 
 COMMON = ["-O2", "-DNDEBUG", "-fPIC", "-fvisibility=hidden"]
-# nanobind's own CMake rules compile its library in this way: optimised, without a stack protector.
+# The flags of nanobind's own CMake rules.
 NANOBIND_LIBRARY = ["-DNDEBUG", "-DNB_COMPACT_ASSERTIONS", "-fPIC", "-fvisibility=hidden",
                     "-std=c++17", "-fno-strict-aliasing", "-ffunction-sections", "-fdata-sections",
                     "-fno-stack-protector"]
 
 
 class Unavailable(Exception):
-    """Raised with the reason if a tool is not available."""
+    """Raised if a tool is not available."""
 
 
 def compiler(path):
@@ -54,7 +53,7 @@ def versions():
 
 
 def run(command, **options):
-    """Runs a command, and shows its output only if it fails."""
+    """Runs a command and returns its output. Raises Unavailable if the command fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
     if done.returncode != 0:
@@ -81,7 +80,7 @@ def tvm_ffi_library():
 
 
 class Workshop:
-    """A folder of built modules. A module is not rebuilt if its text and flags are the same."""
+    """A folder of built modules. A module is not rebuilt if its inputs are the same."""
 
     def __init__(self, folder, typedcall_root=ROOT):
         self.folder = os.path.join(folder, sys.implementation.cache_tag)
@@ -92,8 +91,7 @@ class Workshop:
         return os.path.join(self.folder, name)
 
     def make(self, output, command, inputs):
-        """Runs `command`, which makes `output`, unless `output` was already made from identical
-        inputs."""
+        """Runs `command`, unless `output` was already made from identical inputs."""
         digest = hashlib.sha256("\0".join(command + [sys.version]).encode())
         for path in inputs:
             with open(path, "rb") as text:
@@ -103,7 +101,7 @@ class Workshop:
             with open(note, encoding="ascii") as text:
                 if text.read() == digest.hexdigest():
                     return
-        # A failed build must not leave a file that a later build could mistake for its own output.
+        # If the build fails, no old output must be left.
         for stale in (output, note):
             if os.path.exists(stale):
                 os.remove(stale)
@@ -112,7 +110,7 @@ class Workshop:
             text.write(digest.hexdigest())
 
     def headers(self):
-        """Returns all project headers that a module may include."""
+        """Returns the project's headers that a module may include."""
         found = [os.path.join(HERE, "native.h")]
         for folder in ("core", "typedcall"):
             inside = os.path.join(self.typedcall_root, folder)
@@ -121,9 +119,9 @@ class Workshop:
         return found
 
     def module(self, name, source, flags=(), objects=(), link=()):
-        """Compiles one source to the extension module `name`, and returns its path."""
+        """Compiles the extension module `name`, and returns its path."""
         output = self.path(name + sysconfig.get_config_var("EXT_SUFFIX"))
-        # If two checkouts are compared, the headers of the other checkout come first.
+        # The other checkout's headers come first.
         includes = ["-I" + self.typedcall_root, "-I" + ROOT, python_include()]
         command = [compiler(source), "-shared", "-DMODULE_NAME=" + name] + COMMON + list(flags)
         command += includes + [source] + list(objects) + ["-o", output] + list(link)
@@ -239,8 +237,8 @@ def numba(shop, name):
     return source("with_numba.py")
 
 
-# The approaches that are measured: for each, its label in the tables and the function that makes its module. The second
-# hand-written module is built again from the same text, so its difference from the first is noise.
+# For each way, the label in the tables and the function that builds the module. The two modules by hand are the same,
+# so their difference is noise.
 PEERS = {
     "by_hand": ("by hand", by_hand),
     "by_hand_again": ("by hand, again", by_hand),
@@ -263,8 +261,8 @@ OWN = ("by_hand", "by_hand_again", "like_clinic", "typedcall", "typedcall_may_th
 
 
 def build(shop, names):
-    """Returns the modules, keyed by name, and the reasons why others are unavailable. The project's own modules must
-    build."""
+    """Returns the modules by name, and the reasons why others are unavailable. Exits if one of the project's own
+    modules does not build."""
     modules, skipped = {}, {}
     for name in names:
         try:

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-# Compares calls through a generated wrapper with calls through hand-written ones and those of Cython, nanobind,
-# pybind11, cffi, ctypes, tvm-ffi and Numba, from a Python loop and by vectorcall, interleaved in one process. See
-# README.md.
+# Compares calls through generated wrappers with calls through hand-written wrappers and those of other tools, from a
+# Python loop and by vectorcall. See README.md.
 #
-# tools/peers runs this script with these tools installed; the script names and skips those that are missing.
+# Run by tools/peers. Tools that are not installed are skipped.
 import argparse
 import collections
 import ctypes
@@ -24,7 +23,7 @@ from itertools import repeat
 import loaders
 import peers
 
-# No result is a cached small int, so every call allocates its result.
+# CPython caches small ints, so use larger ones.
 ARGUMENTS = {"l->l": (1000,), "dd->d": (1.5, 2.25), "dldl->d": (1.5, 1000, 2.25, 2000)}
 EXPECTED = {
     "l->l": [((1000,), 1001), ((-2,), -1), ((0,), 1), ((2**62,), 2**62 + 1),
@@ -38,7 +37,7 @@ REFUSED = {
     "dldl->d": [(1.0, "1", 2.0, 2), (1.0, 1, 2.0), (1.0, 1, 2.0, 2**63)],
 }
 REFUSALS = (TypeError, OverflowError, ctypes.ArgumentError)
-# According to their documentation, these tools accept an int that is too large, and surplus arguments.
+# These tools accept an int that is too large, and extra arguments.
 LENIENT = {"ctypes": lambda shape, arguments: (2**63 in arguments
                                                or len(arguments) > len(ARGUMENTS[shape]))}
 HOWS = {"python": "from a Python loop", "vectorcall": "by vectorcall from C"}
@@ -51,8 +50,7 @@ def loop(function, arguments, turns):
 %s
 """
 
-# The tools to compare typedcall with, the part of the ratio that counts, and its limit. The goal for Cython is to
-# match it "within the spread", so the lower quartile decides.
+# The largest allowed ratios of typedcall to other tools. For Cython, the lower quartile must be at most 1.
 Target = collections.namedtuple("Target", "other part limit")
 TARGETS = [Target("by_hand", "median", 1.03)]
 TARGETS += [Target(name, "low", 1.0)
@@ -71,8 +69,7 @@ def function_of(module, shape):
 
 
 def check_equal(modules):
-    """Exits unless all modules return the same values and refuse the same arguments, because otherwise the times are
-    not comparable."""
+    """Exits unless all modules return the same values and refuse the same arguments."""
     for name, module in modules.items():
         for shape in peers.SHAPES:
             function = function_of(module, shape)
@@ -104,7 +101,8 @@ def python_loop(function, arguments):
 
 
 def make_timers(shop, modules):
-    """Returns functions keyed by (how, shape, name). Each takes a number of calls and returns nanoseconds per call."""
+    """Returns a dict of functions, keyed by (how, shape, name). Each function takes a number of calls and returns
+    nanoseconds per call."""
     timer = loaders.module("vectorcall_timer", shop.module(
         "vectorcall_timer", peers.source("vectorcall_timer.c"), ["-std=gnu99"]))
     timers = {}
@@ -128,20 +126,20 @@ def make_timers(shop, modules):
 
 
 def measure_time(timers, hows, names, rounds, calls):
-    """Returns lists of nanoseconds per call, one for each round, keyed by how, shape and name."""
+    """Returns the nanoseconds per call of each round, keyed by how, shape and name."""
     for timer in timers.values():
         timer(calls)
     samples = {(how, shape): {name: [] for name in names} for how in hows for shape in peers.SHAPES}
     for _ in range(rounds):
         for (how, shape), by_name in samples.items():
-            # The random order spreads a slow phase of the machine over all contestants.
+            # A random order, because the machine may be slow for a while.
             for name in random.sample(names, len(names)):
                 by_name[name].append(timers[how, shape, name](calls))
     return samples
 
 
 def count_here(timers, timer, hows, names, calls):
-    """Runs in the process that callgrind observes."""
+    """Runs in the process under callgrind."""
     for how in hows:
         for shape in peers.SHAPES:
             for name in names:
@@ -153,7 +151,7 @@ def count_here(timers, timer, hows, names, calls):
 
 
 def measure_instructions(options, hows, names, calls=20000):
-    """Returns instructions per call, as lists with one item in the form of measure_time's result."""
+    """Returns the instructions per call, in the form of measure_time()'s result."""
     if shutil.which("valgrind") is None:
         sys.exit("counting instructions needs valgrind")
     found = {}
@@ -184,7 +182,7 @@ def measure_instructions(options, hows, names, calls=20000):
 
 
 def ratio(samples, name, reference):
-    """Returns the ratios of two contestants in each round, in which both ran under the same conditions."""
+    """Returns the ratio of two contestants in each round."""
     ratios = [own / other for own, other in zip(samples[name], samples[reference])]
     if len(ratios) == 1:
         return Ratio(ratios[0], ratios[0], ratios[0])
@@ -203,7 +201,7 @@ def print_tables(samples, unit):
         print("  %-30s %8s   %-23s   %s" % (
             "", unit, "x by hand (quartiles)", "x typedcall (quartiles)"))
         for name in by_name:
-            # A run of only some tools may lack the reference.
+            # The reference may not be among the tools that were run.
             columns = [written(ratio(by_name, name, other)) if other in by_name else ""
                        for other in (REFERENCE, "typedcall")]
             print("  %-30s %8.2f   %-23s   %s" % (
@@ -211,7 +209,7 @@ def print_tables(samples, unit):
 
 
 def print_targets(samples):
-    """Prints which targets are met, and returns the number of missed ones."""
+    """Prints whether each target is met, and returns the number of missed targets."""
     missed = 0
     print("\ntypedcall, compared")
     for (how, shape), by_name in samples.items():

@@ -1,5 +1,4 @@
-// For run.py: calls a callable many times by vectorcall with prepared arguments, as C code would,
-// and marks the code whose instructions callgrind counts.
+// Calls a callable many times by vectorcall, and starts and stops callgrind. Used by run.py.
 #include <Python.h>
 #include <time.h>
 
@@ -15,14 +14,14 @@
 
 enum { MOST_ARGUMENTS = 8 };
 
-// Returns the thread's own processor time, because other programs may be running.
+// Returns the thread's processor time.
 static long long now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-// The loop is aligned, so the preceding code does not change it.
+// Aligned, so that preceding code does not affect the loop.
 static __attribute__((noinline, aligned(64))) int call_in_a_loop(PyObject *callable,
                                                                  PyObject *const *args,
                                                                  size_t nargsf, Py_ssize_t calls) {
@@ -44,7 +43,7 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "at most 8 arguments, at least one call");
     return NULL;
   }
-  // The called function may use the first element: PY_VECTORCALL_ARGUMENTS_OFFSET.
+  // PY_VECTORCALL_ARGUMENTS_OFFSET lets the called function use the first element.
   PyObject *vector[MOST_ARGUMENTS + 1] = {NULL};
   for (Py_ssize_t i = 0; i < count; ++i) vector[i + 1] = PyTuple_GET_ITEM(arguments, i);
   const long long start = now_ns();
@@ -55,7 +54,6 @@ static PyObject *time_calls(PyObject *module, PyObject *args) {
   return PyFloat_FromDouble((double)(now_ns() - start) / (double)calls);
 }
 
-// Callgrind counts from here on.
 static PyObject *start_counting(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
 #if HAS_CALLGRIND
@@ -64,7 +62,7 @@ static PyObject *start_counting(PyObject *module, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Callgrind stops counting here. It writes the count to a file whose name contains `name`.
+// Stops counting, and writes the count to a file whose name contains `name`.
 static PyObject *stop_counting(PyObject *module, PyObject *name) {
   (void)module;
   const char *text = PyUnicode_AsUTF8(name);

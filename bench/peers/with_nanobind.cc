@@ -1,4 +1,4 @@
-// The module with nanobind, in its plainest form.
+// The module with nanobind.
 #include <nanobind/nanobind.h>
 
 #include "bench/peers/native.h"

@@ -1,4 +1,4 @@
-# The module with Numba: the functions in Python, compiled on import.
+# The module with Numba. The functions are written in Python and compiled on import.
 import numba
 
 

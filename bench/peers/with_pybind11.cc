@@ -1,4 +1,4 @@
-// The module with pybind11, in its plainest form.
+// The module with pybind11.
 #include <pybind11/pybind11.h>
 
 #include "bench/peers/native.h"

@@ -1,4 +1,4 @@
-// The module with tvm-ffi: a library of functions in tvm-ffi's ABI, which its package loads.
+// The library with functions in tvm-ffi's ABI.
 #include <tvm/ffi/tvm_ffi.h>
 
 #include "bench/peers/native.h"

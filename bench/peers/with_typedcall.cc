@@ -1,4 +1,4 @@
-// The module with typedcall, with one line per function.
+// The module with typedcall.
 #include <Python.h>
 
 #include "bench/peers/native.h"
@@ -8,6 +8,6 @@
 static typedcall::method_table methods{typedcall::def<inc>("inc"), typedcall::def<add>("add"),
                                        typedcall::def<mix>("mix") OTHER_FUNCTIONS(ROW)};
 
-// TYPEDCALL_MODULE pastes the module's name into other names, so it must be expanded first.
+// TYPEDCALL_MODULE pastes the module's name, so the name must be expanded first.
 #define MODULE(name) TYPEDCALL_MODULE(name, "", methods)
 MODULE(MODULE_NAME);

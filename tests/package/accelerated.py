@@ -1,11 +1,10 @@
-"""Shared by the tests of typedcall.accelerate: the accelerated versions of two modules of typed functions, and the
-original functions."""
+"""Shared by the tests of typedcall.accelerate."""
 import unittest
 
 import support
 from typedcall.pypy import accelerate, restore
 
-ON_PYPY = support.ON_PYPY  # accelerate() replaces functions on PyPy only
+ON_PYPY = support.ON_PYPY  # accelerate() replaces functions only on PyPy
 
 
 class Index:
@@ -19,7 +18,7 @@ class Real:
 
 
 def outcome(function, args, keywords=None):
-    """Returns the result with its type, or the exception with its type and text."""
+    """Returns the result and its type, or the exception's type and text."""
     try:
         result = function(*args, **(keywords or {}))
     except Exception as error:
@@ -28,8 +27,7 @@ def outcome(function, args, keywords=None):
 
 
 class Accelerated(unittest.TestCase):
-    """A base class that accelerates the two modules of typed functions for each test, and keeps the original
-    functions."""
+    """A base class that accelerates two modules for each test."""
 
     def setUp(self):
         self.functions = support.build("typed_functions")
@@ -39,13 +37,13 @@ class Accelerated(unittest.TestCase):
         self.boxed = dict(vars(self.functions))
         self.boxed_counting = dict(vars(self.counting))
         self.done = accelerate(self.functions)
-        # Neither of the trusted functions declares that it can run without the GIL.
+        # These two functions do not declare that they can run without the GIL.
         self.done_counting = accelerate(self.counting, trust=["nothing", "none"])
         self.addCleanup(restore, self.functions)
         self.addCleanup(restore, self.counting)
 
     def calls(self, function, *args, **keywords):
-        """Returns (native, boxed): the numbers of native and boxed calls that one call makes."""
+        """Returns how many native and how many boxed calls one call makes."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(function, args, keywords)

@@ -1,5 +1,4 @@
-"""Shared by the tests of the adapters: libraries that may be missing, examples that are compiled and run, and
-Cython modules."""
+"""Shared by the tests of the adapters."""
 
 import concurrent.futures
 import ctypes
@@ -19,8 +18,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def library(name):
-    """Imports a library, or skips the test and gives the reason. On PyPy, a file that calls this at the top level is
-    skipped as a whole; in other files, only cases marked ON_CPYTHON call it."""
+    """Imports a library, or skips the test. On PyPy, a call at the top level skips the whole file."""
     support.module_only_if(not support.IS_PYPY, "%s is used with CPython's package" % name)
     try:
         return importlib.import_module(name)
@@ -29,7 +27,7 @@ def library(name):
 
 
 def compile_pyx(source, folder, language="c"):
-    """Compiles a .pyx file to an extension module in `folder`; its .pxd files are next to it."""
+    """Compiles a .pyx file to an extension module in `folder`. The .pxd files must be next to it."""
     library("Cython")
     source = pathlib.Path(source)
     generated = pathlib.Path(folder) / (source.stem + (".cpp" if language == "c++" else ".c"))
@@ -56,7 +54,7 @@ def compile_pyx(source, folder, language="c"):
 
 
 def offering(functions):
-    """Returns a Python function tagged with C functions made from `functions`, a dict keyed by signature."""
+    """Returns a Python function tagged with C functions. `functions` maps each signature to a callable."""
     def offered(*arguments):
         raise NotImplementedError
 
@@ -67,7 +65,7 @@ def offering(functions):
 
 
 def called_by(code):
-    """Returns the addresses of the typed functions to which Numba's code, as shown by inspect_llvm(), refers."""
+    """Returns the addresses of the typed functions to which this code from inspect_llvm() refers."""
     binding = importlib.import_module("llvmlite.binding")
     symbols = set(re.findall(r"typedcall\.[\w.]*\.[0-9a-f]{32}", code))
     numbers = set(re.findall(r"numba\.dynamic\.globals\.([0-9a-f]+)", code))
@@ -75,7 +73,7 @@ def called_by(code):
 
 
 def nopython_call(function, count=1, **options):
-    """Returns a function, compiled by Numba, that calls `function` with `count` arguments."""
+    """Returns a compiled function that calls `function` with `count` arguments."""
     names = ", ".join("abc"[:count])
     scope = {"f": function}
     exec("def call(%s): return f(%s)" % (names, names), scope)
@@ -83,7 +81,7 @@ def nopython_call(function, count=1, **options):
 
 
 class NumbaCalls(unittest.TestCase):
-    """A base class for tests that call the functions of `module` in nopython code."""
+    """A base class for tests that call the module's functions in nopython code."""
 
     module = None
 
@@ -96,8 +94,7 @@ class NumbaCalls(unittest.TestCase):
         return nopython_call(getattr(self.module, name), count, **options)
 
     def check_in_threads(self, total, good, bad, expected, error, text):
-        """Checks in several threads at once that `total` returns `expected` for `good` and raises an exception for
-        `bad`."""
+        """Checks in several threads that `total` returns `expected` for `good` and raises an exception for `bad`."""
         total(good)
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             futures = [pool.submit(total, bad if i % 2 else good) for i in range(16)]
@@ -110,7 +107,7 @@ class NumbaCalls(unittest.TestCase):
 
 
 class Example(support.InAFolder):
-    """A test that compiles an example's C++ files and runs its program."""
+    """A base class for tests that compile and run an example."""
 
     def run_example(self, name, flags=(), build=None, program="demo.py"):
         """Returns what examples/<name>/<program> prints."""

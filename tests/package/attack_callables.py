@@ -1,4 +1,4 @@
-"""The objects that attack_program.py tags, and those it passes as native functions; some of them are hostile."""
+"""The callables and native functions that attack_program.py uses. Some of them misbehave."""
 import ctypes
 import functools
 import sys
@@ -9,12 +9,12 @@ from attack_meanings import ALLOWED, IS_CPYTHON, Thing, Wrong, _of_cffi, prototy
 
 
 class Callables:
-    """A base class of Program that makes its callables."""
+    """The part of Program that makes callables."""
 
     # --- Misbehaving objects -----------------------------------------------------------------
 
     def reenter(self):
-        """Runs another random step from a `__del__`, an `__eq__` or a callback, up to a limited depth."""
+        """Runs another random step. Called from a `__del__`, an `__eq__` or a callback."""
         if self.depth > 2 or self.failure is not None:
             return
         self.depth += 1
@@ -28,7 +28,7 @@ class Callables:
             self.depth -= 1
 
     def bomb(self):
-        """Returns an object that does something when it is destroyed."""
+        """Returns an object that runs a random step when it is destroyed."""
         program = self
 
         class Bomb:
@@ -40,7 +40,7 @@ class Callables:
         return made
 
     def hostile(self, meaning):
-        """Returns a callable instance of a class whose special methods all misbehave."""
+        """Returns a callable whose special methods may misbehave."""
         program, random_ = self, self.random
         body = {"__call__": lambda self, *args: meaning.python(*args)}
 
@@ -100,7 +100,7 @@ class Callables:
         self.add(Thing(made, meaning, kind))
 
     def callback(self, meaning):
-        """Returns a ctypes callback whose Python function may run other steps before it returns the right result."""
+        """Returns a ctypes callback, which may run other steps before it returns."""
         program, python, inner = self, meaning.python, self.random.random() < 0.3
 
         def run(*args, bomb=self.bomb()):
@@ -108,7 +108,7 @@ class Callables:
                 program.reenter()
             if not meaning.falls_back:
                 return python(*args)
-            # A function that falls back must leave its arguments unchanged, including the place for the result.
+            # A function that falls back must not change its arguments or the result.
             limit = ctypes.c_long if meaning.signature == "l->l" else ctypes.c_double
             try:
                 result = python(*args[:-1])
@@ -122,7 +122,7 @@ class Callables:
         return prototype(meaning.offered)(run)
 
     def native(self, meaning):
-        """Returns an object that holds the address of a C function with this meaning."""
+        """Returns an object with the address of a C function with this meaning."""
         made = self.native_of(meaning)
         self.trace("  native %s %#x", type(made).__name__, id(made))
         return made

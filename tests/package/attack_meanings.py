@@ -1,5 +1,4 @@
-"""The meaning of each callable of attack_program.py: a Python function, and C functions and builtin functions that do
-the same."""
+"""The meanings of the callables of attack_program.py: Python functions, and C functions that do the same."""
 import ctypes
 import ctypes.util
 import functools
@@ -13,23 +12,23 @@ from typedcall import Flags
 from typedcall.record.records import falling_back, parse_signature
 
 IS_CPYTHON = sys.implementation.name == "cpython"
-#: The exceptions that the package's functions are documented to raise, and those that hostile objects raise.
+#: The exceptions that the package documents, and those that hostile objects raise.
 ALLOWED = (TypeError, ValueError, OverflowError, RuntimeError, ImportError, AttributeError,
            LookupError, pickle.PicklingError)
 KEEPS = Flags.NEEDS_THREAD | Flags.MAY_RAISE
 
 
 class Wrong(Exception):
-    """Raised by the oracle if a typed call and the boxed call have different results."""
+    """Raised if a typed call and a boxed call have different results."""
 
 
 class Meaning:
-    """The behaviour of a callable. Every tag of a callable names a function with the callable's own behaviour, so
-    every tag is correct."""
+    """The behaviour of a callable. A callable is tagged only with functions that behave the same, so every tag is
+    correct."""
 
     def __init__(self, signature, python, *addresses, flags=0, made=()):
         self.signature = signature
-        #: The signature of the C function that is tagged and found; it returns a status if the function falls back.
+        #: The signature of the C function. It returns a status if the function falls back.
         self.offered = falling_back(signature) if flags & Flags.FALLS_BACK else signature
         self.python = python
         #: Addresses of C functions that are never freed.
@@ -59,15 +58,14 @@ def _letters(letter):
 def prototype(signature):
     """Returns the ctypes type of a function."""
     arguments, result = parse_signature(signature)
-    # A function that takes objects needs the GIL, which a CFUNCTYPE function releases.
+    # A CFUNCTYPE function releases the GIL, which a function that takes objects needs.
     factory = ctypes.PYFUNCTYPE if "O" in signature else ctypes.CFUNCTYPE
     return factory(_letters(result), *map(_letters, arguments))
 
 
 @functools.lru_cache(maxsize=None)
 def _of_cffi(signature):
-    """Returns (FFI, type). The result is cached because cffi parses under a lock that no `__del__` may try to
-    take."""
+    """Returns (FFI, type). Cached, because cffi holds a lock while it parses, and a `__del__` must not wait for it."""
     import cffi
 
     arguments, result = signature.split("->")
@@ -86,12 +84,12 @@ class _Dict(dict):
 
 
 def _method(kind, plain, name):
-    """Returns a function that makes bound methods with one def and different owners."""
+    """Returns a function that makes bound methods with the same def."""
     return lambda: getattr(super(kind, kind()), name) if kind is not plain else getattr(plain(), name)
 
 
 def _import_again(name, attribute):
-    """Returns a function that imports a module again and so makes new builtin functions with the same defs."""
+    """Returns a function that imports a module again, which makes new builtin functions with the same defs."""
     def make():
         known = sys.modules.pop(name, None)
         try:
@@ -103,7 +101,7 @@ def _import_again(name, attribute):
 
 
 def meanings(plain, typed, fallback):
-    """`plain`, `typed` and `fallback` are modules of tests/package/modules, or None."""
+    """Returns all meanings. Each parameter is a module of tests/package/modules, or None."""
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     address = lambda name: ctypes.cast(getattr(libm, name), ctypes.c_void_p).value
     own = plain.addresses if plain is not None else {}
@@ -121,7 +119,7 @@ def meanings(plain, typed, fallback):
         Meaning("l->l", lambda x: x + 1, *filter(None, [own.get("inc")]),
                 made=[lambda f=f: f for f in of((plain, "inc"), (typed, "inc"))]),
         Meaning("O->O", lambda x: x, flags=KEEPS),
-        # Methods of empty containers; all of them share one def.
+        # Methods of empty containers share their def.
         Meaning("->O", list, flags=KEEPS, made=[_method(list, list, "copy"), _method(_List, list, "copy")]),
         Meaning("->O", dict, flags=KEEPS, made=[_method(dict, dict, "copy"), _method(_Dict, dict, "copy")]),
         Meaning("->O", lambda: None, flags=KEEPS,
@@ -145,7 +143,7 @@ def meanings(plain, typed, fallback):
 
 
 class Thing:
-    """A callable in the pool, and its meaning."""
+    """A callable and its meaning."""
 
     def __init__(self, obj, meaning, kind):
         self.obj, self.meaning, self.kind = obj, meaning, kind

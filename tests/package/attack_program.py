@@ -1,5 +1,5 @@
-"""One random program of property_attack.py. It makes callables, correct tags and everything that the package makes from
-them, and deletes them in any order, even from `__del__` and `__eq__`."""
+"""A random program of property_attack.py. It makes and tags callables, and deletes them in any order, even from
+`__del__` and `__eq__`."""
 import copy
 import ctypes
 import gc
@@ -18,13 +18,13 @@ from typedcall import Flags
 
 
 class Program(Callables):
-    """Runs the steps of a program. Each step has a random seed of its own, so any of them can be left out."""
+    """Runs the steps of a program. Each step has its own random seed, so any step can be left out."""
 
     def __init__(self, seed, number, known, with_threads=True, note=lambda step, text: None,
                  left_out=(), verbose=False):
         self.seed, self.number = seed, number
         self.random = random.Random("%s/%s" % (seed, number))
-        # With few meanings, callables often share defs, tags and native functions.
+        # With few meanings, callables often share defs and tags.
         self.meanings = self.random.sample(known, self.random.choice((1, 2, 4, len(known))))
         self.pool, self.holds, self.made = [], [], []
         self.depth, self.step, self.calls, self.asked = 0, 0, 0, 0
@@ -68,7 +68,7 @@ class Program(Callables):
         typedcall.tag(thing.obj, thing.meaning.offered, native, flags=int(thing.meaning.flags))
 
     def tag_new(self):
-        """The most common case: a callable is tagged and then used."""
+        """Tags a new callable and often resolves it."""
         self.make_callable()
         with self.lock:
             thing = self.pool[-1]
@@ -81,7 +81,7 @@ class Program(Callables):
     def native_as_callable(self):
         meaning = self.random.choice(self.meanings)
         made = self.native(meaning)
-        # A native function that falls back has a parameter for its result even when Python calls it.
+        # A native function that falls back takes a pointer to the result, so Python cannot call it like the others.
         if callable(made) and not meaning.falls_back:
             self.add(Thing(made, meaning, "native"))
 
@@ -98,7 +98,7 @@ class Program(Callables):
         for entry in typedcall.entries(thing.obj):
             if entry.signature != thing.meaning.offered:
                 if thing.kind == "low_level_callable":
-                    continue  # offers several doubles as if the function took an array
+                    continue  # SciPy's callable offers several doubles as an array
                 raise Wrong("%s offers %r" % (thing.kind, entry))
             self.hold((entry, thing.meaning))
         self.asked += 1
@@ -161,8 +161,7 @@ class Program(Callables):
         if not callable(function):
             return
         if self.threads_run and getattr(function, "_b_base_", None) is not None:
-            # ctypes frees a field's old contents even while another thread calls the function that it read from the
-            # field.
+            # Another thread may overwrite a ctypes field. ctypes then frees the old function even while it is running.
             return
         if meaning.falls_back and not has_result(meaning, values):
             self.calls += 1
@@ -199,7 +198,7 @@ class Program(Callables):
                         % (thing.kind, thing.meaning.signature, tuple(values), got, wanted))
 
     def call_address(self):
-        """Calls an Entry's address while the entry is held."""
+        """Calls the address of an entry that is held."""
         held = [each for each in self.holds if isinstance(each, tuple)
                 and isinstance(each[0], typedcall.Entry)]
         if not held:
@@ -216,8 +215,8 @@ class Program(Callables):
         self.check(Thing(function, meaning, "address of %s" % entry.place), values, got)
 
     def overwrite(self):
-        """Replaces a function in a struct or an array with an equivalent one. A function read from there now calls
-        the new one; a function resolved earlier still calls the old one."""
+        """Replaces a function in a struct or an array with an equivalent one. A function that was resolved earlier
+        still calls the old one."""
         held = [each for each in self.holds if isinstance(each, tuple) and len(each) == 3]
         if not held:
             return
@@ -307,7 +306,7 @@ class Program(Callables):
             getattr(self, name)()
 
     def run(self, steps, skipped=frozenset()):
-        """Runs the steps; raises Wrong if the oracle disagrees."""
+        """Runs the steps. Raises Wrong if a result is wrong."""
         wanted = {name: weight for name, weight in self.STEPS.items() if name not in self.left_out}
         names, weights = zip(*wanted.items())
         gc.set_threshold(self.random.choice((700, 100, 20, 5)))
@@ -333,7 +332,7 @@ class Program(Callables):
 
     def finish(self):
         """Drops everything. Only objects that untag() has released may remain."""
-        self.depth = 10  # stops reenter() in objects that die now
+        self.depth = 10  # stops reenter()
         for meaning in self.meanings:  # the next program must not find these tags
             for make in meaning.builtins:
                 typedcall.untag(make())
@@ -360,5 +359,5 @@ def has_result(meaning, values):
     return True
 
 
-# Steps are called by name only, so each name in STEPS must be a method.
+# Each name in STEPS must be a method.
 assert all(map(operator.attrgetter(*Program.STEPS), [Program]))

@@ -1,4 +1,4 @@
-"""Shared by the tests of buffers: the functions of a C module, which this file tags."""
+"""Shared by the tests of buffers. Tags the functions of a C module."""
 
 import support
 import typedcall
@@ -27,6 +27,6 @@ FUNCTIONS = {
 }
 for _name, (_signature, _flags) in FUNCTIONS.items():
     typedcall.tag(getattr(module, _name), _signature, module.addresses[_name], flags=int(_flags))
-#: The same functions with generated wrappers.
+#: The same functions, with generated wrappers.
 provider = support.build("buffer_provider")
 MODULES = [module, provider]

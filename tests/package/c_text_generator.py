@@ -1,9 +1,8 @@
-"""Random C declarations for test_c_text_random.py, spelled in every way that C allows, and C programs that make the
-compiler print the type of each parameter and result."""
+"""Generates random C declarations for test_c_text_random.py, and programs that make the compiler print their types."""
 
 import re
 
-#: The C type for each letter. For plain char, "c" here, the compiler decides which letter applies.
+#: The C type for each letter. "c" is plain char; the compiler decides whether it is signed.
 VALUES = {
     "?": "_Bool", "b": "signed char", "B": "unsigned char", "c": "char", "h": "short", "H": "unsigned short",
     "i": "int", "I": "unsigned int", "l": "long", "L": "unsigned long", "q": "long long",
@@ -16,13 +15,13 @@ _SPELLINGS = [each.split() for each in (
     [*VALUES.values(), *_OTHER_NAMES] + "signed|unsigned|short int|signed short|unsigned short int|signed int|"
     "long int|signed long|signed long int|unsigned long int|long long int|signed long long|signed long long int|"
     "unsigned long long int|double complex|float complex|long double complex".split("|"))]
-# Each entry counts as one token, because nothing may come between its two words. Enums are missing: the compiler treats
-# them as integers, but the package refuses them.
+# Each entry is one token, because nothing may come between its two words. Enums are missing, because the compiler
+# treats them as integers.
 _TAGGED = ["struct point", "union number"]
 _LENGTHS = ("Py_ssize_t", "intptr_t", "ssize_t", "long", "int64_t", "signed long int")
-# Parameters of pointed-to functions; no test reads them.
+# Parameters of function pointers. Their types are not tested.
 _OF_OTHERS = ("void", "int", "double x , const char *", "float [ ]", "int ( * ) ( void )", "int , ...")
-# Each entry is a sequence of lines, separated by @.
+# "@" separates lines.
 _SEEN = ("SEEN", "SEEN", "#if 1@SEEN@#endif", "#if 0@WRONG@#else@SEEN@#endif", "#if 1@SEEN@#else@WRONG@#endif",
          "#ifndef __cplusplus@SEEN@#else@WRONG@#endif", "#if !defined(__cplusplus) && 2 > 1@SEEN@#elif 1@WRONG@#endif",
          "#if 0@#elif 0x1F@SEEN@#elif 1@WRONG@#endif", "#ifdef H_H@SEEN@#else@WRONG@#endif", "SEEN@SEEN")
@@ -45,7 +44,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: The declarations from the prologue that cffi does not know.
+#: The prologue's declarations that cffi does not know.
 FOR_CFFI = """
 typedef intptr_t Py_ssize_t, Py_hash_t, npy_intp;
 typedef double npy_double;
@@ -53,7 +52,7 @@ typedef struct _object { int x; } PyObject;
 struct point { int x; };
 union number { int x; double y; };
 """
-#: The letters for each number by which the compiled program reports a type. Types with other numbers have no letters.
+#: Maps the numbers that the compiled program prints to letters. Other types have no letters.
 LETTERS = dict(enumerate(VALUES))
 LETTERS.update({100 + at: "&" + each for at, each in LETTERS.items()})
 LETTERS.update({200 + at: "&k" + each for at, each in enumerate(VALUES)})
@@ -70,25 +69,25 @@ def _associations():
         yield "%s PyObject *: 300" % each
 
 
-#: Pointers have class 5; see https://gcc.gnu.org/onlinedocs/gcc/Other-Builtins.html
+#: __builtin_classify_type() returns 5 for pointers: https://gcc.gnu.org/onlinedocs/gcc/Other-Builtins.html
 _MACROS = "#define TYPE(x) _Generic((x), %s, default: __builtin_classify_type(x) == 5 ? 301 : 400)\n" % (
     ", ".join(_associations()))
 
 
 
 def _say(at, i, expression):
-    """Returns C code that writes a line with these values into the assembly."""
+    """Returns C code that writes these values into the assembly."""
     return '__asm__ volatile("# said %%c0 %%c1 %%c2" :: "i"(%d), "i"(%d), "i"(%s));' % (at, i, expression)
 
 
 def said(assembly):
-    """Returns the compiler's answers as {(function, parameter): letters}, where parameter -1 is the result."""
+    """Returns the compiler's answers as {(function, parameter): letters}. Parameter -1 is the result."""
     found = re.findall(r"# said (-?\d+) (-?\d+) (-?\d+)", assembly)
     return {(int(at), int(i)): LETTERS.get(int(code)) for at, i, code in found}
 
 
 class Function:
-    """A declaration as tokens, which may omit parameter names, and a matching definition."""
+    """A declaration, and a matching definition with parameter names."""
 
     def __init__(self, name):
         self.name = name
@@ -98,12 +97,11 @@ class Function:
         self.names = []
         #: Array parameters whose lengths are later parameters.
         self.buffers = []
-        #: Forward declarations of parameters that are used before they are declared.
+        #: Forward declarations of parameters.
         self.forward = []
 
     def program(self, at):
-        """Returns the definition, whose body makes the compiler report the types. The function is compiled but never
-        called."""
+        """Returns the definition. Its body makes the compiler report the types."""
         call = "%s(%s)" % (self.name, ", ".join(self.names))
         result = "302" if self.is_void else "TYPE(%s)" % call
         body = [_say(at, i, "TYPE(%s)" % name) for i, name in enumerate(self.names)] + [_say(at, -1, result)]
@@ -115,7 +113,7 @@ class Function:
         return "%s { %s }\n" % (text, " ".join(body))
 
     def pointer(self):
-        """Returns the type of a pointer to the function, without macros."""
+        """Returns the type of a pointer to the function."""
         spelt = {self.name: "(*)", "complex": "_Complex"}
         return " ".join(spelt.get(token, token) for token in self.tokens)
 
@@ -123,7 +121,7 @@ class Function:
 class Generator:
     def __init__(self, random):
         self.random = random
-        #: For each typedef's name, the operations around it (see operations()) and whether its base type is refused.
+        #: Maps each typedef to the operations around it (see operations()), and whether its base type is refused.
         self.typedefs = {}
         self._count = 0
 
@@ -135,7 +133,7 @@ class Generator:
         return "%s%d" % (prefix, self._count)
 
     def spell(self, tokens):
-        """Returns the tokens as text, with random blanks and comments between them."""
+        """Joins the tokens with random blanks and comments."""
         text = tokens[0]
         for token in tokens[1:]:
             blank = self.random.choice(["", "", " ", " ", " ", "  ", "\t", "\n", "/**/", " /* int, ( \n * ; */ ",
@@ -146,8 +144,8 @@ class Generator:
         return text
 
     def specifiers(self, may_be_void, is_value):
-        """Returns a tuple: the words, whether they are refused as a value, whether they mean void, and the operations
-        around a typedef's name."""
+        """Returns the words, whether they are refused as a value, whether they mean void, and the operations of a
+        typedef."""
         kind = self.random.random()
         around, is_refused, is_void = "", False, False
         if self.typedefs and kind < 0.3:
@@ -168,12 +166,11 @@ class Generator:
         return words, is_refused, is_void, around
 
     def operations(self, is_void, around):
-        """Returns pointers "*", arrays "[" and functions "(" around a name, from the inside out, in an order that C
-        allows."""
+        """Returns a valid sequence of pointers "*", arrays "[" and functions "(" around a name, from the inside out."""
         made = []
         for _ in range(self.random.choice([0, 1, 1, 1, 1, 2, 2, 3])):
             made.append(self.random.choice({"": "***[[(", "*": "***[(", "[": "*[", "(": "*"}[made[-1] if made else ""]))
-        # The last operation applies directly to the type that the specifiers name.
+        # The last operation applies to the type that the specifiers name.
         last, behind = "".join(made[-1:]), around[:1]
         if last == "[" and (is_void or behind == "(") or last == "(" and behind in ("[", "(") and behind:
             made.append("*")
@@ -189,12 +186,11 @@ class Generator:
         return ["[", *front, *length, "]"]
 
     def declarator(self, name, operations, earlier=None):
-        """Returns the tokens with the name, and those without it. For a parameter, `earlier` has the names that an
-        array's length may use."""
+        """Returns the tokens with and without the name. `earlier` contains the names that an array's length may use."""
         named, bare, last = [name], [], ""
         for at, operation in enumerate(operations):
             if operation == "*":
-                # A function pointer cannot be `restrict`.
+                # Only pointers to objects can be `restrict`.
                 able = ["const", "volatile"] + ["restrict"] * ("".join(operations[at + 1 : at + 2]) in ("*", "["))
                 stars = ["*", *(each for each in able if self.chance(0.15))]
                 named, bare = stars + named, stars + bare
@@ -222,7 +218,7 @@ class Generator:
         shown, defined, integers = [], [], []
         for _ in range(self.random.choice([0, 1, 1, 2, 2, 3, 4])):
             kind = self.random.random()
-            if kind < 0.2 and not is_in_header:  # C allows no use before the declaration
+            if kind < 0.2 and not is_in_header:  # a header must be standard C
                 tokens = named = self._array_and_length(made)
             elif kind < 0.35:
                 integers.append(self.fresh("n"))
@@ -261,7 +257,7 @@ class Generator:
         return words + (named if self.chance(0.7) else bare), words + named
 
     def _array_and_length(self, function):
-        """Adds an array parameter whose length is the next parameter or the one after that."""
+        """Adds an array parameter whose length is a later parameter."""
         array, between, count = self.fresh("x"), self.fresh("x"), self.fresh("n")
         words = list(self.random.choice([["double"], ["char"], ["int32_t"], ["long", "unsigned"], ["bool"]]))
         words.insert(self.random.randint(0, len(words)), self.random.choice(["const", "volatile", "const"]))
@@ -277,8 +273,8 @@ class Generator:
         return [*front, *length.split(), count]
 
     def header(self, names):
-        """Returns (the header's text, the functions that the compiler sees, the names that it does not see). Functions
-        that the package must refuse get names that are not among the given ones."""
+        """Returns a header, the functions that the compiler sees, and the names that it does not see. Functions that
+        the package must refuse get other names."""
         parts, functions, hidden = [], [], []
         for name in names:
             if self.chance(0.4):
@@ -306,13 +302,12 @@ class Generator:
 
 
 def program(functions, header="", hidden=()):
-    """Returns a C program that prints the types of the functions. The program does not compile if the header declares
-    one of the functions differently or not at all, or declares a hidden name."""
+    """Returns a C program that prints the types of the functions. It does not compile if the header does not match."""
     lines = [PROLOGUE, header, _MACROS, *(each.program(at) for at, each in enumerate(functions))]
     return "\n".join(lines + ["static int %s __attribute__((unused));" % name for name in hidden])
 
 
-#: A program that reports the choices that C leaves to the compiler; said() lists them as function -1.
+#: A program that reports the choices that C leaves to the compiler. said() returns them as function -1.
 CHOICES = PROLOGUE + _MACROS + "void f(void) { %s }" % " ".join((
     _say(-1, 0, "TYPE((intptr_t)0)"), _say(-1, 1, "TYPE((size_t)0)"),
     _say(-1, 2, "TYPE(__builtin_choose_expr((char)-1 < 0, (signed char)0, (unsigned char)0))")))

@@ -1,5 +1,4 @@
-"""Shared by the tests of typedcall.callback(): native functions, the libraries' C types, and calls like those that
-libraries make."""
+"""Shared by the tests of typedcall.callback()."""
 
 import ctypes
 
@@ -21,7 +20,7 @@ _TYPES = {"P": ctypes.c_void_p, **{letters: of for letters, (_, of) in TYPES.ite
 
 
 def call(made, signature, *arguments):
-    """Calls the callback's C function with exactly its C types. `P` in the signature stands for the data pointer."""
+    """Calls the callback's C function. `P` in the signature is the data pointer."""
     letters, result = signature.split("->")
     prototype = ctypes.PYFUNCTYPE(_TYPES[result], *(_TYPES[each] for each in letters))
     return prototype(made.address)(*(made.data if each is ... else each for each in arguments))

@@ -1,5 +1,4 @@
-"""Shared by the tests of pickles and clusters: several versions of packages that tag functions, and processes that
-read another process's pickles."""
+"""Shared by the tests of pickles and clusters."""
 
 import pickle
 
@@ -18,17 +17,17 @@ except Exception as error:
 
 
 class Processes(support.InAFolder):
-    """A test that pickles objects in this process and unpickles them in separate ones."""
+    """A base class for tests that unpickle objects in another process."""
 
     def read(self, obj, expression, paths=None):
-        """Evaluates `expression` in a process that has unpickled the object under the name `found`. Returns the text
-        of its value or exception."""
+        """Unpickles the object as `found` in another process, and evaluates `expression` there. Returns the result or
+        exception as text."""
         data = obj if isinstance(obj, bytes) else pickle.dumps(obj)
         return support.printed(
             "-c", READ, data.hex(), expression,
             paths=[FOLDER, self.folder] if paths is None else paths)
 
     def run_script(self, text, paths=()):
-        """Returns the lines that a script prints."""
+        """Runs a script, and returns the lines that it prints."""
         self.write("script.py", text)
         return support.printed(self.folder / "script.py", paths=[*paths, support.MODULES.parent]).splitlines()

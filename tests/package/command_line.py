@@ -1,4 +1,4 @@
-"""Shared by the tests of the command line, which run it in a separate folder that contains modules."""
+"""Shared by the tests of the command line."""
 import json
 import re
 
@@ -18,7 +18,7 @@ class CommandLine(support.InAFolder):
 
     def output(self, *arguments, status=0):
         ended, output, errors = self.run_it(*arguments)
-        # An emulator reports a child killed by a signal as a shell does.
+        # QEMU reports signals on standard error.
         errors = re.sub(r"(?m)^qemu: uncaught target signal .*\n", "", errors)
         self.assertEqual((ended, errors), (status, ""), output)
         return output
@@ -27,7 +27,7 @@ class CommandLine(support.InAFolder):
         return json.loads(self.output(*arguments, "--json", status=status))
 
     def error(self, *arguments, status=2):
-        """Runs a command that must fail, and returns the one line of its error."""
+        """Runs a command that must fail, and returns its error, which must be one line."""
         ended, output, errors = self.run_it(*arguments)
         self.assertEqual((ended, output), (status, ""))
         self.assertRegex(errors, r"\Atypedcall: [^\n]+\n\Z")

@@ -1,6 +1,5 @@
-"""Configures pytest. A file whose cases are all for other runtimes (tests/support/collected.py), or are all deselected
-by -m, counts as empty: neither a skip nor an error. pytest still ends with status 5 for any other file without cases.
-Signals work as they do in a terminal."""
+"""Configures pytest. It is not an error if all cases of a file are for other runtimes (tests/support/collected.py), or
+are deselected by -m."""
 import pathlib
 import signal
 import sys
@@ -11,7 +10,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import collected  # noqa: E402
 
-# nohup and a shell's background jobs start with these signals ignored, and a test's child processes would inherit that.
+# nohup and a shell's background jobs ignore these signals, and the tests' child processes would inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)

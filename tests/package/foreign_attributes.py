@@ -1,5 +1,4 @@
-"""Objects of ctypes, cffi, Cython, Numba, NumPy and SciPy with one attribute that a test controls. The table lists
-all attributes that the adapters read, for test_foreign_attributes.py."""
+"""Objects of other libraries with one attribute that a test controls, for test_foreign_attributes.py."""
 import contextlib
 import ctypes
 import importlib
@@ -21,7 +20,7 @@ METHODS = ("__bool__ __call__ __eq__ __getattr__ __getattribute__ __getitem__ __
 
 
 class Text(str):
-    """A str that raises when it is used."""
+    """A str whose methods raise exceptions."""
 
     def __hash__(self):
         raise ValueError("no hash")
@@ -30,8 +29,7 @@ class Text(str):
 
 
 class Answer:
-    """The replacement for one attribute. Once armed, it returns a value or raises an exception. It also records whether
-    the attribute was read."""
+    """Replaces an attribute. Once armed, it returns a value or raises an exception, and records that it was read."""
 
     def __init__(self, value=None, error=None):
         self.value, self.error = value, error
@@ -45,7 +43,7 @@ class Answer:
 
 
 def overriding(base, name, answer, of_class=False):
-    """Returns a subclass of `base` whose instances have the replaced attribute; with `of_class`, the class itself has
+    """Returns a subclass of `base` whose instances have the replaced attribute. With `of_class`, the class itself has
     it."""
     def usual(self):
         if name not in METHODS and name in getattr(self, "__dict__", {}):
@@ -63,7 +61,7 @@ def overriding(base, name, answer, of_class=False):
         return answer() if answer.is_armed else usual(self)(*args)
 
     made = {name: method if name in METHODS else property(attribute)}
-    # ctypes reads these attributes from each class itself, not from its bases.
+    # ctypes reads these attributes only from the class itself.
     needed = {each: value for each, value in vars(base).items()
               if each in ("_flags_", "_argtypes_", "_restype_", "_type_")}
     if of_class:
@@ -262,7 +260,7 @@ def of_scipy_ctypes(metaclass_too):
     return make
 
 
-#: The attributes that adapters read, keyed by the function that makes the object.
+#: The attributes that the adapters read, keyed by the function that makes the object.
 TABLE = {
     of_ctypes: ("argtypes restype errcheck callable _objects _b_base_ _b_needsfree_ __bool__ "
                 "__call__ __repr__ __hash__ __eq__ __getattribute__"),

@@ -1,5 +1,4 @@
-"""Sinks of the matrix in which a C caller chooses a signature and passes values of its types: callbacks, SciPy's
-LowLevelCallable, and C pointers for ctypes, cffi, Cython and tvm-ffi."""
+"""Sinks of the matrix in which a C caller chooses a signature: callbacks, SciPy, ctypes, cffi, Cython and tvm-ffi."""
 import ctypes
 import importlib
 import pathlib
@@ -17,7 +16,7 @@ from matrix_value_sinks import TvmFfi, closure_of
 
 
 class CSink(Sink):
-    """A caller in C, which chooses an entry and calls its address with values of the entry's types."""
+    """A caller in C, which calls the address of an entry with values of the entry's types."""
 
     has_typed_results = True
 
@@ -56,14 +55,14 @@ class Callback(CSink):
     """typedcall.callback(), called with the GIL and a data pointer."""
 
     name, prototype, with_data = "callback", staticmethod(ctypes.PYFUNCTYPE), True
-    # The callback returns at once if an exception from an earlier call is still pending.
+    # A callback returns at once while an exception from an earlier call is pending.
     threads_share = False
 
     def caller(self, function, entry):
         return self.called_with(function, *entry.python_types())
 
     def called_with(self, function, letters, result):
-        """Returns a function that calls a callback's C pointer, declared in C with these types."""
+        """Returns a function that calls a callback with these C types."""
         returned, types = ctypes_of(letters, result)
         try:
             made = typedcall.callback(function, declaration_of(letters, result, self.with_data))
@@ -79,10 +78,10 @@ class Callback(CSink):
         return call
 
     def passing(self, value, letters):
-        """Does nothing because a library may pass any pointer."""
+        """Libraries may pass any pointer."""
 
     def letting_go(self):
-        """Does nothing because the callback releases the GIL that its caller holds."""
+        """The callback releases the GIL."""
 
 
 class FreeCallback(Callback):
@@ -95,7 +94,7 @@ class FreeCallback(Callback):
 
 
 class ConvertingCallback(Callback):
-    """A callback for a library that passes ints and doubles, whatever parameter types the function has."""
+    """A callback for a library that always passes ints and doubles."""
 
     name = "converting callback"
 
@@ -113,7 +112,7 @@ class ConvertingCallback(Callback):
 
 
 class ClosurePointer(CSink):
-    """The C function that typedcall.tvm_ffi.source() makes from a tvm-ffi function, called through ctypes."""
+    """The C function that typedcall.tvm_ffi.source() makes from a tvm-ffi function."""
 
     name, library = "closure pointer", "tvm_ffi"
 
@@ -135,7 +134,7 @@ class ClosurePointer(CSink):
 
 
 class LowLevelCallable(CSink):
-    """The C function in SciPy's capsule, called with the GIL held, as SciPy may do."""
+    """The C function in SciPy's capsule, called with the GIL held."""
 
     name, library = "LowLevelCallable", "scipy"
 
@@ -186,7 +185,7 @@ class Ctypes(CSink):
         return lambda *arguments: made(*flat(entry.python_types()[0], arguments, ctypes_array))
 
     def letting_go(self):
-        """Does nothing because the chosen ctypes prototype releases the GIL."""
+        """ctypes releases the GIL."""
 
 
 class Cffi(CSink):
@@ -207,14 +206,14 @@ class Cffi(CSink):
         return self.ffi.from_buffer(f"{TYPES[letters[-1]][0]}[]", value, require_writable=letters[1] != "k")
 
     def letting_go(self):
-        """Does nothing because cffi releases the GIL for each call."""
+        """cffi releases the GIL."""
 
     def result(self, value, wanted):
         return self.ffi.string(value).decode() if isinstance(value, self.ffi.CData) else value
 
 
 class Cython(CSink):
-    """Cython code that imports the C functions of a module. It is compiled once per module."""
+    """Cython code that imports the C functions of a module."""
 
     name, library = "cython", "Cython"
 
@@ -237,7 +236,7 @@ class Cython(CSink):
         return lambda *arguments: caller(*flat(entry.python_types()[0], arguments, lambda value, letters: value))
 
     def compiled(self, module):
-        """Compiles a def function for each C function that the module exports, with the types in its name."""
+        """Compiles a def function for each C function that the module exports."""
         names, text = typedcall.export_to_cython(module), typedcall.cython_declarations(module)
         lines = [f"cimport {module.__name__} as typed"]
         for name, types in re.findall(r"(?m)^cdef .*?(\w+)\(([^)]*)\)", text):
@@ -257,7 +256,7 @@ _IN_CYTHON = {*(name for name, _ in TYPES.values()), "Py_ssize_t",
 
 
 def _types_in_cython(entry):
-    """Returns the C function's parameters in the syntax of a Cython declaration."""
+    """Returns the C function's parameter types in Cython's syntax."""
     made = []
     for each in typedcall.parse_signature(entry.signature)[0]:
         of = "const char *" if each == "*s" else TYPES.get(each[-1], (each,))[0]
@@ -268,12 +267,12 @@ def _types_in_cython(entry):
 
 
 def _word(types):
-    """Returns the types as a word that can be part of a Cython name."""
+    """Returns the types as part of a name."""
     return "_".join(each.replace(" ", "_").replace("*", "p") for each in types)
 
 
 def _definition(name, types, is_void):
-    """Returns the source lines of a def function that takes a memoryview for each pointer to numbers."""
+    """Returns the source lines of a def function. It takes a memoryview for each pointer to numbers."""
     parameters, passed = [], []
     for at, of in enumerate(types):
         is_pointer = of.endswith("*") and of != "const char *"

@@ -1,5 +1,4 @@
-"""Shared by the matrix's callers in C: which entry fits the types of their values, and how ctypes, cffi and Cython
-take these values."""
+"""Shared by the matrix's callers in C."""
 import ctypes
 import struct
 
@@ -7,8 +6,7 @@ import typedcall
 from matrix_choice import LIMITS
 from matrix_sink import Refused, counts
 
-#: The type's name in C and the ctypes type, keyed by letters. The table is written by hand, independently of the
-#: package's tables.
+#: The C type and the ctypes type, keyed by letters. This table must not depend on the package's tables.
 TYPES = {
     "?": ("_Bool", ctypes.c_bool), "b": ("signed char", ctypes.c_byte), "B": ("unsigned char", ctypes.c_ubyte),
     "h": ("short", ctypes.c_short), "H": ("unsigned short", ctypes.c_ushort), "i": ("int", ctypes.c_int),
@@ -21,8 +19,7 @@ TYPES = {
 
 
 def is_of(value, letters):
-    """True if a variable of the C type can hold the value or, for a buffer's letters, if the array has such
-    elements."""
+    """Returns true if the value has the C type. An array must have elements of that type."""
     if letters in LIMITS:
         return type(value) is int and LIMITS[letters][0] <= value <= LIMITS[letters][1]
     if letters == "f":
@@ -40,14 +37,14 @@ def is_of(value, letters):
 
 
 def _is_aligned(view):
-    """True if the view's address is aligned for its elements. Read-only views are assumed to be aligned."""
+    """Returns true if the view is aligned for its elements. Read-only views are assumed to be aligned."""
     if view.readonly or view.nbytes == 0:
         return True
     return ctypes.addressof(ctypes.c_char.from_buffer(view)) % view.itemsize == 0
 
 
 def contents(value):
-    """Returns the bytes in an object's buffer, or b"" if it has none."""
+    """Returns the bytes in an object's buffer, or b"" if it has no buffer."""
     try:
         return memoryview(value).tobytes()
     except (TypeError, ValueError, BufferError):
@@ -62,7 +59,7 @@ def usual_letters(value):
 
 
 def _is_float(value):
-    """False for a double beyond the largest float, because C does not define its conversion."""
+    """Returns false for a double beyond the largest float. C does not define its conversion."""
     try:
         struct.pack("=f", value)
     except OverflowError:
@@ -71,8 +68,8 @@ def _is_float(value):
 
 
 def asked(function, arguments):
-    """Returns the entry that a caller in C would choose: it has as many parameters as there are arguments and, among
-    overloads, the arguments' types. Raises Refused unless exactly one entry fits."""
+    """Returns the entry that a caller in C would choose for these arguments. Raises Refused unless exactly one entry
+    fits."""
     fitting = [entry for entry in typedcall.entries(function) if len(entry.python_types()[0]) == len(arguments)]
     if not fitting:
         raise Refused("C passes as many arguments as the signature has")
@@ -84,14 +81,14 @@ def asked(function, arguments):
 
 
 def check_values(entry, arguments):
-    """Raises Refused for a value that the entry's C types cannot represent."""
+    """Raises Refused if a value does not have the entry's C type."""
     for value, letters in zip(arguments, entry.python_types()[0]):
         if not is_of(value, letters):
             raise Refused("not a value of the C type")
 
 
 def flat(types, arguments, array_of):
-    """Returns the arguments for a C function. An array becomes a pointer, made by array_of(value, letters), and a
+    """Returns the arguments for a C function. An array becomes a pointer, which array_of(value, letters) makes, and a
     length."""
     made = []
     for value, letters in zip(arguments, types):
@@ -107,14 +104,13 @@ def flat(types, arguments, array_of):
 
 
 def ctypes_array(value, letters):
-    """Returns the elements as a ctypes array: a copy if the parameter is const, and otherwise the original memory."""
+    """Returns the elements as a ctypes array. It is a copy if the parameter is const."""
     of = TYPES[letters[-1]][1] * len(value)
     return of.from_buffer_copy(memoryview(value)) if letters[1] == "k" else of.from_buffer(value)
 
 
 def ctypes_of(letters, result):
-    """Returns the ctypes type of the result, followed by those of the C arguments. Raises Refused if a letter has no
-    ctypes type."""
+    """Returns the ctypes types of the result and of the C arguments. Raises Refused if a letter has no ctypes type."""
     for each in (*letters, result):
         if each not in TYPES and (each[0] != "*" or each[-1] not in TYPES):
             raise Refused(f"the caller in C has no type '{each}'")
@@ -130,7 +126,7 @@ def ctypes_of(letters, result):
 
 
 def declaration_of(letters, result, with_data):
-    """Returns the C function with these types as a library declares it: `double (*)(const double a0[n0], ssize_t
+    """Returns the C declaration of a callback with these types, such as `double (*)(const double a0[n0], ssize_t
     n0)`."""
     parts = []
     for at, each in enumerate(letters):

@@ -1,5 +1,4 @@
-"""Cells of the matrix that need a separate process: a sink's callable when the interpreter ends, and in other
-interpreters."""
+"""Cells of the matrix for the end of the interpreter and for other interpreters."""
 import atexit
 import importlib
 import importlib.util
@@ -14,8 +13,8 @@ from matrix_sinks import Refused
 
 
 def held(sink):
-    """Makes the sink's callable from a function that falls back to Python below 0 or, if the sink refuses that one,
-    from another function. Returns a function that calls it and returns True if the results are right."""
+    """Makes the sink's callable from a function that falls back, if the sink supports this. Returns a function that
+    calls it and returns true if the results are right."""
     def opposite(x):
         return -x if x < 0 else x**0.5
 
@@ -35,7 +34,7 @@ def held(sink):
 
 
 def in_a_global(sink):
-    """Keeps the callable in a cycle that lives as long as the interpreter's own variables."""
+    """Keeps the callable in a cycle until the interpreter ends."""
     sys.kept = kept = [sink, held(sink)]
     kept.append(kept)
     return "right", "held at the end"
@@ -54,8 +53,7 @@ def at_exit(sink):
 
 
 class Last:
-    """An object that makes calls when almost everything else has been destroyed. At that point an exception is as
-    acceptable as a result."""
+    """Makes calls when almost everything else has been destroyed. These calls may raise exceptions."""
 
     def __init__(self, calls):
         self.me, self.calls, self.errors = self, calls, Exception
@@ -68,13 +66,13 @@ class Last:
 
 
 def in_a_destructor(sink):
-    """Calls the sink's callable while the interpreter clears its own variables."""
+    """Calls the sink's callable while the interpreter clears `sys`."""
     sys.last = Last(held(sink))
     return "right", "called at the very end"
 
 
 def in_a_daemon(sink):
-    """Calls the sink's callable in a daemon thread until the interpreter stops the thread."""
+    """Calls the sink's callable in a daemon thread until the interpreter ends."""
     calls, has_begun = held(sink), threading.Event()
 
     def run(write=os.write, wrong=AssertionError):
@@ -111,7 +109,7 @@ os.write({pipe}, said.encode())
 
 
 def made_in(sink, own_gil):
-    """Makes and calls the sink's callable in two other interpreters, one after the other, and then in this one."""
+    """Makes and calls the sink's callable in two other interpreters, and calls it again in this one."""
     names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
     if not names:
         return "limit", "this Python cannot make interpreters"
@@ -137,7 +135,7 @@ def made_in(sink, own_gil):
     assert calls(), "in the main interpreter"
     if said == b"called":
         return "right", "called here and there"
-    # A sink's library may refuse to load in another interpreter, but a sink without a library must work there.
+    # A library may refuse to be loaded in another interpreter.
     return ("limit" if sink.library else "wrong"), said.decode()
 
 

@@ -1,4 +1,4 @@
-"""Cells of the matrix that need a separate process: lifetimes and cycles."""
+"""Cells of the matrix for lifetimes and cycles."""
 import ctypes
 import gc
 import sys
@@ -24,7 +24,7 @@ limit = 8
 
 
 class Kept(ctypes.c_void_p):
-    """The address of a C function, with support for weak references."""
+    """The address of a C function. This class supports weak references."""
 
 
 def entry_of(module, name):
@@ -33,7 +33,7 @@ def entry_of(module, name):
 
 
 def tagged(function, entry):
-    """Tags the function with an entry's C function. Returns the object that the tag must keep."""
+    """Tags the function with an entry's C function. Returns the object that the tag must keep alive."""
     kept = Kept(entry.address)
     typedcall.tag(function, entry.signature, kept, flags=entry.flags)
     return kept
@@ -47,7 +47,7 @@ def churn():
 
 
 def vanishing(entry):
-    """Returns a function that only its class refers to, and the object that its tag must keep. """
+    """Returns a tagged function and the object that its tag must keep alive. Only its class refers to the function."""
     module = types.ModuleType("vanishing")
     exec(GONE, vars(module))
     sys.modules["vanishing"] = module
@@ -56,7 +56,7 @@ def vanishing(entry):
 
 
 def kept_alive(sink, entry, results):
-    """Calls the sink's callable after the function's names, class and module are gone."""
+    """Calls the sink's callable after the function's class and module are gone."""
     function, kept = vanishing(entry)
     watched = weakref.ref(kept)
     made = sink.held(function)
@@ -85,10 +85,10 @@ class Cyclic:
 
 
 def cycle(sink):
-    """Drops a function that refers to the sink's callable and whose own entry refers back to it."""
+    """Drops a cycle of a function, its entry and the sink's callable."""
     function = Cyclic()
     kept = tagged(function, entry_of("typed_functions", "half"))
-    # On free-threaded builds the table owns the object that a tag keeps; see docs/support.md.
+    # On free-threaded builds the table owns the object that a tag keeps alive. See docs/support.md.
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         kept.function = function
     function.made = sink.held(function)
@@ -111,7 +111,7 @@ def is_counted(work, function, times):
 
 
 def making(sink):
-    """Checks that a callable that is made, called and dropped leaves nothing behind."""
+    """Checks that making a callable leaks nothing."""
     function = support.build("typed_functions").half
 
     def make():
@@ -119,12 +119,12 @@ def making(sink):
             made = other.held(function)
             assert other.result(made(8.0), 4.0) == 4.0
 
-    # DuckDB and JAX take a long time to make a callable.
+    # DuckDB and JAX are slow.
     return is_counted(make, function, {"duckdb": 20, "jax": 100}.get(sink.name, 200))
 
 
 def calling(sink):
-    """Checks that calls leave nothing behind, whether they return a result, raise an exception or fall back."""
+    """Checks that calls leak nothing if they return a result, raise an exception or fall back."""
     raising = support.build("narrow_functions").checked_d
     falling = support.build("fallback_functions").root
     results = []

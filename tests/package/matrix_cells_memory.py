@@ -1,5 +1,4 @@
-"""Cells of the matrix that need a separate process, in which a sink makes and calls a callable while memory
-allocation fails."""
+"""Cells of the matrix in which memory allocation fails."""
 import re
 
 import support
@@ -7,7 +6,7 @@ from no_memory_support import ENDS_DEEP_CALLS, MAKES_FUNCTIONS, sweep
 
 
 def is_for_want(error):
-    """True for errors with which other libraries report that memory allocation failed."""
+    """Returns true for errors that libraries raise if memory allocation fails."""
     return re.search("(?i)nomem|memory", f"{type(error).__name__} {error}") is not None
 
 
@@ -38,7 +37,7 @@ def calling(sink):
 
 
 def failing(sink, function, value, text):
-    """Sweeps a call that raises ValueError with the given text."""
+    """Tests a call that raises ValueError with this text."""
     call, read = sink.single(function, value)
     try:
         read(call())

@@ -1,5 +1,5 @@
-"""The reference for every sink of the matrix: the choice of an overload for Python values, in plain Python and written
-from docs/ABI.md, 8.7 to 8.9. It does not use the package's tables or wrappers, because these are under test."""
+"""The reference for every sink of the matrix: chooses an overload according to docs/ABI.md, 8.7 to 8.9. It must not use
+the package."""
 
 EXACT, NEAR, SAFE, NONE = range(4)
 #: The limits of the integer types, keyed by letter.
@@ -8,7 +8,7 @@ LIMITS = {letter: (-2**(bits - 1), 2**(bits - 1) - 1) if letter.islower() else (
 
 
 class NoOverload(Exception):
-    """Raised if no overload fits; `kind` is the class of the exception that a call raises."""
+    """Raised if no overload fits. `kind` is the exception that a call raises."""
 
     def __init__(self, kind):
         super().__init__(kind.__name__)
@@ -16,8 +16,8 @@ class NoOverload(Exception):
 
 
 def kind_of(value):
-    """Returns a value's kind (bool, int, float, complex, str, or list for an array) and whether it ranks as exactly
-    that type, or (None, False)."""
+    """Returns the kind of a value (list for an array), and whether it is exactly of that type. Returns (None, False)
+    for other values."""
     name = type(value).__name__ if type(value).__module__ == "numpy" else ""
     if isinstance(value, bool) or name in ("bool", "bool_"):
         return bool, True
@@ -63,8 +63,7 @@ def is_out_of_range(value, letters):
 
 
 def better(one, other):
-    """True if one list of ranks is at least as good as another in every argument and better in one (docs/ABI.md,
-    8.8)."""
+    """Returns true if `one` is at least as good as `other` in every argument and better in one (docs/ABI.md, 8.8)."""
     return all(a <= b for a, b in zip(one, other)) and one != other
 
 
@@ -80,8 +79,8 @@ def in_order(overloads, ranks):
 
 
 def choose(overloads, arguments):
-    """Returns the index of the overload that the arguments choose; each overload is a list of letters. Raises
-    NoOverload if there is none. A single overload is always chosen."""
+    """Returns the index of the overload for these arguments. Each overload is a list of letters. Raises NoOverload if
+    none fits. A single overload is always chosen."""
     if len(overloads) == 1:
         return 0
     fitting = [each if len(each) == len(arguments) else None for each in overloads]
@@ -90,7 +89,7 @@ def choose(overloads, arguments):
     too_large = set()
     for at in in_order(overloads, ranks):
         each = overloads[at]
-        # An int that was too large for one overload must not lose digits in another.
+        # An int that is too large for an overload must not be rounded to a float.
         if any(i in too_large and letters[-1] in "fdg" for i, letters in enumerate(each)):
             continue
         misfits = {i for i, pair in enumerate(zip(arguments, each)) if is_out_of_range(*pair)}

@@ -1,5 +1,4 @@
-"""Sinks of the matrix in C++, where modules/matrix_probe.cc and matrix_narrowing.cc request one signature and pass
-values of its types."""
+"""Sinks of the matrix in C++."""
 import support
 import typedcall
 from matrix_c_sinks import CSink
@@ -10,7 +9,7 @@ _AS_IT_IS = typedcall.Flags.RETURNS_STATUS | typedcall.Flags.FALLS_BACK
 
 
 class CppSite(CSink):
-    """A call site in modules/matrix_probe.cc, which requests one signature and passes values of its types."""
+    """A call site in modules/matrix_probe.cc."""
 
     name = "call site"
 
@@ -26,12 +25,12 @@ class CppSite(CSink):
         return lambda *arguments: self.probe.call(self.name, signature, function, arguments)
 
     def check(self, entry):
-        """Raises Refused for an entry that a call site cannot call as it is."""
+        """Raises Refused if the sink cannot call the entry."""
         if entry.flags & _AS_IT_IS:
             raise Refused("a call site returns the C function unchanged")
 
     def refusal(self, signature):
-        """Returns the reason why no C++ code requests the signature."""
+        """Returns the reason why the signature is not supported."""
         return f"modules/matrix_probe.cc has no caller for '{signature}'"
 
 
@@ -58,10 +57,10 @@ class CppLoop(CppSite):
     name = "loop"
 
     def check(self, entry):
-        """Does nothing because a loop handles statuses and calls Python."""
+        """A loop can call any entry."""
 
     def letting_go(self):
-        """Does nothing because a loop releases the GIL itself."""
+        """A loop releases the GIL."""
 
     def refusal(self, signature):
         return f"a loop goes over arrays of numbers, and has one for the result: not '{signature}'"
@@ -79,8 +78,7 @@ class CppCallback(CppFallback):
 
 
 class CppNarrowing(Sink):
-    """Calls to a fallback_function from C++ code that passes bools, 64-bit ints and doubles to functions of narrower
-    numbers."""
+    """A fallback_function in C++ code that passes bools, 64-bit ints and doubles to narrower parameters."""
 
     name, has_typed_results = "narrowing", True
 

@@ -1,5 +1,5 @@
-"""The cells of the matrix that are not run, listed by sink and property. The reasons are limits listed in docs/how-to,
-and limits that the other library has even without typedcall."""
+"""The cells of the matrix that are not run, and the reasons. These are limits of typedcall (see docs/how-to) or of
+other libraries."""
 import importlib.metadata
 import sys
 
@@ -12,7 +12,7 @@ _MAIN = "before CPython 3.12 callbacks are for the main interpreter"
 _COMPILED = "a module is compiled once, and stays until the process ends"
 _RENAMED = dict.fromkeys(("in Python code", "by a signal in Python code"),
                          "tvm-ffi makes it a RuntimeError, even in its own functions")
-#: Limits of libraries that choose an overload by types, before any values are known.
+#: Limits of libraries that choose an overload by types and not by values.
 _TYPES_FIRST = {
     **dict.fromkeys(("two_floats(Length(2.5))", "two_floats(np.float64(2.5))"),
                     "it has one type for a float and its subclasses"),
@@ -29,7 +29,7 @@ _CLOSURE = {
     "endings": {"a daemon thread": "tvm-ffi" + _DAEMON},
 }
 
-#: Reasons, keyed by sink, property and cell. The property "calls" means all properties of single calls.
+#: Reasons, keyed by sink, property and cell. "calls" stands for all properties of single calls.
 LIMITS = {
     **dict.fromkeys(("ufunc", "ufunc of arrays"), {"calls": _TYPES_FIRST}),
     "wrapper": {"lifetimes": {"the C function": _FUNCTION, "the callable": _FUNCTION, "a cycle": _FUNCTION}},

@@ -1,6 +1,5 @@
-"""The properties of the matrix: the respects in which every sink must treat a typed function as Python does. A property
-yields cells, each with an ID, an outcome (right, wrong, refused by the sink, or a limit of another library), and the
-result or the reason."""
+"""The properties of the matrix. A property yields cells: (ID, outcome, result or reason). The outcome is "right",
+"wrong", "refused" or "limit"."""
 from matrix_properties_buffers import buffers
 from matrix_properties_calls import by_position, choice, defaults, equality, falling_back, native, raising, status, texts
 from matrix_properties_processes import endings, interpreters, lifetimes, no_memory

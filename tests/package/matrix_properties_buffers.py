@@ -1,5 +1,4 @@
-"""The matrix's property for buffers: like Python, a sink passes an object's memory to a function or refuses the
-object."""
+"""The matrix's property for buffers."""
 import array
 
 import support
@@ -17,8 +16,7 @@ def cast(size, letter, *shape):
     return memoryview(bytearray(size)).cast(letter, *shape)
 
 
-#: Functions, keyed by name, that make objects to pass as a buffer, acceptable or not. Each call gets a new object,
-#: because the function may write to it.
+#: Makers of objects to pass as a buffer. Each call gets a new object, because the function may write to it.
 OBJECTS = {
     "no doubles": doubles,
     "doubles": lambda: doubles(3.0, 4.0),
@@ -26,7 +24,7 @@ OBJECTS = {
     "a hundred doubles": lambda: doubles(*[0.5] * 100),
     **{f"array of {letter}": lambda letter=letter: array.array(letter, [1, 2, 3]) for letter in "bBhHiIlLqQf"},
     **{f"empty array of {letter}": lambda letter=letter: array.array(letter) for letter in "bBhHiIlLqQf"},
-    # The hashes of these bytes have fewer than 64 bits, so every library can return them as ints.
+    # The hashes of these bytes fit into an int64, which every library supports.
     "bytes": lambda: b"hello",
     "no bytes": lambda: b"",
     "bytearray": lambda: bytearray(b"hello"),
@@ -55,7 +53,7 @@ OBJECTS = {
 
 
 def numpy_arrays():
-    """Returns functions that make NumPy arrays, if NumPy is installed."""
+    """Returns makers of NumPy arrays, if NumPy is installed."""
     try:
         import numpy
     except ImportError:
@@ -82,7 +80,7 @@ def numpy_arrays():
     }
 
 
-#: Second arguments that are numbers; SECOND names those that are buffers.
+#: Second arguments that are numbers. SECOND contains the names of those that are buffers.
 NUMBERS = {"2.5": lambda: 2.5, "3": lambda: 3, "2**40": lambda: 2**40, "True": lambda: True, "None": lambda: None}
 SECOND = ("doubles", "no doubles", "read-only doubles", "numpy: doubles", "every second double", "None", "bools of a bytearray",
           "bools that are none")
@@ -91,8 +89,7 @@ FUNCTIONS = ("count", "count_in_place", "invert", "norm", "dot", "power", "times
 
 
 class NotTaken(Failure):
-    """Stands for the exception that is raised for an object that cannot be passed. Exporters raise one of three
-    kinds."""
+    """Equal to each of the three exceptions that are raised for an object that is not a suitable buffer."""
 
     KINDS = {"TypeError", "BufferError", "ValueError"}
 
@@ -113,7 +110,7 @@ def python_does(function, arguments):
 
 
 def calls(letters):
-    """Returns the functions that make the arguments of each call, keyed by the call's name."""
+    """Returns the makers of the arguments of each call, keyed by the call's name."""
     objects = {**OBJECTS, **numpy_arrays()}
     if len(letters) == 1:
         return {name: (maker,) for name, maker in objects.items()}
@@ -126,7 +123,7 @@ def calls(letters):
 
 
 def buffers(sink):
-    """A sink passes buffers without a copy, so results, written bytes and refusals match Python's."""
+    """Buffers are passed without a copy. Results, written bytes and errors are the same as in Python."""
     provider, bools = support.build("buffer_provider"), support.build("bool_functions")
     for name in FUNCTIONS:
         function = getattr(provider, name, None) or getattr(bools, name)

@@ -1,4 +1,4 @@
-"""Properties of single calls: the overload that values choose, results, exceptions, texts and omitted arguments."""
+"""The matrix's properties of single calls."""
 import itertools
 import math
 
@@ -11,7 +11,7 @@ from matrix_values import (
 from narrow_support import functions
 import typedcall
 
-#: For each overloaded function, the parameters of its overloads, and a Python function for each overload.
+#: Maps each overloaded function to the parameters of its overloads, and to Python functions that do the same.
 OVERLOADED = {
     "int_or_float": ([["i"], ["d"]], [lambda x: 0, lambda x: 1]),
     "float_or_int": ([["d"], ["i"]], [lambda x: 0, lambda x: 1]),
@@ -26,13 +26,13 @@ OVERLOADED = {
 
 
 def pairs():
-    """Returns pairs of arguments."""
+    """Returns pairs of numbers."""
     few = (0, 1, 127, 128, 2**31, 2.5, True, Number(4))
     return [(a, b) for a in few for b in few]
 
 
 def choice(sink):
-    """Each value chooses the same overload as in Python, according to docs/ABI.md, 8.7 to 8.10."""
+    """Each value chooses the overload that docs/ABI.md, 8.7 to 8.10, prescribes."""
     calls = {1: [(value,) for value in (*INTS, *FLOATS, *OTHERS, *numpy_values(), *numpy_limits())],
              2: [*pairs(), *itertools.product(numpy_values()[:2] + numpy_narrow(), repeat=2)]}
     for name, (overloads, alone) in OVERLOADED.items():
@@ -43,16 +43,15 @@ def choice(sink):
 
 
 def alone(sink, letters, calls, module=functions):
-    """Compares a sink's calls to functions without overloads with Python's calls. `letters` maps each function's name
-    to its parameters."""
+    """Compares a sink's calls to functions without overloads with Python's calls. `letters` maps each function to its
+    parameters."""
     for name, each in letters.items():
         function = getattr(module, name)
         yield from compare(sink, name, function, [function], [list(each)], calls)
 
 
 def edges(letter):
-    """Returns the values at and just beyond an integer type's limits, or values that are rounded to a float, and
-    NumPy's limits."""
+    """Returns values at and beyond an integer type's limits, or floats that are rounded."""
     if letter == "?":
         return []
     least, most = LIMITS.get(letter, (0, 0))
@@ -78,12 +77,11 @@ def raising(sink):
 
 
 def status(sink):
-    """A nonzero status becomes an exception, even if none was set. With status 0, the function has stored its
-    result."""
+    """A nonzero status becomes an exception, even if no exception is set."""
     yield from alone(sink, {"status": "i", "expect": "i"}, [(value,) for value in (13, 14, 0, -7, 2**31, True, "3", None, 1j)])
 
 
-#: Functions of modules/fallback_functions.cc, with arguments for which they return a result or fall back.
+#: Functions of modules/fallback_functions.cc, and their arguments.
 FALLING = {
     "root": ("d", [4.0, 0, math.inf, -1.0, -math.inf, "x"]), "half": ("d", [3.0, 2, -1.0, None]),
     "c_root": ("d", [4.0, -1.0]), "tenfold": ("d", [4.0, -2.0, -0.1, -1001.0]), "half_alone": ("d", [1.0, -2.0]),
@@ -93,7 +91,7 @@ FALLING = {
 
 
 def falling_back(sink):
-    """If the C function falls back, the Python callable returns a result or raises an exception."""
+    """If the C function falls back, the Python callable is called."""
     yield from alone(sink, {"positive_i": "i", "positive_f": "f"},
                      [(value,) for value in (5, -5, 0, 2**31, 2.5, -2.5, True, "3", None, 1j)])
     module = support.build("fallback_functions")
@@ -109,7 +107,7 @@ def falling_back(sink):
 
 
 def giving(sink, name, function, wanted, results):
-    """Compares calls in which Python code returns given results; `results` has pairs of an argument and Python's
+    """Compares calls in which the Python callable returns these results. `results` contains pairs of an argument and a
     result."""
     for argument, result in results:
         try:
@@ -122,7 +120,7 @@ def giving(sink, name, function, wanted, results):
 
 
 def in_c(function, convert):
-    """Returns a function that converts the Python function's result to a C type, or fails as Python does."""
+    """Returns a function that converts the result of `function` to a C type."""
     def given(x):
         result = function(x)
         if not isinstance(result, (int, float)):
@@ -165,9 +163,8 @@ def native(sink):
 
 
 def texts(sink):
-    """A str is passed as UTF-8, and may contain NULs only if the function also takes a length. Any other value raises
-    TypeError."""
-    # Libraries store texts of up to 7 or 12 bytes differently from longer ones.
+    """A str is passed as UTF-8. It may contain NULs only if the function also takes a length."""
+    # Some libraries store texts of up to 7 or 12 bytes differently.
     values = [(value,) for value in ("", "abc", "seven77", "eight888", "h\u00e4tte", "\U0001f600",
                                      "h\u00e4, \u20ac, \U0001f40d" * 20, "a\0b", "a\0" + "long" * 10, b"abc", 3, 2.5, None)]
     for module, name, letters in (("buffer_provider", "utf8_length", "*s"), ("typed_functions", "same_text", "s")):
@@ -175,8 +172,7 @@ def texts(sink):
         yield from compare(sink, name, function, [function], [[letters]], values)
 
 
-#: The names of each function's parameters, and lists of values for them. The wrapper of the last function is called
-#: by name only.
+#: The names of each function's parameters, and lists of values for them.
 NAMES = {
     "default_functions": {
         "distance": ("a b c d radius", [2.5, 4.0, -1.0, 0.5, True]), "digits": ("a b c", [1, 5, 8], [2**31, 5, -2**31 - 1]),
@@ -196,8 +192,8 @@ NAMES = {
 
 
 def calls_by_name(names, *values):
-    """Returns arguments for calls. The first few are passed by position; of the others, one, all but one, or all are
-    passed by name. Some calls fit no function."""
+    """Returns the arguments of calls that pass some of these values by position and some by name. Some calls fit no
+    function."""
     names, made = names.split(), []
     for each in values:
         for count in range(len(names) + 1):
@@ -210,8 +206,7 @@ def calls_by_name(names, *values):
 
 
 def defaults(sink):
-    """Omitted arguments get Python's defaults. If a sink's calls can pass arguments by name, names mean the same as
-    in Python."""
+    """Omitted arguments have Python's defaults. Names, if the sink supports them, mean the same as in Python."""
     if sink.has_names:
         for module, given_names in NAMES.items():
             for name, given in given_names.items():
@@ -227,8 +222,7 @@ def defaults(sink):
 
 
 def by_position(sink):
-    """A sink without names passes all arguments in order; the Python function still gets keyword-only arguments by
-    name."""
+    """A sink without names passes keyword-only arguments by position."""
     if sink.has_names:
         yield "root", "refused", "its calls accept names, like Python's"
         return

@@ -1,5 +1,4 @@
-"""The matrix's properties whose cells run in separate processes: lifetimes, failing memory allocation, the
-interpreter's end, and other interpreters."""
+"""The matrix's properties whose cells run in separate processes."""
 import importlib.util
 import json
 import pathlib
@@ -10,18 +9,16 @@ import matrix_limits
 import support
 
 WORKER = pathlib.Path(__file__).resolve().with_name("matrix_worker.py")
-#: Environment variables that make the allocators overwrite freed memory, even small blocks, which glibc would leave
-#: unchanged.
+#: Environment variables that make the allocators overwrite freed memory, including small blocks.
 OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # a free-threaded build needs its own allocator
+if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # free-threaded builds need their own allocator
     OVERWRITTEN["PYTHONMALLOC"] = "malloc"
-#: Without the GIL, CPython 3.13 may give a lock to a daemon thread that ends before releasing it; then the main thread
-#: hangs.
+#: On free-threaded CPython 3.13, a daemon thread may end while it holds a lock, and the main thread then hangs.
 ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 120)
 
 
 def ended(sink, name, cells, environment):
-    """Returns how the process of these cells ended, or why it was stopped."""
+    """Runs the cells in a process, and returns how the process ended."""
     for attempt in range(ATTEMPTS):
         try:
             return support.python("-W", "ignore", "-X", "faulthandler", WORKER, sink.name, name, *cells,
@@ -33,8 +30,8 @@ def ended(sink, name, cells, environment):
 
 
 def of_process(sink, name, cells, environment=None, apart=False):
-    """Runs the cells in one process, and starts a new process after any cell that ends the current one. With `apart`,
-    each cell runs in its own process, which must end silently."""
+    """Runs the cells in one process. If a cell ends the process, the others run in a new one. With `apart`, each cell
+    runs in its own process, which must end without output."""
     left = []
     for cell in cells:
         reason = matrix_limits.why_not(sink, name, cell)
@@ -60,14 +57,14 @@ def of_process(sink, name, cells, environment=None, apart=False):
 
 
 def lifetimes(sink):
-    """A sink's callable keeps the function and its entry, and is collected with them."""
+    """A sink's callable keeps the function and its entry alive, and cycles of them are collected."""
     yield from of_process(sink, "lifetimes", ("the C function", "the callable", "a cycle"), OVERWRITTEN)
-    # These cells use CPython's own allocator, whose blocks can be counted.
+    # These cells count the blocks of CPython's own allocator.
     yield from of_process(sink, "lifetimes", ("making", "calling"))
 
 
 def no_memory(sink):
-    """If memory allocation fails, a call raises MemoryError or returns its result."""
+    """If memory allocation fails, a call raises MemoryError or returns the result."""
     cells = "making", "calling", "raising", "falling back"
     if not importlib.util.find_spec("_testcapi"):
         for cell in cells:
@@ -77,10 +74,10 @@ def no_memory(sink):
 
 
 def endings(sink):
-    """The interpreter ends silently while a sink's callable is held, and while it runs."""
+    """The interpreter ends without output while a sink's callable is held or is running."""
     yield from of_process(sink, "endings", ("a global", "an atexit handler", "a destructor", "a daemon thread"), apart=True)
 
 
 def interpreters(sink):
-    """A sink works in other interpreters, unless importing its library there fails with an explanation."""
+    """A sink works in other interpreters, unless its library refuses to be imported there."""
     yield from of_process(sink, "interpreters", ("one GIL", "a GIL of its own"))

@@ -1,4 +1,4 @@
-"""The matrix's property that, in random sets of overloads, values choose as docs/ABI.md, 8.7 to 8.10, prescribes."""
+"""The matrix's property for random sets of overloads."""
 import itertools
 import os
 import random
@@ -13,15 +13,14 @@ functions = support.build("overload_functions")
 LETTERS = "dli?"
 VALUES = (False, True, 0, 1, -7, 2**31 - 1, 2**31, -2**31 - 1, 2**40, 2**63 - 1, -2**63, 0.0, -2.5, 1e300, float("inf"))
 FLAGS = typedcall.entries(functions.d)[0].flags
-#: The number of sets of overloads for each sink. Sinks that compile code for each set get fewer. `tools/test --full`
-#: uses a new seed each time and has time for more sets.
+#: The number of sets of overloads for each sink. `tools/test --full` sets TYPEDCALL_SEED and tests more sets.
 SETS = {"tvm-ffi": 800, "ufunc": 500, "duckdb": 200, "jax": 60, "numba": 30}
 FAULTS = {"TypeError", "OverflowError"}
 MORE = 4 if "TYPEDCALL_SEED" in os.environ else 1
 
 
 def tagged(overloads, number):
-    """Returns a Python function that behaves like the wrapper of these overloads, tagged with their C functions."""
+    """Returns a Python function that behaves like these overloads and is tagged with their C functions."""
     alone = [getattr(functions, each) for each in overloads]
 
     def call(*arguments):
@@ -30,7 +29,7 @@ def tagged(overloads, number):
         except matrix_choice.NoOverload as error:
             raise error.kind("no overload") from None
 
-    # Libraries such as Numba read the number of parameters of `made`.
+    # Numba reads the number of parameters of `made`.
     made = (lambda a: call(a)) if len(overloads[0]) == 1 else (lambda a, b: call(a, b))
     made.__name__ = made.__qualname__ = f"overloaded_{number}"
     entries = [typedcall.entries(each)[0] for each in alone]
@@ -39,24 +38,24 @@ def tagged(overloads, number):
 
 
 def drawn(numbers):
-    """Returns a set of overloads with one or two parameters, and the arguments of some calls."""
+    """Returns a random set of overloads, and the arguments of some calls."""
     places = numbers.choice((1, 2, 2))
     every = ["".join(each) for each in itertools.product(LETTERS, repeat=places)]
     if places == 2 and numbers.random() < 0.5:
-        every = [each for each in every if "d" in each]  # all overloads return a double
+        every = [each for each in every if "d" in each]  # all return a double
     overloads = numbers.sample(every, numbers.choice((1, 2, 2, 3, 3, 4)))
     return overloads, [tuple(numbers.choices(VALUES, k=places)) for _ in range(6)]
 
 
 def has_two_faults(overloads, arguments):
-    """True if a single overload gets a float for an int. Libraries that check types first report that, and not an int
-    that is too large."""
+    """Returns true if a float is passed for an int. Libraries that check types first report this and not an int that is
+    too large."""
     return len(overloads) == 1 and any(letter in "il" and type(value) is float
                                        for letter, value in zip(overloads[0], arguments))
 
 
 def random_overloads(sink):
-    """Values choose the same overload as in Python, both among the wrappers' overloads and among random ones."""
+    """Each value chooses the overload that docs/ABI.md, 8.7 to 8.10, prescribes."""
     def cells(function, overloads, calls):
         alone = [getattr(functions, each) for each in overloads]
         found = compare(sink, "of", function, alone, [list(each) for each in overloads], calls)

@@ -1,4 +1,4 @@
-"""The matrix's properties for threads and signals: a sink holds the GIL when it must, and loses no interrupt."""
+"""The matrix's properties for threads and signals."""
 import _thread
 import contextlib
 import itertools
@@ -12,13 +12,12 @@ import typedcall
 from matrix_sinks import Refused
 from narrow_support import functions
 
-#: How many milliseconds a function waits for another thread that should not arrive, and for one that should.
+#: Timeouts in milliseconds, for a thread that should not arrive and for one that should.
 PATIENCE, GENEROUS = 100, 5000
 
 
 def overlap(calls):
-    """Makes each call in its own thread, and returns True if two of them ran at once. An exception in a call
-    propagates."""
+    """Makes each call in its own thread, and returns True if two calls overlapped."""
     results = support.at_once(lambda call: [call(PATIENCE) for _ in range(3)], [(call,) for call in calls])
     return any(itertools.chain(*results))
 
@@ -31,7 +30,7 @@ def two_at_once(sink, make):
         with sink.another() as other:
             made = [make(each)(module.alone) for each in (sink, other)]
             for call in made:
-                call(1)  # sinks that compile code do so now
+                call(1)  # some sinks compile code now
             met = overlap([lambda x, call=call: sink.result(call(x), 0) for call in made])
     except Refused as error:
         return "refused", str(error)
@@ -39,7 +38,7 @@ def two_at_once(sink, make):
 
 
 def waiting_for_python(sink, flags):
-    """Calls a function that waits for another thread that needs the GIL."""
+    """Calls a function that waits for a thread that needs the GIL."""
     module = support.build("thread_functions")
 
     def waits(milliseconds):
@@ -50,7 +49,7 @@ def waiting_for_python(sink, flags):
     try:
         sink.letting_go()
         made = sink.made(waits)
-        made(1)  # sinks that compile code do so now
+        made(1)  # some sinks compile code now
     except Refused as error:
         return "refused", str(error)
     is_over = threading.Event()
@@ -71,8 +70,7 @@ def waiting_for_python(sink, flags):
 
 
 def holding(sink):
-    """A sink holds the GIL during calls to functions that need it, and releases it for functions that acquire it
-    themselves."""
+    """A sink holds the GIL for functions that need it, and releases it for functions that acquire it themselves."""
     cases = {
         "a thread that needs the GIL": lambda: waiting_for_python(sink, typedcall.Flags.THREAD_SAFE),
         "a thread that needs the GIL, not THREAD_SAFE": lambda: waiting_for_python(sink, typedcall.Flags(0)),
@@ -92,8 +90,7 @@ def python_does(function, argument):
 
 
 def in_threads(sink, function, arguments):
-    """Calls the function in four threads, which share one callable if the library allows that, and compares with
-    Python."""
+    """Calls the function in four threads, and compares the results with Python's."""
     shared, wanted = sink.made(function), []
     for argument in arguments:
         wanted.append(python_does(function, argument))
@@ -121,7 +118,7 @@ def in_threads(sink, function, arguments):
 
 
 def threads(sink):
-    """Calls in several threads at once have the same results and exceptions as Python's."""
+    """Calls in several threads have the same results and exceptions as in Python."""
     for name, module, arguments in (("same_d", functions, [2.5, -1.0]), ("checked_d", functions, [1.5, 13.0]),
                                     ("root", support.build("fallback_functions"), [16.0, -4.0]),
                                     ("status", functions, [5, 13])):
@@ -132,8 +129,7 @@ def threads(sink):
 
 
 def comes_out(sink, call):
-    """Returns how an interrupt leaves a call, and True if it does so as KeyboardInterrupt or as the cause of a
-    library's error."""
+    """Makes a call that is interrupted. Returns what happened, and whether an interrupt was reported."""
     said = ""
     try:
         try:
@@ -148,14 +144,14 @@ def comes_out(sink, call):
             return f"a result: {given!r}", False
         until = time.monotonic() + 5
         while time.monotonic() < until:
-            time.sleep(0.001)  # gives Python a chance to check for signals
+            time.sleep(0.001)  # lets Python check for signals
     except KeyboardInterrupt:
         return said + "KeyboardInterrupt", True
     return said + "nothing", False
 
 
 def falling_back_to(function):
-    """Tags the Python function with a C function that falls back for arguments below 0."""
+    """Tags the Python function with a C function that falls back for negative arguments."""
     entry, = typedcall.entries(support.build("fallback_functions").root)
     typedcall.tag(function, entry.signature, entry.address, flags=entry.flags)
     return function
@@ -213,7 +209,7 @@ def among_many_calls():
 
 
 def among_values(sink):
-    """Calls a function for a hundred values at once. The first interrupt must end the call."""
+    """Makes one call for a hundred values. The first interrupt must end the call."""
     called = []
 
     def interrupting(x):
@@ -233,9 +229,9 @@ CASES = {"in Python code": in_python_code, "in a C function": in_a_c_function, "
 
 
 def interrupts(sink):
-    """An interrupt leaves a call as KeyboardInterrupt, or as the cause of the library's error, and later calls work."""
+    """An interrupted call raises KeyboardInterrupt or the library's own error. Later calls work."""
     before = signal.getsignal(signal.SIGINT)
-    # SIGINT is ignored in a shell's background job.
+    # A shell's background jobs ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         for cell, case in CASES.items():

@@ -1,5 +1,4 @@
-"""The sinks of the matrix, keyed by name. Each class defines how a typed function becomes a callable, which values the
-callable accepts, and how its errors map to Python's exceptions. A sink refuses a cell with a one-line reason."""
+"""The sinks of the matrix, keyed by name."""
 from matrix_c_sinks import (
     Callback,
     Cffi,
@@ -29,7 +28,7 @@ from matrix_value_sinks import (
 __all__ = ["SINKS", "Refused"]
 
 SINKS = {sink.name: sink for sink in (
-    # Sinks that choose an overload by each call's values.
+    # Sinks that choose an overload by the values of each call.
     Wrapper, TypedFunction, PyPyWrapper, PyPyTypedFunction, PyPy, Sqlite, Sqlite3, TvmFfi, Closure, FreeClosure,
     # Sinks that choose an overload by types.
     Ufunc, UfuncOfArrays, Numba, NumbaWithoutGil, Jax, DuckDb,

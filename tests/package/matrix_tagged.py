@@ -1,11 +1,11 @@
-"""The matrix's functions as a Python module: Python functions tagged with C functions of modules/."""
+"""Python functions of the matrix, tagged with C functions of modules/."""
 import support
 import typedcall
 
 _default, = (each for each in typedcall.entries(support.build("default_functions").half_by_position)
              if each.signature == "ddd->d")
 _root, = typedcall.entries(support.build("fallback_functions").root)
-#: Holds the next result of `given`.
+#: The next result of given().
 results = []
 
 
@@ -30,7 +30,7 @@ def tagged_with_defaults(x, y, z=4.5):
 
 
 def given(x):
-    """If x is below 0, where the C function falls back, returns the result that the matrix has chosen."""
+    """Returns the matrix's own result if x is negative, where the C function falls back."""
     return results[0] if x < 0 else x**0.5
 
 

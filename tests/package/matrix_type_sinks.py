@@ -1,4 +1,4 @@
-"""Sinks of the matrix that choose an overload by types, before values are known: NumPy, Numba, JAX and DuckDB."""
+"""Sinks of the matrix that choose an overload by types: NumPy, Numba, JAX and DuckDB."""
 import array
 import os
 import unittest
@@ -9,7 +9,7 @@ from matrix_value_sinks import Sql
 
 
 class Ufunc(Sink):
-    """A ufunc or, for a function of buffers, a generalised ufunc."""
+    """A ufunc, or a generalised ufunc for a function of buffers."""
 
     name, library, has_typed_results = "ufunc", "numpy", True
 
@@ -62,8 +62,8 @@ class Ufunc(Sink):
 
 
 class OfArrays:
-    """Calls a ufunc with arrays of equal elements that are long enough for NumPy to cast them in blocks and to
-    release the GIL."""
+    """Calls a ufunc with arrays of equal elements. They are so long that NumPy casts them in blocks and releases the
+    GIL."""
 
     def __init__(self, ufunc):
         self.ufunc, self.nin = ufunc, ufunc.nin
@@ -101,7 +101,7 @@ class Numba(Sink):
         by_names = self.compiled.setdefault((function, nogil), {})
 
         def of(names):
-            """Returns a compiled function that passes its arguments by these names; "" means by position."""
+            """Returns a compiled function that passes its arguments by these names. "" means by position."""
             if names not in by_names:
                 given = [f"a{i}" for i in range(len(names))]
                 passed = ", ".join(f"{name}={each}" if name else each for name, each in zip(names, given))
@@ -233,9 +233,8 @@ class DuckDb(Sql):
     def kind_of(self, error):
         if "depends on the value" in str(error):
             raise Refused("a column has one type, and here the value decides")
-        # An error of DuckDB's binder corresponds to a TypeError.
         return "TypeError" if type(error).__name__ == "BinderException" else super().kind_of(error)
 
     def is_interrupt(self, error):
-        # DuckDB itself checks for signals while it waits for a query.
+        # DuckDB checks for signals while it waits for a query.
         return type(error) is RuntimeError and str(error) == "Query interrupted"

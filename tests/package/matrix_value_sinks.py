@@ -1,5 +1,5 @@
-"""Sinks of the matrix that choose an overload by the values of each call: the wrapper, TypedFunction, PyPy's direct
-calls, SQLite, tvm-ffi and its closures."""
+"""Sinks of the matrix that choose an overload by the values of each call: the wrapper, TypedFunction, PyPy, SQLite and
+tvm-ffi."""
 import numbers
 import sys
 
@@ -21,8 +21,8 @@ class Wrapper(Sink):
 
 
 class TypedFunction(Sink):
-    """The function that resolve() returns for the complete signature, which fills in defaults. The caller chooses the
-    overload whose C types match the values."""
+    """The function that resolve() returns for the complete signature. The caller chooses the overload whose C types
+    match the values."""
 
     name, has_names = "typed function", True
 
@@ -39,7 +39,7 @@ class TypedFunction(Sink):
 
 
 class PyPyWrapper(Wrapper):
-    """The function's wrapper, which PyPy calls if it does not call the C function."""
+    """The function's wrapper on PyPy."""
 
     name, is_on_pypy = "pypy wrapper", True
 
@@ -55,8 +55,8 @@ class PyPyTypedFunction(TypedFunction):
 
 
 class PyPy(Sink):
-    """The replacement that typedcall.accelerate() puts into a module. The sink restores the module's own functions,
-    which provide the right answers."""
+    """The replacement that typedcall.accelerate() makes. The sink then restores the original functions, which provide
+    the expected results."""
 
     name, has_names, is_on_pypy = "pypy", True, True
 
@@ -81,7 +81,7 @@ class PyPy(Sink):
 
 
 class Sql(Sink):
-    """A base class for SQL databases, which have their own types of values and register a function by name."""
+    """A base class for SQL databases, which register functions by name."""
 
     threads_share = False
 
@@ -90,7 +90,7 @@ class Sql(Sink):
 
     @staticmethod
     def name_of(function):
-        # SQL already defines functions with some of the names, and ignores case.
+        # SQL has functions with some of these names, and ignores case.
         return "typed_" + "".join(each + "_" if each.isupper() else each for each in function.__name__)
 
     def made(self, function):
@@ -162,7 +162,7 @@ class Sqlite(Sql):
 
 
 class Sqlite3(Sqlite):
-    """Python's own sqlite3, if it can load extensions."""
+    """Python's sqlite3 module, if it can load extensions."""
 
     name, library, is_built = "sqlite3", "sqlite3", support.SQLITE3_LOADS
 
@@ -194,7 +194,7 @@ class TvmFfi(Sink):
             raise Refused("tvm-ffi has no such value")
 
     def kind_of(self, error):
-        # tvm-ffi has no BufferError, OverflowError or SystemError. They become RuntimeErrors with the same texts.
+        # tvm-ffi has no BufferError, OverflowError or SystemError. It raises RuntimeError with the same text.
         text = str(error)
         if "is not writable" in text or "is not C-contiguous" in text:
             return "BufferError"
@@ -209,7 +209,7 @@ class TvmFfi(Sink):
             TvmFfi.crossing(self, value)
 
     def result(self, value, wanted):
-        # tvm-ffi returns a text of more than 7 bytes as an object of its own class.
+        # tvm-ffi has its own class for texts of more than 7 bytes.
         return str(value) if isinstance(value, str) else value
 
 
@@ -222,8 +222,7 @@ def closure_of(function, signature, flags):
 
 
 class Closure(TvmFfi):
-    """A closure: a typed function made from a tvm-ffi function that was itself made from a typed function.
-    TypedFunction converts Python values to the closure's C types."""
+    """A typed function made from a tvm-ffi function that was made from a typed function."""
 
     name, flags, has_typed_results = "closure", 0, True
 
@@ -253,10 +252,10 @@ class Closure(TvmFfi):
         return typedcall.resolve(outer, typedcall.signatures(outer)[0])
 
     def crossing(self, value):
-        """Does nothing because TypedFunction checks the values."""
+        """TypedFunction checks the values."""
 
 
 class FreeClosure(Closure):
-    """A closure for callers without the GIL; it falls back if an error occurs."""
+    """A closure for callers without the GIL. It falls back if an error occurs."""
 
     name, falls_back_there, flags = "free closure", True, int(typedcall.Flags.PURE | typedcall.Flags.THREAD_SAFE)

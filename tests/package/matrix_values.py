@@ -1,4 +1,4 @@
-"""Values for the matrix, and the comparison of a sink's calls with Python's, which yields one cell per call."""
+"""Values for the matrix, and the comparison of a sink's calls with Python's calls."""
 import cmath
 import enum
 import math
@@ -9,7 +9,7 @@ from matrix_sinks import Refused
 
 
 class Number:
-    """An object that is an int for callers that use `__index__`."""
+    """An object with an `__index__` method."""
 
     def __init__(self, value):
         self.value = value
@@ -22,7 +22,7 @@ class Number:
 
 
 class Real:
-    """An object that is a float for callers that use `__float__`."""
+    """An object with a `__float__` method."""
 
     def __init__(self, value):
         self.value = value
@@ -48,7 +48,7 @@ INTS = (0, 1, -1, 13, 127, 128, 255, 256, -129, 2**15, 2**31 - 1, 2**31, -2**31 
 FLOATS = (0.0, -0.0, 1.5, -2.5, 3.0, 1e300, math.inf, 0.1)
 OTHERS = (True, False, Color.RED, Length(2.5), Number(4), Number(300), Real(4.5), 1j, cmath.rect(1, 2), None, "3", b"3", (),
           ...)
-#: Values for float and double that are rounded once or twice, are too small or too large, or are not numbers.
+#: Values that float and double round, or cannot represent.
 ROUNDED = (16777217, 2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 16777217.0, 1 + 2**-24 + 2**-53, 5e-324, -1e300, -math.inf, math.nan,
            10**30, 10**400)
 
@@ -64,7 +64,7 @@ def numpy_values():
 
 
 def numpy_narrow():
-    """Returns scalars whose types match none of the overloads' types."""
+    """Returns scalars of types that no overload has."""
     try:
         import numpy
     except ImportError:
@@ -73,7 +73,7 @@ def numpy_narrow():
 
 
 def numpy_limits():
-    """Returns the limits of NumPy's integer types, and a value that becomes a different float if it is rounded to a
+    """Returns the limits of NumPy's integer types, and a value that becomes a different float if it is converted to a
     double first."""
     try:
         import numpy
@@ -84,14 +84,14 @@ def numpy_limits():
 
 
 class Names(dict):
-    """The arguments of a call that are passed by name, as the last item of its arguments."""
+    """The arguments that a call passes by name."""
 
     def __repr__(self):
         return ", ".join(f"{name}={value!r}" for name, value in self.items())
 
 
 class Failure:
-    """Represents an exception by its name."""
+    """An exception, represented by its name."""
 
     def __init__(self, name):
         self.name = name
@@ -104,14 +104,14 @@ class Failure:
 
 
 def is_same(a, b):
-    """True if both results have the same type and value, where nan equals nan."""
+    """Returns true if both results have the same type and value. nan equals nan."""
     if isinstance(a, float) and isinstance(b, float):
         return a == b and math.copysign(1, a) == math.copysign(1, b) or a != a and b != b
     return type(a) is type(b) and a == b
 
 
 def expected(alone, overloads, arguments, names):
-    """Returns the result, or the Failure, of the overload that matrix_choice.py chooses."""
+    """Returns the result or the Failure of the overload that matrix_choice.py chooses."""
     try:
         at = matrix_choice.choose(overloads, arguments)
     except matrix_choice.NoOverload as error:
@@ -132,13 +132,13 @@ def found(sink, made, arguments, wanted, names={}):
 
 
 def shown(value):
-    """Returns the part of a cell's name that stands for this value."""
+    """Returns the value as part of a cell's name."""
     text = repr(value)
     return text if len(text) < 80 else f"a large {type(value).__name__}"
 
 
 def compare(sink, name, function, alone, overloads, calls):
-    """Yields a cell for each call: a tuple of arguments, possibly with Names at the end."""
+    """Yields a cell for each call. A call is a tuple of arguments, and its last item may be Names."""
     made = reason = None
     try:
         made = sink.made(function)

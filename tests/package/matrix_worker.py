@@ -1,5 +1,4 @@
-"""The program that runs cells of the matrix in a process of their own: matrix_worker.py SINK PROPERTY CELL... prints
-a line of JSON for each cell."""
+"""Runs cells of the matrix and prints a line of JSON for each: matrix_worker.py SINK PROPERTY CELL..."""
 import importlib
 import json
 import pathlib
@@ -10,7 +9,7 @@ import warnings
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from matrix_sinks import SINKS, Refused  # noqa: E402
 
-#: For each property, the module with its cells and the name of their table.
+#: The module and the table of each property's cells.
 TABLES = {"lifetimes": ("matrix_cells_lifetimes", "CELLS"), "no_memory": ("matrix_cells_memory", "CELLS"),
           "endings": ("matrix_cells_ends", "ENDS"), "interpreters": ("matrix_cells_ends", "INTERPRETERS")}
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of narrow parameters: the functions, and a function that describes the outcome of a call."""
+"""Shared by the tests of narrow parameters."""
 
 import support
 

@@ -1,5 +1,4 @@
-"""Programs for the tests of Numba's disk cache: tagged functions, compiled code that calls them, and processes that
-print the results and Numba's cache hits."""
+"""Programs for the tests of Numba's disk cache."""
 
 import json
 import textwrap
@@ -32,7 +31,7 @@ EXPORT int status(long x, long *result) {
 }
 """
 
-# A module of tagged Python functions, which can be "built" differently without a compiler.
+# A module of tagged Python functions.
 PROVIDER = """
 import ctypes, os
 import typedcall

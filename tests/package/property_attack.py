@@ -1,6 +1,5 @@
-"""A long-running attack on the Python API, which runs random programs in separate processes: a few of them, or as
-many as a time limit allows. No program may crash, hang or leak, and every typed call must return the same result as
-the boxed call.
+"""Runs random programs against the Python API in separate processes. No program may crash, hang or leak. Every typed
+call must return the same result as the boxed call.
 
     python property_attack.py                                   # the same programs each time
     python property_attack.py --seconds 3600 --seed 5
@@ -18,14 +17,13 @@ import time
 
 from support import leaks, processes
 
-#: The average number of kilobytes by which a process may grow per program. Memory that untag() releases stays until
-#: the interpreter ends.
+#: A process may grow by this many kilobytes per program. untag() frees its memory only when the interpreter ends.
 LEAK_BOUND = 400
 FAILED = 3
 
 
 def child(options):
-    """Runs programs, and before each one writes its number to the file `options.log`."""
+    """Runs programs, and writes their numbers to the file `options.log`."""
     import support
     import attack_meanings
     import attack_program
@@ -45,7 +43,7 @@ def child(options):
         print("without extension modules: %s" % error, flush=True)
         modules = None, None, None
     sys.setswitchinterval(1e-5)
-    # Python would print exceptions raised in a ctypes callback or in `__del__`.
+    # Do not print exceptions that are raised in a ctypes callback or in `__del__`.
     sys.unraisablehook = lambda unraisable: None
     log = os.open(options.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
@@ -53,7 +51,7 @@ def child(options):
         os.pwrite(log, ("%d %d %s" % (number, step, text)).ljust(80).encode() + b"\n", 0)
 
     gc.collect()
-    gc.freeze()  # the collector skips the objects made by imports
+    gc.freeze()  # the collector ignores the objects made by imports
     known = attack_meanings.meanings(*modules)
     calls = asked = 0
     before = None
@@ -75,7 +73,7 @@ def child(options):
         asked += program.asked
         done += 1
         del program
-        if done == 20:  # all objects that are made only once exist by now
+        if done == 20:  # caches are full by now
             before = resident()
         if options.until and time.time() > options.until:
             break
@@ -100,7 +98,7 @@ def resident():
 
 
 class Batch:
-    """A separate process that runs some programs."""
+    """A process that runs some programs."""
 
     def __init__(self, options, first, count, environment, skip=(), until=0, verbose=False):
         self.first, self.environment = first, environment
@@ -134,7 +132,7 @@ class Batch:
 
 
 def environments(seed):
-    """Returns the environments for alternate batches; the second one makes the allocators overwrite freed memory."""
+    """Returns the environments of alternate batches. In the second one the allocators overwrite freed memory."""
     plain = {"PYTHONHASHSEED": str(random.Random(seed).randrange(1000))}
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return [plain, plain]  # mimalloc cannot overwrite freed memory
@@ -142,13 +140,13 @@ def environments(seed):
 
 
 def one(options, environment, skip, verbose=False):
-    """Runs the program options.only, preceded by those from options.first on if that is given."""
+    """Runs the program options.only. If options.first is given, also runs the programs before it."""
     first = options.first if options.first is not None else options.only
     return Batch(options, first, options.only - first + 1, environment, skip, verbose=verbose)
 
 
 def shrink(options, environment):
-    """Returns the smallest set of steps that still fails, or the smallest that was found when the time is up."""
+    """Returns the smallest set of failing steps that is found before the time is up."""
     needed = list(range(options.steps))
     width = max(1, len(needed) // 2)
     limit = time.monotonic() + options.shrink_seconds
@@ -180,7 +178,7 @@ def report(options, batch):
 
 
 def only(options):
-    """Runs one program in each environment, and shortens it if --shrink is given."""
+    """Runs one program in each environment. With --shrink, also shortens the program."""
     failed = False
     for environment in environments(options.seed):
         batch = one(options, environment, [int(step) for step in options.skip.split(",") if step],

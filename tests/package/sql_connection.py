@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.sql for all engines: a connection, native functions, and test cases."""
+"""Shared by the tests of typedcall.sql for all engines."""
 
 import concurrent.futures
 import contextlib
@@ -19,9 +19,9 @@ fallbacks = support.build("fallback_functions")
 
 
 class Connection:
-    """A test with a connection to one engine, whose Python package is `module`."""
+    """A test with a connection to an engine. `module` is the engine's Python package."""
 
-    #: The text of a query over a given count of numbers `i`.
+    #: A query of {1} over {0} rows `i`.
     series = "select {1} from range({0}) t(i)"
 
     def setUp(self):
@@ -43,14 +43,13 @@ class Connection:
             self.value(text, *values)
 
     def tagged(self, f, signature="d->d", of=functions.half, flags=None):
-        """Tags a Python function with the native function of another one. Their results differ, so a result shows which
-        one was called."""
+        """Tags a Python function with the C function of another one. The result shows which one was called."""
         entry = next(each for each in typedcall.entries(of) if each.signature == signature)
         typedcall.tag(f, signature, entry.address, flags=entry.flags if flags is None else flags)
         return f
 
     def falling_back(self, f, flags=None):
-        """Returns a function of a double that calls the Python function `f` for negative values."""
+        """Returns a function that calls the Python function `f` for negative numbers."""
         return self.tagged(f, "d&d->i", fallbacks.root, flags)
 
 
@@ -82,7 +81,7 @@ class Values(Connection):
     def test_text_results_that_are_null_or_no_utf8(self):
         getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
         self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
-        # Each set of flags selects another way to call the C function.
+        # The flags decide how the C function is called.
         for name, flags in (("f", 0), ("g", typedcall.Flags.THREAD_SAFE), ("h", typedcall.Flags.ACQUIRES_GIL)):
             def variable(name):
                 return "boxed"
@@ -101,7 +100,7 @@ class Values(Connection):
 
 
 class Connections(Connection):
-    #: A function unregister(connection, name, count) that removes an SQL function, if the engine can do so.
+    #: unregister(connection, name, count) removes an SQL function, if the engine can do this.
     unregister = None
 
     def test_what_cannot_be_registered(self):
@@ -136,7 +135,7 @@ class Connections(Connection):
                 self.assertEqual(connection.execute("select f(6)").fetchall(), [(3.0,)])
             elif end == "unregister":
                 self.unregister(connection, "f", 1)
-                # In Python 3.11, sqlite3 does not remove the function, but leaves one that raises an exception.
+                # In Python 3.11, sqlite3 replaces the function with one that raises an exception.
                 with self.assertRaisesRegex(Exception, "no such function|raised exception"):
                     connection.execute("select f(8.0)").fetchall()
             else:

@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.sql on DuckDB: a base class with a connection."""
+"""Shared by the tests of typedcall.sql on DuckDB."""
 
 import adapter_support
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.sql: base classes with sqlite3 and APSW connections."""
+"""Shared by the tests of typedcall.sql on SQLite."""
 
 import importlib
 import unittest
@@ -16,7 +16,7 @@ SERIES = """with recursive series(i) as (select 0 union all select i + 1 from se
 
 
 class OfPython:
-    """A base for test classes that use Python's sqlite3 and are only_if(support.SQLITE3_LOADS)."""
+    """A base class for tests that use Python's sqlite3. Mark these tests with only_if(support.SQLITE3_LOADS)."""
 
     series = SERIES
 

@@ -1,5 +1,4 @@
-"""Source text for the child processes of test_fork and test_once, in which a thread stops in the middle of the
-package's code, at each line in turn."""
+"""Code for test_fork and test_once that stops a thread at each line of the package's code in turn."""
 
 STOPPED = """
 import itertools, os, pathlib, pickle, signal, sys, threading, types

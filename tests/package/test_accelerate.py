@@ -1,5 +1,5 @@
-"""typedcall.accelerate on PyPy: replaced functions have the wrapper's results and exceptions, and call C through cffi
-if the arguments have the C function's types. On CPython it replaces nothing, and its result says so."""
+"""Tests typedcall.accelerate on PyPy: replaced functions have the wrapper's results and exceptions. On CPython nothing
+is replaced."""
 import types
 import unittest
 
@@ -76,7 +76,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 @ON_PYPY
 class Results(Accelerated):
-    """Results of C functions with hand-written wrappers; test_matrix.py covers wrappers made by provider.h."""
+    """Results of C functions with hand-written wrappers."""
 
     def check(self, name, args, keywords=None, boxed=None, module=None):
         boxed = boxed or self.boxed
@@ -105,8 +105,7 @@ class Results(Accelerated):
         self.check("ten", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9, 0.5])
 
     def test_overloads_for_other_types_that_come_first(self):
-        # A bool is nearly an int, and a float nearly a C float, so both overloads of two_kinds fit equally well and
-        # the first is chosen.
+        # Both overloads of two_kinds fit equally well, so the first is chosen.
         module = support.build("narrow_functions")
         wrapper = module.two_kinds
         self.addCleanup(restore, module)
@@ -117,8 +116,7 @@ class Results(Accelerated):
     def test_keywords(self):
         for keywords in ({}, {"c": 2.0}, {"c": 2.0, "d": 5}, {"d": "x"}, {"e": 1}):
             self.check("mix", (1.5, 2), keywords, self.boxed_counting, self.counting)
-        # Python itself raises this error, because the replacement is a Python function; the C function's message
-        # differs.
+        # Python raises this error, because the replacement is a Python function.
         with self.assertRaisesRegex(TypeError, r"mix\(\) got multiple values for argument 'a'"):
             self.counting.mix(1.5, 2, a=1)
 
@@ -135,7 +133,7 @@ class Results(Accelerated):
 
     def test_objects_that_raise_beside_the_functions(self):
         class Lazy:
-            """A module attribute that has not been evaluated yet."""
+            """A module attribute that cannot be evaluated yet."""
 
             def fail(self, *unused):
                 raise LookupError("not now")
@@ -178,7 +176,7 @@ class Routes(Accelerated):
         ):
             with self.subTest(function=function, args=args):
                 self.assertEqual(self.calls(function, *args), (1, 0))
-        # The text signature of mix() has names and defaults.
+        # mix() has a text signature with names and defaults.
         self.assertEqual(self.calls(module.mix, 1.0, 2), (1, 0))
         self.assertEqual(self.calls(module.mix, a=1.0, b=2, c=3.0, d=4), (1, 0))
 
@@ -232,7 +230,7 @@ class Routes(Accelerated):
         self.assertEqual(natively("l->l", "d->d"), ["l->l", "d->d"])
         self.assertEqual(natively("i->i", "l->l"), ["i->i"])  # only the wrapper can choose the other overload
         self.assertEqual(natively("i->i!", "l->l"), [])  # an int needs the first overload
-        # A Python float always goes to the double overload, because the wrapper never rounds it to a C float.
+        # A float is always passed as a double, because the wrapper does not round it to a C float.
         self.assertEqual(natively("f->l", "d->l"), ["d->l"])
         self.assertEqual(natively("d->l", "f->l"), ["d->l"])
         self.assertEqual(natively("f->l", "d->l!"), [])
@@ -249,7 +247,7 @@ class Routes(Accelerated):
         self.assertIsNone(why_not(Entry("l->l", Flags(0x00FF0000), 4096, "", None)))
 
     def test_exact_overload_wins(self):
-        # The entry for a double is the first in the table.
+        # The entry for a double comes first.
         self.assertEqual(repr(self.counting.size(3)), "103")
         self.assertEqual(repr(self.counting.size(3.0)), "203.0")
         self.assertEqual(repr(self.functions.absolute(-3)), "3")

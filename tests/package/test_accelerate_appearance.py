@@ -1,5 +1,4 @@
-"""The report of typedcall.accelerate, and the appearance of its functions: names, signatures, pickles, tracebacks,
-and use in packages that import them."""
+"""Tests the report of typedcall.accelerate, and the names, signatures, pickles and tracebacks of its functions."""
 import copy
 import inspect
 import pickle
@@ -127,7 +126,7 @@ class Appearance(Accelerated):
 
 @ON_PYPY
 class Reexports(Accelerated):
-    """A package that re-exports functions of an extension module."""
+    """Packages that re-export functions of an extension module."""
 
     def setUp(self):
         super().setUp()

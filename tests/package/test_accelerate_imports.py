@@ -1,5 +1,4 @@
-"""typedcall.accelerate_imports: modules are accelerated when they are imported or reloaded; other finders, loaders
-and modules are not affected."""
+"""Tests typedcall.accelerate_imports: modules are accelerated when they are imported or reloaded."""
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -106,7 +105,7 @@ class Imports(support.InAFolder):
         plain = support.build("plain_functions")
         with accelerate_imports("*") as hook:
             module = importlib.import_module("hooked_plain")
-        self.assertTrue(self.is_accelerated(module.inc))  # imported from the accelerated extension
+        self.assertTrue(self.is_accelerated(module.inc))  # imported from the extension
         self.assertIn("typed_functions", hook.results)
         self.assertNotIn("hooked_plain", hook.results)
         self.assertIs(sys.modules["plain_functions"], plain)
@@ -166,7 +165,7 @@ class Imports(support.InAFolder):
             def find_spec(self, name, path=None, target=None):
                 self.asked.append((name, path))
                 if name.startswith("hooked_virtual"):
-                    # Many finders look up the same name again.
+                    # Finders may look up other modules.
                     assert importlib.util.find_spec("hooked_nothing") is None
                     return importlib.machinery.ModuleSpec(name, self)
                 return None
@@ -183,7 +182,7 @@ class Imports(support.InAFolder):
         with accelerate_imports("hooked_virtual") as hook:
             module = importlib.import_module("hooked_virtual")
         self.assertIs(module.executed_by, finder)
-        self.assertIs(module.loader_seen, finder)  # as it would be without the hook
+        self.assertIs(module.loader_seen, finder)  # the same as without the hook
         self.assertIs(module.__spec__.loader, finder)
         self.assertIn("hooked_virtual", hook.results)
         self.assertIn(("hooked_virtual", None), finder.asked)

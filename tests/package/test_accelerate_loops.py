@@ -1,5 +1,4 @@
-"""Long loops of accelerated calls on PyPy: they leave no memory behind, and after an interrupt ends them, later results
-are right. Also tests calls with texts."""
+"""Tests long loops of accelerated calls on PyPy: they leak no memory, and can be interrupted."""
 import gc
 import itertools
 import os
@@ -15,7 +14,7 @@ TEXTS = ["", "h\u00e4", "\u20ac" * 1000, "\U0001f40d", "a\0b", "\ud800", "x\udcf
 
 
 class Loops(Accelerated):
-    """Loops over all functions, including those that fall back and those with buffers."""
+    """Loops that call accelerated functions."""
 
     def setUp(self):
         super().setUp()
@@ -82,8 +81,7 @@ class Loops(Accelerated):
                 self.fail("no error")
 
 
-# Memory growth is measured in a separate process, because in this one calls could reuse memory that other tests have
-# freed.
+# Measures memory growth in another process. In this process, calls could reuse memory that other tests have freed.
 GROWTH = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -103,8 +101,7 @@ Growth().debug()
 @support.only_if(support.IS_PYPY and os.path.exists("/proc/self/statm"))
 class Memory(unittest.TestCase):
     def check(self, name, count=1_000_000):
-        # By default the nursery is half the size of the processor's largest cache, which may be hundreds of
-        # megabytes.
+        # The default size of the nursery depends on the processor's cache, and may be hundreds of megabytes.
         status, _, errors = support.python("-c", GROWTH, support.MODULES.parent, name, count,
                                            environment={"PYPY_GC_NURSERY": "4MB"})
         self.assertEqual(status, 0, errors)
@@ -130,12 +127,11 @@ class Memory(unittest.TestCase):
 class Interrupts(Loops):
     def setUp(self):
         super().setUp()
-        # PyPy only prints an interrupt that arrives while it cleans up after a process.
+        # PyPy only prints an interrupt that arrives during garbage collection.
         gc.collect()
-        # SIGINT is ignored in a shell's background job.
+        # A shell's background jobs ignore SIGINT.
         self.handle(signal.SIGINT, signal.default_int_handler)
-        # A timer is used instead of a thread, because PyPy only prints exceptions that arrive while it cleans up
-        # after a thread.
+        # Use a timer and not a thread, because PyPy only prints exceptions while it cleans up after a thread.
         self.handle(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
         self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
 
@@ -144,7 +140,7 @@ class Interrupts(Loops):
         signal.signal(number, handler)
 
     def interrupt(self, run, after):
-        """Sends an interrupt in the middle of run()."""
+        """Interrupts run()."""
         last = time.monotonic() + 20
         with self.assertRaises(KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, after)
@@ -192,8 +188,7 @@ class Interrupts(Loops):
 @ON_PYPY
 class Texts(Loops):
     def test_which_stay_boxed(self):
-        # Only the original function can take a `const char *`. For a pointer with a length, cffi passes PyPy's own
-        # UTF-8.
+        # Functions with a `const char *` are not accelerated. Functions that take a pointer and a length are.
         for done in (self.done, typedcall.accelerate(self.functions, trust="thread_safe")):
             self.assertIn("const char *", done.refused["same_text"])
             self.assertIs(self.functions.same_text, self.boxed["same_text"])

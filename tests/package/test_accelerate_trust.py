@@ -1,5 +1,5 @@
-"""Which functions typedcall.accelerate calls without the GIL: those that are declared PURE or THREAD_SAFE by their
-entry, their module or the caller's `trust=`. Also tests tags with facts that a bare METH_TYPED row cannot express."""
+"""Tests which functions typedcall.accelerate calls without the GIL. They must be declared PURE or THREAD_SAFE by their
+entry, their module or the caller's `trust=`."""
 import pathlib
 import pickle
 import sys
@@ -70,7 +70,7 @@ class OnEveryInterpreter(unittest.TestCase):
 
 
 class Restored(unittest.TestCase):
-    """A base class that gives each test two modules in their original state, and restores them afterwards."""
+    """A base class for tests with two modules, which are restored after each test."""
 
     def setUp(self):
         self.bare = support.build("seed_functions")
@@ -81,7 +81,7 @@ class Restored(unittest.TestCase):
         self.boxed, self.boxed_counting = dict(vars(self.bare)), dict(vars(self.counting))
 
     def natively(self, name, *args):
-        """True if the call counts show that a call reached only the C function."""
+        """Returns true if the call is a native call."""
         counts = self.boxed_counting["counts"]
         native, boxed = counts()
         outcome(getattr(self.counting, name), args)
@@ -204,7 +204,7 @@ class Trust(Restored):
 
 @ON_PYPY
 class Modules(Restored):
-    """Declarations that a module makes for all of its functions."""
+    """Declarations that a module makes for all its functions."""
 
     def test_by_an_attribute(self):
         self.addCleanup(vars(self.bare).pop, "__typedcall_effects__", None)
@@ -248,9 +248,9 @@ class Modules(Restored):
             self.assertEqual((module.count(2), module.count(True)), (2, 3))
 
 
-@ON_PYPY  # CPython reads only the row itself
+@ON_PYPY  # CPython does not extend such rows
 class Tags(Restored):
-    """tag() adds facts to a row in PyPy's layout that the row itself cannot express."""
+    """tag() adds flags to a row in PyPy's layout."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,4 @@
-"""The extension modules behind typedcall.callback, .sql, .jax and .tvm_ffi in interpreters other than the main one:
-some refuse to load, with a message, and the main interpreter's objects keep working."""
+"""Tests the adapters' extension modules in other interpreters. Some refuse to load there."""
 
 import importlib
 import sys
@@ -44,7 +43,7 @@ else:
     raise AssertionError("nothing raised")
 """
 
-# A script for a separate process in which another interpreter imports the module first, and then ends.
+# A script in which another interpreter imports the module first, and then ends.
 FIRST = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -72,13 +71,12 @@ except Exception as error:
 
 
 def run_legacy(source):
-    """Runs source code in a new interpreter that shares the main one's GIL, of the kind that embedding programs
-    make."""
+    """Runs code in a new interpreter that shares the main interpreter's GIL."""
     api.run(source, **({"isolated": False} if sys.version_info < (3, 13) else {"config": "legacy"}))
 
 
 def extension(name):
-    """Imports the extension module in this interpreter. Skips the test if the package was built without it."""
+    """Imports the extension module. Skips the test if the package was built without it."""
     try:
         return importlib.import_module("typedcall.sinks." + name)
     except ImportError as error:
@@ -87,14 +85,14 @@ def extension(name):
 
 class Interpreters(unittest.TestCase):
     def refuses(self, work, *texts):
-        """Checks that other interpreters of both kinds refuse the work, each time, with one of these texts."""
+        """Checks that `work` fails with one of these texts in other interpreters."""
         source = REFUSED.format(folders=FOLDERS, work=work, texts=texts)
         for run in (api.run, run_legacy):
             for _ in range(2):
                 with self.subTest(run.__name__):
                     run(source)
 
-    @support.only_if(IS_SHARED)  # from 3.12 on, both work in other interpreters
+    @support.only_if(IS_SHARED)  # both work in other interpreters from 3.12 on
     def test_callbacks_and_sql_are_the_main_interpreters(self):
         self.refuses("typedcall.callback(functions.half, 'double f(double, void *)')",
                      "typedcall.callback() needs its extension module, which CPython's package has: "
@@ -111,12 +109,12 @@ class Interpreters(unittest.TestCase):
 
     def test_jax_and_tvm_ffi_are_the_main_interpreters(self):
         for name in ("jax._jax", "tvm_ffi._tvm_ffi"):
-            extension(name)  # loaded here first, because another interpreter may see only loaded modules
+            extension(name)  # the main interpreter must load it first
             self.refuses("import typedcall.sinks." + name, "does not support loading in subinterpreters",
                          "in the main interpreter only")
 
     def after_another_interpreter(self, module, work):
-        """Returns the lines that `work` prints after another interpreter has imported the module."""
+        """Runs `work` after another interpreter has imported the module. Returns the lines that it prints."""
         extension(module)
         return support.printed("-W", "ignore", "-c", FIRST.format(module=module, work=work), support.MODULES.parent,
                                timeout=120).split("\n")

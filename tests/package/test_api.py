@@ -1,5 +1,4 @@
-"""Queries with signatures(), entries() and resolve(), and what these refuse. More tests for PyPy are in
-test_pypy_api.py."""
+"""Tests signatures(), entries() and resolve()."""
 import copy
 import gc
 import importlib.util
@@ -78,7 +77,7 @@ class Resolve(unittest.TestCase):
         with self.assertRaises(TypeError):
             typedcall.resolve(typed.half, "f->d")
         f = typedcall.resolve(typed.half, "f->d", casting="safe")
-        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to float because of "f"
+        self.assertEqual(f(0.1), 0.10000000149011612 / 2)  # rounded to a C float
         g = typedcall.resolve(typed.inc, "i->l", casting="safe")
         self.assertEqual(g(2**31 - 1), 2**31)
         with self.assertRaises(OverflowError):
@@ -169,7 +168,7 @@ class Resolve(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_what_was_resolved_of_a_method_offers_nothing(self):
-        # The method's self would be the TypedFunction.
+        # `self` would be the TypedFunction.
         for method in (typed.Scaler(2.0).scale, typed.Scaler.scale):
             f = typedcall.resolve(method, "d->d")
             self.assertTrue(f.flags & Flags.TAKES_SELF)
@@ -286,7 +285,7 @@ class TheExtensionModule(unittest.TestCase):
         rows = [("d->d", 0, 4096)]
         parts = (len, "d->d", 0, 4096, "place", None, "d->d", "exact")
         for at, wrong in enumerate(parts):
-            if at not in (0, 5):  # parameters 0 and 5 take any object
+            if at not in (0, 5):  # parameters 0 and 5 accept any object
                 with self.assertRaises(TypeError):
                     _native.make_function(*parts[:at], object(), *parts[at + 1:])
         for call in (lambda: _native.select(rows, 5, 0, "exact"),

@@ -1,4 +1,4 @@
-"""add() appends overloads to those of a tag or of a C module, and detects conflicts."""
+"""Tests add(), which appends overloads to a tag, and detects conflicts."""
 import ctypes
 import gc
 import sys
@@ -33,7 +33,7 @@ class Add(unittest.TestCase):
 
     def test_behind_what_is_there(self):
         f = self.f
-        # The callback is added by its address, because on PyPy only C code can call a ctypes callback.
+        # Add the address and not the callback, because on PyPy only C code can call a ctypes callback.
         typedcall.add(f, "d->d", address(self.double), flags=Flags.PURE)
         resolved = typedcall.resolve(f, "d->d")
         first = rows(f)
@@ -100,7 +100,7 @@ class Add(unittest.TestCase):
         typedcall.tag(f, "d->d", self.double)
         typedcall.add(f, "f->f", self.float)
         typedcall.add(f, "l->l", self.long)
-        # Objects kept by earlier tags stay alive, as they do after untag().
+        # Objects of earlier tags stay alive, as after untag().
         gone = [weakref.ref(f), weakref.ref(self.long)]
         del f, self.double, self.float, self.long
         for _ in range(3):

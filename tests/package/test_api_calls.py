@@ -1,5 +1,4 @@
-"""Calls to a TypedFunction: with every type, with errors, and as methods. In all other respects they match the
-wrapper's."""
+"""Tests calls to a TypedFunction: with every type, with errors, and as methods."""
 import array
 import collections
 import ctypes
@@ -14,7 +13,7 @@ from typedcall import Flags
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has test_pypy_api")
 
-from typedcall.native import _native  # PyPy has a different extension module
+from typedcall.native import _native  # PyPy has another extension module
 
 typed = support.build("typed_functions")
 
@@ -27,7 +26,7 @@ def resolve(name, capabilities=None):
 
 class Values(unittest.TestCase):
     def same(self, name, *args):
-        """Checks that the wrapper and the TypedFunction have the same result or exception type."""
+        """Checks that the wrapper and the TypedFunction have the same result or exception."""
         outcomes = []
         for call in (getattr(typed, name), resolve(name)):
             try:
@@ -59,7 +58,7 @@ class Values(unittest.TestCase):
         for wrong in (array.array("f", [1.0]), [1.0], 5, "text", array.array("l", [1])):
             with self.assertRaises(TypeError):
                 total(wrong, 1)
-        # The buffer is released after every call, even a failed one.
+        # The buffer is released even if a call fails.
         with self.assertRaises(TypeError):
             total(values, "text")
         values.append(4.0)
@@ -99,7 +98,7 @@ class Errors(unittest.TestCase):
         self.assertGreater(_native.time_unboxed(resolve("invert"), (4.0,), 100), 0)
 
     def test_a_failure_without_an_exception(self):
-        failing = ctypes.CDLL(None).abs  # a nonzero result of abs() is a failure status
+        failing = ctypes.CDLL(None).abs  # a nonzero result is a failure
         failing.restype, failing.argtypes = ctypes.c_int, [ctypes.c_int]
 
         def tagged(x):
@@ -173,7 +172,7 @@ class Methods(unittest.TestCase):
             scale()
 
     def test_who_brings_no_self_gets_nothing_of_an_unbound_method(self):
-        # A caller without self gets nothing even if the C function takes no self, because Python would require one.
+        # Python requires self, even if the C function does not take it.
         append, (entry, *_) = collections.deque.append, typedcall.entries(typed.Scaler.twice)
         typedcall.tag(append, "d->d", entry.address, flags=Flags.THREAD_SAFE)
         self.addCleanup(typedcall.untag, append)

@@ -1,5 +1,4 @@
-"""The package in several interpreters of one process, in turn and at once: each interpreter has its own tags and
-types, and leaves nothing behind."""
+"""Tests the package in several interpreters of one process. Each interpreter has its own tags and types."""
 import importlib
 import importlib.util
 import sys
@@ -10,7 +9,7 @@ import typedcall
 
 support.module_only_if(not support.IS_PYPY, "for CPython; PyPy has one interpreter, and test_pypy_api")
 
-# The name of CPython's private module for interpreters depends on the version.
+# The name of this private module depends on the version.
 names = [name for name in ("_interpreters", "_xxsubinterpreters") if importlib.util.find_spec(name)]
 support.module_only_if(names, "this Python cannot make interpreters")
 interpreters = importlib.import_module(names[0])
@@ -20,14 +19,13 @@ plain = support.build("plain_functions")
 
 
 def run(source, **how):
-    """Runs `source` in a new interpreter made with these options. Raises AssertionError with the text of its
-    exception."""
+    """Runs `source` in a new interpreter with these options. Raises AssertionError if it raises an exception."""
     preamble = "import sys\nsys.path[:0] = %r\n" % [
         *[path for path in sys.path if path], support.module_folder("typed_functions"),
         support.module_folder("plain_functions")]
     made = interpreters.create(**how)
     try:
-        # From 3.13 on, run_string() returns the exception; before, it raised it.
+        # Before 3.13, run_string() raises the exception. Later versions return it.
         failed = interpreters.run_string(made, preamble + source)
         if failed is not None:
             raise AssertionError(getattr(failed, "formatted", failed))

@@ -1,5 +1,4 @@
-"""Tagging with tag(), untag() and adopt(), with every kind of pointer, and what these refuse. More tests for PyPy are
-in test_pypy_tag.py."""
+"""Tests tag(), untag() and adopt(), with every kind of pointer."""
 import ctypes
 import gc
 import math
@@ -74,7 +73,7 @@ class Tag(Tagged):
         self.assertTrue(typedcall.untag(plain.half))
         self.assertEqual(typedcall.entries(plain.half), [])
         self.assertFalse(typedcall.untag(plain.half))
-        self.assertEqual(f(3.0), 1.5)  # a resolved function remains callable
+        self.assertEqual(f(3.0), 1.5)  # a resolved function can still be called
 
     def test_the_same_tag_twice_is_one_another_is_a_conflict(self):
         typedcall.tag(plain.half, "d->d", address_of("half"))
@@ -132,7 +131,7 @@ class Tag(Tagged):
                                        ("d->l", Flags.RETURNS_STATUS, "its result is no int")):
             with self.assertRaisesRegex(ValueError, words):
                 typedcall.tag(plain.half, signature, address_of("half"), flags=flag | Flags.NEEDS_THREAD)
-        with self.assertRaises(ValueError):  # no complex number is an error value
+        with self.assertRaises(ValueError):  # complex numbers have no error value
             typedcall.tag(plain.half, "d->Zd", address_of("half"),
                           flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD)
 
@@ -175,7 +174,7 @@ class Pointers(Tagged):
     def check(self, pointer):
         typedcall.tag(plain.half, "d->d", pointer)
         entry, = typedcall.entries(plain.half)
-        # The higher bits are hints, which an adapter adds for pointers of its library.
+        # Higher bits are hints that adapters add.
         self.assertEqual((entry.address, entry.flags & 0xFFFF), (address_of("half"), 0))
         self.assertEqual(typedcall.resolve(plain.half, "d->d")(3.0), 1.5)
 
@@ -307,7 +306,7 @@ class Pointers(Tagged):
         self.check(make(address_of("half"), None, None))
         typedcall.untag(plain.half)
         name = b"double (double)"
-        # A capsule made by Cython has a name like this: a declaration without "noexcept".
+        # Cython names capsules like this. Without "noexcept", the function may raise.
         typedcall.tag(plain.half, "d->d", make(address_of("half"), name, None))
         entry, = typedcall.entries(plain.half)
         self.assertEqual((entry.address, entry.flags & Flags.MAY_RAISE),

@@ -1,5 +1,4 @@
-"""bench/application is one program that can run in several ways. Each way gives the same results, and the program
-reports which ways it used."""
+"""Tests that bench/application has the same results in every way."""
 import importlib.util
 import pathlib
 import sys
@@ -16,7 +15,7 @@ class Application(unittest.TestCase):
         return support.python(RUN, "--pypy", "", "--rounds", "1", *arguments, together=True)[:2]
 
     def test_every_way_agrees(self):
-        # The program exits with an error if two results differ.
+        # The program fails if two results differ.
         code, output = self.run_it("--steps", "30", "--particles", "25")
         self.assertEqual(code, 0, output)
         self.assertIn(", boxed", output)
@@ -27,5 +26,5 @@ class Application(unittest.TestCase):
         code, output = self.run_it("--steps", "2", "--particles", "9", "--profile")
         self.assertEqual(code, 0, output)
         self.assertIn("interact", output)
-        if not IS_PYPY:  # PyPy's profiler does not see inlined functions
+        if not IS_PYPY:  # PyPy does not profile inlined functions
             self.assertIn("forces.nearest", output)

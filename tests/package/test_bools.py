@@ -1,5 +1,4 @@
-"""Bytes other than 0 and 1 where C expects a bool, in every library that passes memory on. They become 1 or an error,
-and never reach the C function, which would add them up."""
+"""Tests bytes other than 0 and 1 where C expects a bool. They become 1 or an error."""
 import ctypes
 import importlib
 import os
@@ -14,7 +13,7 @@ BYTES = b"\x03\x00\xff\x01"
 
 
 class Python(unittest.TestCase):
-    """Calls to the wrappers; test_matrix.py compares the other sinks with these."""
+    """Tests the wrappers."""
 
     def test_buffers(self):
         given = memoryview(bytearray(BYTES)).cast("?")
@@ -86,7 +85,7 @@ class SQL(unittest.TestCase):
 
 class Callbacks(unittest.TestCase):
     def call(self, f, declaration, data):
-        """Calls f like a library that passes these bytes, their number and the data pointer, and returns the result."""
+        """Calls f as a library does, with these bytes, their number and the data pointer."""
         made = typedcall.callback(f, declaration)
         prototype = ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
         result = prototype(made.address)(ctypes.addressof(data), len(data), made.data)
@@ -110,7 +109,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(self.call(functions.number, "long (*)(const _Bool *x, size_t n, void *data)", given), 1)
 
 
-# Memory that another thread may read must not be written to. The test uses a read-only page, so any write crashes.
+# Valid bools must not be written to, because another thread may read them. A write to this page crashes.
 PROTECTED = """
 import sys
 sys.path.insert(0, %r)

@@ -1,5 +1,4 @@
-"""Typed functions that take buffers, called through TypedFunction and through pointers of ctypes and cffi; also how
-they are tagged and refused."""
+"""Tests typed functions that take buffers: tagging them, and calls through TypedFunction, ctypes and cffi."""
 
 import array
 import ctypes
@@ -21,7 +20,7 @@ _RAISING = ("mean", "mean_or_status")
 
 
 def asked(name):
-    """Returns the function's signature with the types that Python passes and gets."""
+    """Returns the function's signature for Python callers."""
     arguments, result = typedcall.entries(getattr(module, name))[0].python_types()
     return "".join(arguments) + "->" + result
 
@@ -32,14 +31,13 @@ def resolved(name, place=module):
 
 
 def names():
-    """Returns the names of the functions to call. On PyPy, functions that may raise are left out, because PyPy calls
-    them boxed."""
+    """Returns the names of the functions to call. PyPy calls functions that may raise boxed, so they are omitted."""
     return [name for name in buffer_support.FUNCTIONS
             if not (support.IS_PYPY and name in _RAISING)]
 
 
 def outcome(function, arguments):
-    """Returns the result or the exception's type, and the contents of the arguments after the call."""
+    """Returns the result or the type of the exception, and the contents of the arguments after the call."""
     try:
         result = function(*arguments)
         shown = type(result), repr(result)
@@ -49,8 +47,7 @@ def outcome(function, arguments):
 
 
 def same_error(one, other):
-    """True if two exceptions stand for the same fault, for which some exporters raise BufferError and others
-    ValueError."""
+    """Returns true if one function raised BufferError and the other ValueError, and the contents are the same."""
     pair = {one[0], other[0]}
     return one[1] == other[1] and pair <= {BufferError, ValueError}
 
@@ -59,7 +56,7 @@ class Calls(unittest.TestCase):
     maxDiff = None
 
     def check(self, makers):
-        """Compares the hand-written wrapper, the generated wrapper, and the C functions behind both."""
+        """Compares the hand-written wrapper, the generated wrapper, and their C functions."""
         differences, equal = [], 0
         for name in names():
             function = getattr(module, name)
@@ -83,7 +80,7 @@ class Calls(unittest.TestCase):
         return equal
 
     def test_equal_to_the_boxed_call(self):
-        # PyPy's C API passes memory with gaps to C code as if it were contiguous.
+        # PyPy's C API treats memory with gaps as contiguous.
         left_out = ("every second double", "doubles from the end") if support.IS_PYPY else ()
         makers = [maker for name, maker in OBJECTS.items() if name not in left_out]
         for text in ("", "\xe4\u20ac", "\udc00", "a\0b"):
@@ -106,7 +103,7 @@ class Calls(unittest.TestCase):
                     with self.assertRaises(error):
                         function(memoryview(memory).cast("d"), number)
                 gc.collect()
-                memory.append(1)  # raises BufferError if it is still exported
+                memory.append(1)  # raises BufferError if the buffer was not released
         with self.assertRaises(TypeError):
             dot = resolved("dot")
             memory = bytearray(16)
@@ -118,7 +115,6 @@ class Calls(unittest.TestCase):
         def total(values):
             return float(sum(values))
 
-        # An exporter may raise BufferError, ValueError or TypeError.
         entry = typedcall.entries(module.mean_or_fall_back)[0]
         typedcall.tag(total, entry.signature, entry.address, flags=entry.flags)
         typed = typedcall.resolve(total, "*kd&d->i")
@@ -172,9 +168,9 @@ class Calls(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, r"does not offer '\*kd->d'|'\*d->d'"):
             typedcall.resolve(module.normalise, "*kd->d")
 
-    @support.ON_CPYTHON  # PyPy converts nothing and uses the entry's own types
+    @support.ON_CPYTHON  # PyPy uses the entry's types
     def test_const_is_as_asked_for(self):
-        # A signature without const refuses a read-only buffer.
+        # Without const, a read-only buffer is refused.
         with self.assertRaises((BufferError, ValueError)):
             typedcall.resolve(module.norm, "*d->d")(memoryview(bytes(16)).cast("d"))
 

@@ -1,5 +1,4 @@
-"""Signatures in C syntax. The same rules hold for tag(), for the tables and headers of tag_module(), for callbacks and
-for cffi's prototypes. The tests cover const, arrays, refusals and the time that parsing takes."""
+"""Tests signatures in C syntax. The same rules apply to tag(), tag_module(), callbacks and cffi's prototypes."""
 
 import ctypes
 import platform
@@ -11,7 +10,7 @@ import typedcall
 from typedcall import Flags
 
 exported = support.build("exported_functions")
-# Plain char is signed on x86 and unsigned on Arm.
+# char is signed on x86 and unsigned on Arm.
 CHARS = "&b" if platform.machine() in ("x86_64", "i686") else "&B"
 
 
@@ -40,7 +39,7 @@ def by_header(text):
 
 
 def each_way(result, parameters):
-    """Returns the signature of a function with this declaration, as read by tag(), from a table and from a header."""
+    """Returns the signatures that tag() reads for this declaration, and tag_module() from a table and from a header."""
     text = "%s ef_gcd(%s)" % (result, parameters)
     return [by_tag("%s (%s)" % (result, parameters)), by_tag(text), by_table(text),
             by_header("#define H\n%s;" % text)]
@@ -61,9 +60,9 @@ class OneRule(unittest.TestCase):
         self.same("->" + CHARS, "void", "char *")
         self.same("->s", "void", "const char *")
 
-    @support.ON_CPYTHON  # on PyPy cffi converts a str
+    @support.ON_CPYTHON  # on PyPy, cffi converts a str
     def test_a_str_is_not_written_to(self):
-        """A C function that writes to a text, like strcpy(), must not get a str, which it would change."""
+        """A str must not be passed to a C function that writes to its argument, like strcpy()."""
         copy = ctypes.CDLL(None).strcpy
 
         def function(to, text):
@@ -233,7 +232,7 @@ class Headers(unittest.TestCase):
 
 
 class LinearTime(unittest.TestCase):
-    """Parsing twice the text takes roughly twice the time. The slowest parser once took 16 s for 4,000 blanks."""
+    """Parsing twice the text takes about twice the time."""
 
     FUNCTIONS = (
         lambda n: " " * n + ")(", lambda n: "double" + " " * n + "(", lambda n: "double(x[" + " " * n,
@@ -268,8 +267,7 @@ class LinearTime(unittest.TestCase):
         for at, make in enumerate(makers):
             with self.subTest(at, text=make(3)):
                 short, long = (self.seconds(function, make(n)) for n in (4000, 8000))
-                # Quadratic growth would be a factor of 4, cubic growth a factor of 8. Times below 20 ms are too short
-                # to compare.
+                # For quadratic growth the factor is 4. Times below 20 ms are too short to compare.
                 self.assertLess(long, max(3 * short, 0.02))
 
     @support.timing
@@ -286,7 +284,7 @@ class LinearTime(unittest.TestCase):
         self.check(by_header, self.TEXTS)
 
     def test_long_texts_end(self):
-        """The gate does not measure time, but a cubic algorithm would take half an hour for these texts."""
+        """Cubic algorithms would take half an hour for these texts."""
         for function, makers in ((by_tag, self.FUNCTIONS), (by_header, self.TEXTS)):
             for make in makers:
                 with self.assertRaises((ValueError, TypeError)):

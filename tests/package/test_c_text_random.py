@@ -1,5 +1,4 @@
-"""The package reads the same types in random C texts and headers as the C compiler. The gate tests a few hundred
-functions with a fixed seed; --full tests 10,000 with a new seed each time."""
+"""Tests that the package reads the same types in random C texts as the C compiler."""
 
 import os
 import random
@@ -11,15 +10,14 @@ import c_text_generator
 import support
 import typedcall
 
-# --full sets this variable to the time that random tests may run; this test uses it only to choose the number of
-# functions.
+# --full sets this variable and tests more functions.
 IS_FULL = "TYPEDCALL_ATTACK_SECONDS" in os.environ
 TEXTS, HEADERS = (6000, 400) if IS_FULL else (300, 20)
 AT_ONCE, IN_HEADER = 300, 10
 
 
 class Library:
-    """A library in which every function name can be found."""
+    """A library that contains every function."""
 
     def __getattr__(self, name):
         return 4096
@@ -53,7 +51,7 @@ class Random(unittest.TestCase):
         self.random = random.Random(self.seed)
 
     def expected(self, at, function, said):
-        """Returns the compiler's types as a signature, or None if the function has no signature."""
+        """Returns the compiler's types as a signature, or None if there is no signature."""
         letters = [said[at, i] for i in range(len(function.names))] + [said[at, -1]]
         if function.is_refused or None in letters:
             return None
@@ -63,7 +61,7 @@ class Random(unittest.TestCase):
         return "".join(letters[:-1]) + "->" + letters[-1]
 
     def found(self, text):
-        """Returns the signatures that the package reads with tag() and from a table."""
+        """Returns the signature that the package reads, or None and the error. tag() and tag_module() must agree."""
         def function(*arguments):
             raise NotImplementedError
 
@@ -102,7 +100,7 @@ class Random(unittest.TestCase):
         ffi = cffi.FFI()
         ffi.cdef(c_text_generator.FOR_CFFI)
         generator = c_text_generator.Generator(self.random)
-        # cffi does not support lengths that are parameters, and it reads "()" as "(void)".
+        # cffi does not support array lengths that are parameters, and reads "()" as "(void)".
         functions = [generator.function("f%d" % i, is_in_header=True) for i in range(TEXTS // 2)]
         said = compiled(c_text_generator.program(functions))
         differences, compared = [], 0
@@ -112,9 +110,9 @@ class Random(unittest.TestCase):
             except (cffi.CDefError, cffi.FFIError, NotImplementedError):
                 continue
             if ffi.typeof(pointer).ellipsis:
-                continue  # the function has complex numbers, which libffi cannot pass
+                continue  # libffi cannot pass complex numbers
             expected = self.expected(at, function, said)
-            # cffi's types contain neither const nor objects.
+            # cffi's types have no const and no objects.
             plain = (expected or "").replace("&k", "&").replace("s", "&" + self.char).replace("O", "P")
             found = [each.translate(self.pointer_sized) for each in typedcall.signatures(pointer)]
             compared += 1

@@ -1,5 +1,4 @@
-"""typedcall.callback() makes C callbacks for libraries from typed functions. The tests call these as a library would,
-through ctypes without conversions, with values, arrays, lengths and places for results."""
+"""Tests typedcall.callback(). The tests call the callbacks through ctypes, as a library would."""
 
 import ctypes
 import gc
@@ -104,7 +103,7 @@ class Shapes(unittest.TestCase):
                 made.check()
 
     def test_a_second_array_that_is_const(self):
-        # The compiled shape of this declaration without const passes an empty array for NULL.
+        # Without const, NULL would be passed as an empty array.
         made = self.make(functions.dot, "int(double t, const double x[1], const double y[1], void *data)", False)
         self.assertEqual(call(made, "dPPP->i", 0.0, doubles(2), doubles(3), ...), 6)
         self.assertEqual(call(made, "dPPP->i", 0.0, doubles(2), None, ...), -1)
@@ -138,7 +137,7 @@ class Shapes(unittest.TestCase):
             self.assertRaisesRegex(ValueError, "passes NULL", made.check)
             values = vectors[1].values
             for at, count, why in ((None, 2, "no elements"), (values, -1, "negative")):
-                vectors[1].values, vectors[1].count = at, count  # a vector in a device's memory, or nonsense
+                vectors[1].values, vectors[1].count = at, count  # in device memory, or an invalid count
                 self.assertEqual(call(made, "dPPP->i", 2.0, *addresses, ...), -1)
                 self.assertRaisesRegex(ValueError, why, made.check)
             vectors[1].values, vectors[1].count = values, 2
@@ -149,7 +148,7 @@ class Shapes(unittest.TestCase):
         for wrong, error in [((0, 1), ValueError), (("a", 1), TypeError)]:
             with self.assertRaises(error):
                 typedcall.callback(functions.decay, declaration, arrays={"N_Vector": wrong})
-        # The name of a parameter is not taken for a type, and an array of vectors is not a vector.
+        # A parameter's name is not a type, and an array of vectors is not a vector.
         self.make(functions.half, "double(double N_Vector, void *p)", True, arrays=pair)
         with self.assertRaisesRegex(ValueError, "an array of arrays"):
             typedcall.callback(functions.total, "double(N_Vector y[2], void *p)", arrays=pair)
@@ -232,7 +231,7 @@ class Shapes(unittest.TestCase):
         self.assertEqual(list(values), [1, 2, 3])
         with self.assertRaisesRegex(TypeError, "asks for 'PP->i'; .*; none of its pointers is a data pointer"):
             typedcall.callback(functions.half, "int (*)(const void *, const void *)")
-        # The callback of glibc's qsort_r has a data pointer, and a parameter's name can also mark one.
+        # glibc's qsort_r passes a data pointer. A parameter's name can also mark a data pointer.
         self.assertIsNotNone(self.make(larger, "int (const void *a, const void *b, void *arg)", False).data)
         self.assertIsNotNone(self.make(functions.half, "double (double x, const void *data)", True).data)
 

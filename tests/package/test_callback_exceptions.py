@@ -1,5 +1,4 @@
-"""typedcall.callback(): exceptions, which are raised after the library has returned; threads; and the objects that a
-callback keeps alive."""
+"""Tests callbacks: exceptions, threads and lifetimes. An exception is raised after the library has returned."""
 
 import ctypes
 import gc
@@ -20,7 +19,7 @@ class Exceptions(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "no root") as caught:
                 with typedcall.callback(f, OF_NUMBER) as made:
                     self.assertTrue(math.isnan(call(made, "dP->d", -1.0, ...)))
-                    # The callback does not call the function again while the exception is pending.
+                    # The function is not called while an exception is pending.
                     calls = functions.calls()
                     self.assertTrue(math.isnan(call(made, "dP->d", 4.0, ...)))
                     self.assertEqual(functions.calls(), calls)

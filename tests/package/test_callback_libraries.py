@@ -1,5 +1,4 @@
-"""Examples of typedcall.callback() with the libraries that it is meant for: NLopt, GSL, CVODE, cubature, SciPy's C
-interface and numbalsoda."""
+"""Tests typedcall.callback() with NLopt, GSL, CVODE, cubature, SciPy and numbalsoda."""
 
 import ctypes.util
 import unittest
@@ -95,7 +94,7 @@ class SciPy(unittest.TestCase):
 
 
 class Failures(unittest.TestCase):
-    """How libraries treat the error value that a callback returns after an exception."""
+    """What libraries do with the error value that a callback returns after an exception."""
 
     def library(self, name):
         found = ctypes.util.find_library(name)
@@ -165,8 +164,8 @@ class Numbalsoda(unittest.TestCase):
         cls.numbalsoda = adapter_support.library("numbalsoda")
 
     def test_lsoda_takes_the_address(self):
-        """lsoda() takes an array as data and passes a pointer to its elements. Here the array covers the memory
-        behind the callback's data pointer."""
+        """lsoda() takes the data as an array, and passes a pointer to it. The array is made from the callback's data
+        pointer."""
         numpy, numbalsoda = adapter_support.library("numpy"), self.numbalsoda
         with typedcall.callback(functions.decay, "void(double t, double u[2], double du[2], void *data)") as f:
             self.assertTrue(f.is_compiled)
@@ -181,5 +180,5 @@ class Numbalsoda(unittest.TestCase):
         way, y = numpy.array([-1.0, 1]), numpy.array([1.0])
         with self.assertRaisesRegex(ValueError, "t < 0"):
             with typedcall.callback(functions.checked_decay, "void(double t, double y[1], double d[1], void *data)") as f:
-                # The callback of solve_ivp() has no result, so it cannot stop the solver.
+                # The callback returns nothing, so it cannot stop the solver.
                 self.assertTrue(self.numbalsoda.solve_ivp(f.address, way, y, data=f.data).success)

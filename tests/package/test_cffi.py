@@ -1,4 +1,4 @@
-"""cffi functions as typed functions, and typed functions as cffi function pointers."""
+"""Tests cffi functions as typed functions, and typed functions as cffi function pointers."""
 
 import gc
 import pathlib
@@ -14,7 +14,7 @@ from typedcall import Flags
 
 cffi = adapter_support.library("cffi")
 functions = support.build("typed_functions")
-# Plain char is signed on x86 and unsigned on Arm.
+# char is signed on x86 and unsigned on Arm.
 CHARS = "&b" if platform.machine() in ("x86_64", "i686") else "&B"
 
 
@@ -55,7 +55,7 @@ class Source(support.InAFolder):
         self.addCleanup(typedcall.untag, function)
         typedcall.tag(function, "size_t (const char *)", function)
         self.assertEqual(typedcall.resolve(function, "s->N")("four"), 4)
-        # For any other difference, the message has no hint about char *.
+        # Other differences have another message.
         for text in ("size_t (const double *)", "size_t (double)", "size_t (const char *, int)"):
             with self.assertRaisesRegex(TypeError, "is not a C function of"):
                 typedcall.tag(len, text, self.ffi.cast("size_t(*)(char *)", 4096))
@@ -144,7 +144,7 @@ class Source(support.InAFolder):
         self.assertEqual(typedcall.resolve(lib.const_value, "->d")(), 2.5)
         self.assertEqual(entry_of(lib.twice).flags, Flags.THREAD_SAFE)
         self.assertEqual(entry_of(lib.in_python).flags, Flags.ACQUIRES_GIL)
-        # cffi raises the same error for types that libffi cannot pass as for variable arguments.
+        # libffi cannot pass these types. cffi then raises the same error as for variable arguments.
         self.assertEqual(typedcall.resolve(lib.turned, "Zd->Zd")(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.turned_float, "ZfP->Zf")(2 + 1j, None), -1 + 2j)
         self.assertEqual(typedcall.resolve(lib.other, "Ii->I")(0, 5), 1)

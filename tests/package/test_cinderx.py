@@ -1,5 +1,4 @@
-"""The output and the refusals of `python -m typedcall cinderx`, and how CinderX compiles the output if it is
-installed."""
+"""Tests the output of `python -m typedcall cinderx`, and compiles it if CinderX is installed."""
 
 import importlib.util
 import json
@@ -132,7 +131,7 @@ class Declarations(support.InAFolder):
 
 @support.ON_CPYTHON  # CinderX supports only CPython
 class TheExample(support.InAFolder):
-    """Runs the example as its README describes, in a separate folder."""
+    """Runs the example in a separate folder."""
 
     def run_demo(self):
         example = adapter_support.EXAMPLES / "cinderx"

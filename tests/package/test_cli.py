@@ -1,4 +1,4 @@
-"""The command line: each command's output as a table and as JSON, and its one-line errors."""
+"""Tests the commands' output as tables and as JSON, and their errors."""
 import json
 import pathlib
 import re
@@ -34,7 +34,7 @@ class Paths(CommandLine):
 
 
 class Show(CommandLine):
-    @support.ON_CPYTHON  # the adapter exists on CPython only
+    @support.ON_CPYTHON  # the adapter exists only on CPython
     def test_it_says_what_scipy_s_c_functions_do_not_follow(self):
         adapter_support.library("scipy.special")
         self.assertIn("float32", self.json("show", "scipy.special:j0")["note"])
@@ -78,7 +78,7 @@ class Show(CommandLine):
 
     @staticmethod
     def words(table):
-        """Returns the words of the table without its lines or its addresses, which vary."""
+        """Returns the words of the table without lines and addresses."""
         return [re.sub("0x[0-9a-f]+", "0x", word) for word in table.split()
                 if word.isascii() and set(word) != {"-"}]
 
@@ -253,7 +253,7 @@ class Doctor(CommandLine):
         self.assertIn(typedcall.get_include(), self.output("doctor"))
 
     def test_a_package_that_was_not_installed_is_a_fault(self):
-        # Without metadata, Numba does not find the entry point.
+        # Without the package's metadata, Numba cannot find the entry point.
         code = ("import importlib.metadata as m, sys\nm.distributions = lambda **k: []\n"
                 "from typedcall.cli import main\nsys.exit(main(['doctor', '--json']))")
         status, output, _ = support.python("-c", code)

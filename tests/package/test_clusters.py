@@ -1,5 +1,5 @@
-"""Typed functions, ufuncs and Numba code in other processes. A pickle names the provider's module and callable, which
-the other process imports and queries. If they are missing there, using the unpickled object raises an error."""
+"""Tests typed functions, ufuncs and Numba code in other processes. A pickle contains the names of the provider's module
+and callable, and the other process imports them."""
 
 import copy
 import importlib
@@ -14,8 +14,7 @@ import typedcall
 from cluster_support import FOLDER, functions
 from typedcall import Flags
 
-# The text of a Python module with a function tagged with another module's C function; each version fills in different
-# values.
+# A Python module with a function that is tagged with another module's C function.
 PROVIDER = """
 import typed_functions, typedcall
 from typedcall import Flags
@@ -42,7 +41,7 @@ class Functions(cluster_support.Processes):
         importlib.invalidate_caches()
 
     def here(self):
-        """Imports the first version of the module in this process, and returns its function."""
+        """Imports the first version of the module, and returns its function."""
         self.provider()
         sys.path.insert(0, self.path())
         self.addCleanup(sys.path.remove, self.path())
@@ -83,7 +82,7 @@ class Functions(cluster_support.Processes):
         self.assertIn("<typedcall: typed_functions.half", self.read(f, "found", [self.folder]))
         self.assertIn("AttributeError: 'address' of a function that is not available: typed_functions.half",
                       self.read(f, "found.address", [self.folder]))
-        # The function is looked up again at each call, and may pass through a process in which it is missing.
+        # The function is looked up at each call. It may pass through a process in which it is missing.
         self.assertEqual(
             self.read(f, "sys.path.append(%r) or found(5.0)" % FOLDER, [self.folder]), "2.5")
         passed_on = bytes.fromhex(self.read(f, "pickle.dumps(found).hex()", [self.folder]))
@@ -136,8 +135,7 @@ class Functions(cluster_support.Processes):
         typed = typedcall.resolve(self.here(), "d->d")
         self.assertEqual(typed(5.0), 2.5)
         self.assertEqual(self.read(typed, "found(5.0), found.place"), "(2.5, 'object row')")
-        # The new version has another C function with the same signature, and with flags that calls from Python can
-        # handle.
+        # The new version has another C function with the same signature.
         flags, names = "Flags.MAY_RAISE | Flags.NEEDS_THREAD", "['NEEDS_THREAD', 'MAY_RAISE']"
         if support.IS_PYPY:  # PyPy cannot call such a function
             flags, names = "Flags.PURE", "['PURE']"
@@ -156,7 +154,7 @@ class Functions(cluster_support.Processes):
         differs = typedcall.resolve(functions.half_long, "g->g", capabilities=Flags.DIFFERS)
         self.assertEqual(self.read(differs, "found.signature"), "g->g")
 
-    @support.ON_CPYTHON  # PyPy converts nothing
+    @support.ON_CPYTHON  # PyPy converts no arguments
     def test_casting_travels(self):
         wide = typedcall.resolve(functions.half, "f->d", casting="safe")
         self.assertEqual(self.read(wide, "found(5.0)"), "2.5")
@@ -253,7 +251,7 @@ class Ufuncs(cluster_support.Processes):
 
 
 class Spawned(cluster_support.Processes):
-    """Processes that multiprocessing starts with "spawn", which share no memory with their parent."""
+    """Processes that multiprocessing starts with "spawn"."""
 
     def spawn(self, work, imports="import typed_functions, typedcall", paths=(FOLDER,)):
         return self.run_script(SPAWN.format(imports=imports, work=work), paths)
@@ -288,8 +286,7 @@ class Spawned(cluster_support.Processes):
                        "import compiled", (FOLDER, self.folder)), ["[22.5, 3.0] 1.5"])
 
     def test_without_the_provider(self):
-        # The provider is at first missing from the path of every process; the first process adds it after the workers
-        # have started.
+        # The main process adds the provider to its path after the workers have started.
         printed = self.spawn(
             "pool.apply(len, ((),)); sys.path.append(%r); import typed_functions, typedcall\n"
             "        try: pool.map(typedcall.resolve(typed_functions.half, 'd->d'), [1.0])\n"
@@ -297,7 +294,7 @@ class Spawned(cluster_support.Processes):
         self.assertRegex(printed[0], "^typed_functions typed_functions.half comes from a pickle")
 
     def test_a_provider_that_ends_the_worker(self):
-        # The workers first find another module of the same name on their path.
+        # The workers find another module of the same name.
         self.write("versions.py", PROVIDER.format(native="half", signature="d->d", flags=0))
         self.write("ends/versions.py", "import sys; sys.exit(3)")
         printed = self.spawn(

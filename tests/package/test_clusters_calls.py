@@ -1,5 +1,4 @@
-"""Calls to unpickled typed functions in worker processes: values, exceptions that reach the caller, workers that end or
-are interrupted in the middle of a call, and pickles that leave nothing behind."""
+"""Tests calls to unpickled typed functions in worker processes."""
 
 import ast
 import concurrent.futures
@@ -17,11 +16,11 @@ fallbacks = support.build("fallback_functions")
 buffers = support.build("buffer_provider")
 PATHS = [FOLDER, support.module_folder("fallback_functions"), support.module_folder("buffer_provider")]
 
-# In PyPy 7.3.11, concurrent.futures calls a method that does not exist, and so starts no processes.
+# In PyPy 7.3.11, ProcessPoolExecutor calls a method that does not exist.
 HAS_EXECUTOR = hasattr(concurrent.futures.ProcessPoolExecutor, "_adjust_process_count")
 WITH_EXECUTOR = support.only_if(HAS_EXECUTOR)
 
-# A process that hangs is ended together with its workers, and counts as a failure.
+# If the process hangs, it is killed together with its workers.
 SCRIPT = """
 import os, signal, sys, threading
 from concurrent.futures import ProcessPoolExecutor
@@ -47,7 +46,7 @@ if __name__ == "__main__":
     {work}
 """
 
-# A module with a tagged function that falls back, for negative numbers, to code that ends the worker.
+# A module with a function that can end the worker if it falls back.
 ENDING = """
 import os, signal, typedcall, fallback_functions
 def f(x):
@@ -64,7 +63,7 @@ entry = typedcall.entries(fallback_functions.root)[0]
 typedcall.tag(f, entry.signature, entry.address, flags=entry.flags)
 """
 
-#: Each row has a module, a function, the requested signature, and the result for each list of arguments.
+#: Each row contains a module, a function, a signature, and the result for each list of arguments.
 CALLS = [
     ("typed_functions", "half", "d->d", [
         ("(float('nan'),)", ("float", "nan")), ("(float('-inf'),)", ("float", "-inf")),
@@ -89,7 +88,7 @@ CALLS = [
 
 SURROGATE = ("UnicodeEncodeError",
              "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed")
-# On PyPy these functions can only be called boxed.
+# PyPy can only make boxed calls to these functions.
 OF_CPYTHON = [
     ("typed_functions", "div", "dd->d", [
         ("(1.0, 4.0)", ("float", "0.25")), ("(-1.0, 1.0)", ("float", "-1.0")),
@@ -109,13 +108,12 @@ OF_CPYTHON = [
 
 class Workers(cluster_support.Processes):
     def spawn(self, work, imports=""):
-        """Runs a script whose `work` starts processes, and returns the lines that it prints."""
+        """Runs a script with this `work`, and returns the lines that it prints."""
         text = SCRIPT.format(work="\n    ".join(work.strip().splitlines()), imports=imports)
         return self.run_script(text, [*PATHS, self.folder])
 
     def check_calls(self, calls):
-        """Checks that `calls`, a list like CALLS, have the same results in this process, in a Pool's worker and in an
-        executor's."""
+        """Checks that `calls`, a list like CALLS, have the same results in this process and in worker processes."""
         rows = [(module, name, signature, [arguments for arguments, _ in cases])
                 for module, name, signature, cases in calls]
         printed = self.spawn("""
@@ -144,7 +142,7 @@ with get_context("spawn").Pool(1) as pool, executor() as other:
     def test_calls(self):
         self.check_calls(CALLS)
 
-    @support.ON_CPYTHON  # PyPy can call these functions only boxed
+    @support.ON_CPYTHON  # PyPy can only make boxed calls to these functions
     def test_calls_of_what_raises_and_of_texts(self):
         self.check_calls(OF_CPYTHON)
 
@@ -187,7 +185,7 @@ with executor() as pool:
                                    "[4.0, 5.0] LookupError no root of -9.0"])
 
     def test_a_worker_of_a_pool_that_dies_is_replaced(self):
-        # A multiprocessing.Pool replaces a worker that dies, and never reports that its call was lost.
+        # multiprocessing.Pool does not report that a worker has died.
         self.write("ending.py", ENDING)
         self.assertEqual(self.spawn("""
 f = typedcall.resolve(ending.f, "d->d")
@@ -214,10 +212,10 @@ with executor() as pool:
 @support.WHERE_FREED_MEMORY_GOES
 class Memory(cluster_support.Processes):
     def check(self, run, count):
-        """Checks that `run` leaves no objects or other memory behind."""
+        """Checks that `run` leaks no objects and no memory."""
         if support.IS_PYPY:
-            count //= 10  # a pickle takes ten times as long on PyPy
-        # PyPy's garbage collector and JIT compiler need some memory of their own.
+            count //= 10  # pickling is slow on PyPy
+        # PyPy's garbage collector and JIT compiler need some memory.
         leaks.check(run, count, warm_up=count // 5, takes_count=True, blocks=1000,
                     kilobytes=20000 if support.IS_PYPY else 2000)
 

@@ -1,4 +1,4 @@
-"""Typed functions, ufuncs and Numba code on a Dask cluster of processes on this machine."""
+"""Tests typed functions, ufuncs and Numba code on a local Dask cluster."""
 
 import adapter_support
 import cluster_support
@@ -6,7 +6,7 @@ import cluster_support
 adapter_support.library("distributed")
 adapter_support.library("dask.array")
 
-# Two workers; at first neither has the provider on its path.
+# Two workers, which cannot import the provider at first.
 SCRIPT = """
 import logging, sys
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""With conftest.py, pytest treats a file whose cases are all for other runtimes as empty, not as an error. Any other
-file without cases is an error."""
+"""Tests conftest.py: a file whose cases are all for other runtimes is not an error. Any other file without cases is an
+error."""
 import importlib.util
 import pathlib
 import shutil

@@ -1,5 +1,4 @@
-"""Runs the package's readers on the records of tests/conformance, which cover every rule of docs/ABI.md for
-readers."""
+"""Tests the package's readers with the records of tests/conformance."""
 import atexit
 import collections
 import functools
@@ -24,7 +23,7 @@ CORPUS = records.corpus()
 
 @functools.lru_cache()
 def folder_of_records():
-    """Builds the module with all records once for this process, and returns its folder."""
+    """Builds the module with all records once, and returns its folder."""
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
     records.build(CORPUS, folder.name, compiler=" ".join(support.compiler("c")))
@@ -37,7 +36,7 @@ def prepare(reader):
 
 
 class Corpus(unittest.TestCase):
-    """Checks of the records themselves."""
+    """Tests the records themselves."""
 
     def test_each_has_what_it_needs(self):
         known = set(records.rules())
@@ -117,7 +116,7 @@ class Readers(unittest.TestCase):
 
     @support.ON_CPYTHON
     def test_numba(self):
-        # Numba compiles a function for each record, so this is a sample; test_conformance_numba.py covers all
+        # Numba compiles a function for each record, so this test uses a sample. test_conformance_numba.py covers all
         # records.
         adapter_support.library("numba")
         self.check("reader_numba", 20, every=8)
@@ -128,11 +127,10 @@ class Readers(unittest.TestCase):
         self.check("reader_sqlite", 10)
 
 
-# The reader and provider written in Python rely on the GIL.
+# The reader and the provider in Python need the GIL.
 @support.only_if(not support.IS_PYPY and not support.sysconfig.get_config_var("Py_GIL_DISABLED"))
 class Members(unittest.TestCase):
-    """Implementations written only from the specification's text: each provider with each reader, and the readers on
-    all records."""
+    """Tests independent implementations of the specification with each other."""
 
     @classmethod
     def setUpClass(cls):
@@ -172,7 +170,7 @@ class Members(unittest.TestCase):
 
 
 class Tagging(unittest.TestCase):
-    """Providers must follow the same rules as readers."""
+    """Tests that providers follow the same rules as readers."""
 
     def test_tag_refuses_what_readers_must_not_take(self):
         counts = collections.Counter()

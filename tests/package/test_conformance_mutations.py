@@ -1,4 +1,4 @@
-"""The records of tests/conformance reveal the removal of any check from the package's readers."""
+"""Tests that the records of tests/conformance detect the removal of any check from the package's readers."""
 import pathlib
 import unittest
 
@@ -10,7 +10,7 @@ CONFORMANCE = pathlib.Path(__file__).resolve().parents[1] / "conformance"
 
 @support.ON_CPYTHON
 class Mutations(unittest.TestCase):
-    # The test compiles a reader for each mutation, and exceeds the usual time limit on a busy machine.
+    # This test compiles a reader for each mutation, which takes a long time.
     @pytest.mark.timeout(800)
     def test_each_is_noticed(self):
         status, printed, _ = support.python(CONFORMANCE / "mutations.py", together=True, timeout=800)

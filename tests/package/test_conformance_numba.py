@@ -1,4 +1,4 @@
-"""Numba on all records of tests/conformance, compiling a function for each; test_conformance.py has a sample."""
+"""Tests Numba with all records of tests/conformance."""
 import unittest
 
 import adapter_support
@@ -15,5 +15,5 @@ class Numba(unittest.TestCase):
         self.check("reader_numba", 200)
 
 
-# pytest would otherwise collect the cases of the imported test_conformance here, too.
+# Otherwise pytest would collect the cases of test_conformance here too.
 del test_conformance

@@ -1,4 +1,4 @@
-"""ctypes function pointers as typed functions, and typed functions as ctypes function pointers."""
+"""Tests ctypes function pointers as typed functions, and typed functions as ctypes function pointers."""
 
 import ctypes
 import ctypes.util
@@ -11,7 +11,7 @@ import support
 import typedcall
 from typedcall import Flags
 
-# On PyPy, whose ctypes presents functions differently, only Callbacks runs here; test_pypy_api has the other tests.
+# On PyPy only Callbacks runs here. test_pypy_api has the other tests.
 functions = None if support.IS_PYPY else support.build("typed_functions")
 DOUBLE = ctypes.c_double
 
@@ -89,10 +89,10 @@ class Source(unittest.TestCase):
                 ctypes.CFUNCTYPE(swapped, DOUBLE),
             ):
                 self.assertEqual(typedcall.signatures(prototype(4096)), [], simple)
-            # Native code sees such a pointer as one to memory of unknown type.
+            # A pointer to such a type has the code `P`.
             pointer = ctypes.CFUNCTYPE(None, ctypes.POINTER(swapped))(4096)
             self.assertEqual(entry_of(pointer).signature, "P->v")
-        # Types in the machine's own byte order are the usual types, and single bytes have no byte order.
+        # Types in native byte order are the usual types.
         for same in (ctypes.c_int, ctypes.c_byte, ctypes.c_bool, ctypes.c_void_p):
             self.assertEqual(len(typedcall.signatures(ctypes.CFUNCTYPE(None, same)(4096))), 1)
 
@@ -139,7 +139,7 @@ class Source(unittest.TestCase):
 
 
 class Callbacks(unittest.TestCase):
-    """Tests which pointers may call Python, and therefore acquire the GIL."""
+    """Tests which pointers may call Python and so acquire the GIL."""
 
     def setUp(self):
         self.prototype = ctypes.CFUNCTYPE(DOUBLE, DOUBLE)
@@ -171,7 +171,7 @@ class Callbacks(unittest.TestCase):
             self.assertEqual(entry_of(pointer).flags, Flags.THREAD_SAFE)
 
     def kept_in_memory(self, function):
-        """Yields the function pointer once for each way in which ctypes can read it from memory."""
+        """Yields the function pointer for each way in which ctypes can read it from memory."""
 
         class Table(ctypes.Structure):
             _fields_ = [("count", ctypes.c_int), ("function", self.prototype)]
@@ -256,7 +256,7 @@ class Sink(unittest.TestCase):
         self.assertNotEqual(keeps, lets_go)
         self.assertEqual(typedcall.ctypes_function(functions.add)._flags_, lets_go)
         self.assertEqual(typedcall.ctypes_function(functions.div)._flags_, keeps)
-        # counted() does not declare that it may run in two threads at once.
+        # counted() is not declared thread-safe.
         self.assertEqual(typedcall.ctypes_function(functions.counted)._flags_, keeps)
 
     def test_exceptions_are_raised(self):

@@ -1,4 +1,4 @@
-"""Functions that Cython modules export, as typed functions; and typed functions in Cython code."""
+"""Tests the functions of Cython modules as typed functions, and typed functions in Cython code."""
 
 import importlib.util
 import json
@@ -19,7 +19,7 @@ UNKNOWN = USUAL | Flags.DIFFERS
 
 
 def resolve(function, signature):
-    """Resolves with the capabilities of a caller that can handle functions of unknown behaviour."""
+    """Resolves for a caller that can handle functions of unknown behaviour."""
     return typedcall.resolve(function, signature, capabilities=UNKNOWN)
 
 
@@ -34,7 +34,7 @@ class Source(unittest.TestCase):
     def test_a_cpdef_function(self):
         (entry,) = typedcall.entries(exports.scale)
         self.assertEqual((entry.signature, entry.place), ("di->d", "Cython"))
-        # The capsule's name never contains noexcept or nogil.
+        # The capsule's name does not show noexcept or nogil.
         self.assertEqual(entry.flags, UNKNOWN)
         self.assertEqual(resolve(exports.scale, "di->d")(1.5, 4), 6.0)
         for capabilities in (None, 0, USUAL):
@@ -59,14 +59,14 @@ class Source(unittest.TestCase):
             for made in sinks:
                 with self.assertRaisesRegex(TypeError, "differs"):
                     made(function)
-        # C consumers cannot find the function either.
+        # C consumers cannot resolve the function either.
         self.assertEqual(typedcall.adopt(exports.by_five), ["l->l"])
         self.addCleanup(typedcall.untag, exports.by_five)
         with self.assertRaises(TypeError):
             typedcall.resolve(exports.by_five, "l->l")
 
     def test_objects_of_a_type_that_the_capsule_does_not_show(self):
-        # In a signature, a list counts as any object; only the Python call checks for a list.
+        # In a signature, a list is any object. Only the Python function checks for a list.
         for function, signature in ((exports.first, "O->O"), (exports.same, "O->O"), (exports.x_of, "P->d"),
                                     (exports.moved, "d->P")):
             (entry,) = typedcall.entries(function)
@@ -79,7 +79,7 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.entries(capsule)[0].flags, UNKNOWN)
 
     def test_a_result_is_an_object_whatever_its_type(self):
-        # NULL is the only error value that Cython allows for objects.
+        # In Cython, NULL is the only error value for objects.
         self.assertEqual(typedcall.entries(exports.made)[0].flags, USUAL)
         self.assertEqual(typedcall.resolve(exports.made, "l->O")(3), [3])
 
@@ -139,7 +139,7 @@ class Tagging(unittest.TestCase):
         self.assertEqual(tagged, expected)
         entry = typedcall.entries(exports.scale)[0]
         self.assertEqual((entry.signature, entry.flags), ("di->d", UNKNOWN))
-        # Cython 0.29 makes builtin functions; Cython 3 has its own function type.
+        # Cython 0.29 makes builtin functions. Cython 3 has its own function type.
         self.assertIn(entry.place, ("def row", "object row"))
         self.assertEqual(typedcall.signatures(exports.twice), ["l->l", "d->d"])
         # A second call changes nothing.
@@ -160,7 +160,7 @@ class Tagging(unittest.TestCase):
         self.assertIn("turn", tagged)
         self.assertEqual(typedcall.resolve(exports.turn, "Zd->Zd", capabilities=0)(2 + 1j), -1 + 2j)
         self.assertEqual(typedcall.entries(exports.made)[0].flags, Flags.NEEDS_THREAD)
-        # A promise about exceptions does not include the types of objects.
+        # The types of objects are still unknown.
         for function in (exports.same, exports.first, exports.x_of, exports.moved):
             self.assertTrue(typedcall.entries(function)[0].flags & Flags.DIFFERS)
 
@@ -236,7 +236,7 @@ def first(x):
         exported = typedcall.export_to_cython("typed_functions")
         self.assertIn("add", exported)
         self.assertNotIn("negate", exported)  # a bint is an int, not a bool
-        self.assertNotIn("invert", exported)  # functions that return a status are left out
+        self.assertNotIn("invert", exported)  # functions that return a status are omitted
         consumer = support.load("cython_consumer", made)
         self.addCleanup(sys.modules.pop, "cython_consumer")
         self.assertEqual(consumer.call(1.5, 2.0), (3.5, -2 + 1.5j, 4.5, 1.5, 6))
@@ -264,7 +264,7 @@ def first(x):
 
 
 class CythonSpecial(unittest.TestCase):
-    """SciPy's cython_special has hundreds of functions, which no package has tagged."""
+    """SciPy's cython_special has hundreds of functions without tags."""
 
     @classmethod
     def setUpClass(cls):
@@ -285,7 +285,7 @@ class CythonSpecial(unittest.TestCase):
         self.assertTrue(by_signature["ddd->d"] & Flags.ACQUIRES_GIL)
 
     def test_boxed_and_unboxed_calls_agree(self):
-        # SciPy's warnings go to stderr.
+        # SciPy prints warnings to stderr.
         ended, output, _ = support.python(
             "-m", "typedcall", "verify", "scipy.special.cython_special", "--json",
             *("--largest", "50", "--count", "60", "--time-limit", "5"),
@@ -295,7 +295,7 @@ class CythonSpecial(unittest.TestCase):
         for verdict in json.loads(output)["verdicts"]:
             self.assertEqual(verdict["unexplained"], 0, verdict)
             if verdict["skipped"]:
-                # Some SciPy functions crash, or never return, when called boxed.
+                # The Python versions of some SciPy functions crash or never return.
                 self.assertRegex(verdict["skipped"], "takes a pointer|in its boxed", verdict)
             else:
                 self.assertGreater(verdict["equal"], 0, verdict)

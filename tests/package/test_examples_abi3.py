@@ -1,5 +1,5 @@
-"""The wheels of examples/abi3, one for CPython 3.12 and later and one for 3.15 and later with and without the GIL. Each
-is installed and run under every suitable interpreter, which also reads the entries that the modules offer."""
+"""Tests the wheels of examples/abi3. One is for CPython 3.12 and later, and one for 3.15 and later with or without the
+GIL."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ import support
 EXAMPLE = adapter_support.EXAMPLES / "abi3"
 HAS_ABI3T = not support.IS_PYPY and sys.version_info >= (3, 15)
 LIMITED, ABI3T = "-DPy_LIMITED_API=0x030C0000", "-DPy_TARGET_ABI3T=0x030F0000"
-# A program for interpreters without typedcall, which prints the contents of a symbol as a consumer reads them.
+# A program for interpreters without typedcall. It prints the contents of a symbol.
 LOOK = """
 import angles, ctypes, sys, walk
 class Entry(ctypes.Structure):
@@ -35,8 +35,8 @@ print(angles.wind(10, 2), angles.between(350, 10), table.count, table.entry.sign
 
 
 class Wheel:
-    """The tests of one wheel. Subclasses define the value of ABI3T for setup.py, a part of the wheel's name, the
-    oldest version of CPython that it supports, and whether it also supports free-threaded builds."""
+    """The tests of one wheel. A subclass defines setup.py's ABI3T, the tag, the oldest CPython version, and whether
+    free-threaded builds are supported."""
 
     @classmethod
     def setUpClass(cls):
@@ -116,7 +116,7 @@ class Wheel:
 class WithTheGil(Wheel, unittest.TestCase):
     abi3t, tag, oldest, without_gil = "0", "cp312-abi3", (3, 12), False
     option = LIMITED
-    # From 3.15 on the suffix may also name the platform, but older versions do not look for such a suffix.
+    # From 3.15 on, the suffix may contain the platform.
     suffix = r"abi3(-[a-z0-9_-]+)?" if sys.version_info >= (3, 15) else "abi3"
 
 

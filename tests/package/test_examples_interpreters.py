@@ -1,5 +1,4 @@
-"""examples/free_threading and examples/subinterpreters: the output of their demos, with and without a GIL, and the
-consequences if a module does not declare what it supports."""
+"""Tests the demos of examples/free_threading and examples/subinterpreters."""
 
 import os
 import re
@@ -27,14 +26,14 @@ except ImportError:
 class Example(adapter_support.Example):
     def setUp(self):
         super().setUp()
-        # The modules decide whether the GIL is enabled, not the environment of the tests.
+        # The modules decide whether the GIL is enabled.
         patched = unittest.mock.patch.dict(os.environ)
         patched.start()
         self.addCleanup(patched.stop)
         os.environ.pop("PYTHON_GIL", None)
 
     def run_changed(self, name, source, old, new):
-        """Runs the demo with `old` in the module's source replaced, and returns (status, output, errors)."""
+        """Replaces `old` with `new` in the module's source, and runs the demo. Returns (status, output, errors)."""
         example = adapter_support.EXAMPLES / name
         text = (example / source).read_text(encoding="utf-8")
         self.assertEqual(text.count(old), 1)
@@ -46,7 +45,7 @@ class Example(adapter_support.Example):
 
 class FreeThreading(Example):
     def check(self, printed, with_gil):
-        """Checks the demo's four lines."""
+        """Checks the demo's output."""
         first, *rows = printed.splitlines()
         self.assertEqual("has a GIL: threads take turns" in first, with_gil, first)
         self.assertEqual("has no GIL" in first, not with_gil, first)
@@ -55,7 +54,7 @@ class FreeThreading(Example):
             self.assertIn(" 148933 primes, ", row)
         self.assertNotIn("inside", rows[0])
         at_once = [int(re.search(r"(\d+) of them inside at once$", row)[1]) for row in rows[1:]]
-        # A long call that holds the GIL blocks all other threads, but the native loop releases the GIL.
+        # A call that holds the GIL blocks other threads. The native loop releases the GIL.
         if with_gil:
             self.assertEqual(at_once[0], 1, printed)
         else:
@@ -63,7 +62,7 @@ class FreeThreading(Example):
         self.assertIn(at_once[1], (2, 3, 4), printed)
 
     def test_the_demo(self):
-        # A warning would mean that the GIL was enabled again.
+        # CPython warns if it enables the GIL again.
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             self.check(self.run_example("free_threading"), with_gil=not FREE_THREADED)
 
@@ -106,7 +105,7 @@ class Subinterpreters(Example):
         with unittest.mock.patch.dict(os.environ, PYTHONWARNINGS="error"):
             lines = self.run_example("subinterpreters").splitlines()
         self.assertEqual(lines[0], "here:  erf offers ['d->d']")
-        # The consumer raises this error because it looked for a tag and found none.
+        # The function is not tagged in this interpreter.
         self.assertRegex(lines[1], "^there: .*erf offers no native signature; 'd->d' was asked for")
         self.assertEqual(lines[2], "there: erfc offers ['d->d']")
         self.assertEqual(lines[3], "here:  erf offers ['d->d'], erfc offers []")

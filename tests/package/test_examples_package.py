@@ -1,5 +1,4 @@
-"""examples/package as users build it, with setuptools, pip and CMake: its demo, the commands in its README, and its
-type hints compared with the compiled module."""
+"""Tests examples/package, built with setuptools, pip and CMake."""
 
 import importlib.util
 import json
@@ -20,13 +19,12 @@ try:
 except ImportError:
     setuptools_version = "0.0"
 SETUPTOOLS = tuple(int(part) for part in setuptools_version.split(".")[:2])
-# Since version 70.1, setuptools makes wheels without the package `wheel`.
+# setuptools 70.1 and later make wheels without the package `wheel`.
 MAKES_WHEELS = SETUPTOOLS >= (70, 1) or importlib.util.find_spec("wheel") is not None
 
 
 class Copied(unittest.TestCase):
-    """A base class for tests of a copy of the example, because a build leaves files beside the sources. Each subclass
-    builds the module in its own way, once, into `installed`."""
+    """A base class for tests of a copy of the example. Subclasses build the module into `installed`."""
 
     @classmethod
     def setUpClass(cls):
@@ -54,7 +52,7 @@ class Copied(unittest.TestCase):
 
 
 class TheModule(Copied):
-    """Tests that do not depend on how the module is built."""
+    """Tests that do not depend on the build system."""
 
     @classmethod
     def build(cls):
@@ -116,7 +114,7 @@ class TheModule(Copied):
 
     @unittest.skipIf(importlib.util.find_spec("mypy") is None, "mypy is not installed")
     def test_the_type_hints_are_those_of_the_module(self):
-        # mypy accepts a folder NAME-stubs only in site-packages; elsewhere the stubs must be called NAME.
+        # mypy accepts a folder NAME-stubs only in site-packages. Elsewhere the stubs must be called NAME.
         stubs = self.folder / "stubs"
         stubs.mkdir()
         shutil.copy(self.source / "geodesy-stubs" / "__init__.pyi", stubs / "geodesy.pyi")
@@ -163,11 +161,11 @@ class Pip(Copied):
     def test_what_is_installed(self):
         self.assertTrue((self.installed / "geodesy-stubs" / "__init__.pyi").is_file())
         (metadata,) = self.installed.glob("geodesy_example-1.0.dist-info/METADATA")
-        # The installed package must not require the packages that only its build needs.
+        # The package must not require packages that only the build needs.
         self.assertNotIn("Requires-Dist", metadata.read_text())
 
 
-@support.ON_CPYTHON  # CMake's FindPython names modules after SOABI, which is not their suffix on PyPy
+@support.ON_CPYTHON  # CMake uses SOABI as the suffix of modules, which is wrong on PyPy
 @unittest.skipIf(shutil.which("cmake") is None, "CMake is not installed")
 class CMake(Copied):
     @classmethod

@@ -1,4 +1,4 @@
-"""The examples for libraries compile, run, and print the output that they promise."""
+"""Tests the examples for libraries."""
 import importlib
 import unittest
 
@@ -36,7 +36,7 @@ class Examples(adapter_support.Example):
     def test_nanobind(self):
         adapter_support.library("nanobind")
         support.compiler("c++")
-        # Each of the two names of one function has its own flags.
+        # Two names of a function have different flags.
         printed = self.prints("nanobind", "offers ['d->d']", "promised: PURE of kelvin, 0 of to_kelvin", "untagged: True []",
                               build="build.py")
         self.assertEqual(printed.count("raises: below absolute zero"), 2, printed)
@@ -60,7 +60,7 @@ class Examples(adapter_support.Example):
         self.assertEqual(printed.count("raises: below absolute zero"), 2, printed)
 
     def test_pypy(self):
-        """On CPython the example prints that it changes nothing."""
+        """On CPython, nothing is accelerated."""
         there = "pendulum: 2 accelerated", "not period: 'd->d' (needs the GIL, may raise)"
         self.prints("pypy", "ns a step boxed", "energy: ", *(there if support.IS_PYPY else ["nothing is installed"]))
 

@@ -1,4 +1,4 @@
-"""examples/rust: a provider and a reader in Rust that, of typedcall, know only docs/ABI.md."""
+"""Tests examples/rust: a provider and a reader in Rust, written from docs/ABI.md."""
 import sys
 import unittest
 
@@ -28,5 +28,5 @@ class Rust(test_conformance.Members):
         self.check_pairs(self.members, [f"member_{name}_consumer" for name in self.others])
 
 
-# pytest would otherwise collect the cases of the imported test_conformance here, too.
+# Otherwise pytest would collect the cases of test_conformance here too.
 del test_conformance

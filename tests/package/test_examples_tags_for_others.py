@@ -1,5 +1,4 @@
-"""examples/tags_for_others: a package that contributes tags for the package noise. Both are installed into a folder,
-as pip installs them from PyPI."""
+"""Tests examples/tags_for_others, a package with tags for the package noise."""
 
 import shutil
 
@@ -20,7 +19,7 @@ class TheExample(support.InAFolder):
         if ended.status:
             self.skipTest("noise cannot be installed: " + ended.out.strip()[-200:])
         source = self.folder / "source"
-        shutil.copytree(EXAMPLE, source)  # a build writes into its source folder
+        shutil.copytree(EXAMPLE, source)  # a build writes into the source folder
         ended = self.install(source)
         self.assertEqual(ended.status, 0, ended.out)
         status, printed, errors = support.python(EXAMPLE / "demo.py", paths=[self.folder])

@@ -1,5 +1,4 @@
-"""Functions that fall back: the results of resolve(), arrays, and the messages of libraries that refuse such
-functions. test_matrix.py tests calls, and test_numba_raise.py has more tests of Numba."""
+"""Tests functions that fall back. test_matrix.py tests calls to them."""
 
 import concurrent.futures
 import importlib.util
@@ -39,24 +38,24 @@ class TypedFunctions(unittest.TestCase):
         for asked in ("d->d", "d&d->i"):
             with self.assertRaisesRegex(TypeError, r"'d&d->i' \(may fall back\)"):
                 typedcall.resolve(functions.root, asked, capabilities=0)
-        # Being able to handle a status is not enough for a function that may fall back.
+        # A caller that handles a status does not handle functions that fall back.
         with self.assertRaisesRegex(TypeError, "may fall back"):
             typedcall.resolve(functions.root, "d&d->i",
                               capabilities=Flags.NEEDS_THREAD | Flags.RETURNS_STATUS)
 
-    @support.ON_CPYTHON  # PyPy converts nothing
+    @support.ON_CPYTHON  # PyPy converts no arguments
     def test_safe_casting(self):
         for asked in ("f&d->i", "f->d"):
             typed = typedcall.resolve(functions.root, asked, casting="safe")
             self.assertEqual(typed(4.0), 2.0)
             self.assertEqual(outcome(typed, -1.0), outcome(functions.root, -1.0))
 
-    @support.ON_CPYTHON  # PyPy converts nothing
+    @support.ON_CPYTHON  # PyPy converts no arguments
     def test_the_very_types_come_before_a_cast(self):
         typed = typedcall.resolve(functions.exact_or_cast, "i->d", casting="safe")
         self.assertEqual((typed(3), functions.exact_or_cast(3)), (3.5, 3.5))
 
-    @support.ON_CPYTHON  # PyPy calls through cffi, which passes no pointers
+    @support.ON_CPYTHON  # PyPy calls through cffi, which does not pass pointers
     def test_without_a_value(self):
         typed = typedcall.resolve(functions.check, "dP->i")
         self.assertIsNone(typed(1.0, None))

@@ -1,5 +1,4 @@
-"""tools/figures: its files have the documented form, changes are distinguished from noise, the pictures are readable
-on light and dark pages, and the page matches the results."""
+"""Tests tools/figures."""
 import contextlib
 import importlib.util
 import io
@@ -179,7 +178,7 @@ class Compare(unittest.TestCase):
         self.assertTrue(compare.is_changed(row(1, 1.1, 1.2), row(1.21, 1.3, 1.4), "ns"))
         self.assertFalse(compare.is_changed(row(1, 1.1, 1.2), row(1.2, 1.3, 1.4), "ns"))
         self.assertFalse(compare.is_changed(row(1, 1, 1), row(1.01, 1.01, 1.01), "ns"))
-        # A single sample of a time is less reliable than one of a size.
+        # A single sample of a time is not reliable. Sizes are exact.
         self.assertFalse(compare.is_changed(row(1, 1, 1, rounds=1), row(1.2, 1.2, 1.2, rounds=1), "s"))
         self.assertTrue(compare.is_changed(row(1, 1, 1, rounds=1), row(1.2, 1.2, 1.2, rounds=1), "bytes"))
 
@@ -257,7 +256,7 @@ class Drawing(unittest.TestCase):
     def test_every_colour_has_one_for_dark_pages(self):
         for at in range(2):
             text = re.sub(r"(?s)<style>.*?</style>", "", self.drawn(at))
-            # Colours follow a colon; '#' also precedes references.
+            # A '#' that does not follow a colon is a reference.
             used = set(re.findall(r": (#[0-9a-f]{3,6})\b", text))
             self.assertGreater(len(used), 5)
             self.assertEqual(used - set(draw.DARK), set())
@@ -272,7 +271,7 @@ class Drawing(unittest.TestCase):
 
         for name in (draw.INK, draw.SOFT, *draw.SERIES):
             with self.subTest(name):
-                # WCAG requires a contrast ratio of 4.5 for text, and 3 for large text and pictures.
+                # WCAG requires a contrast of 4.5 for text, and of 3 for graphics.
                 least = 3 if name in draw.SERIES else 4.5
                 self.assertGreater(light(draw.PAPER) / light(name), least)
                 self.assertGreater(light(draw.DARK[name]) / light(draw.DARK[draw.PAPER]), 4.5)

@@ -1,5 +1,5 @@
-"""Attributes of libraries' objects (foreign_attributes.py) that raise exceptions or return nonsense. The object then
-offers nothing, or what its other attributes describe; KeyboardInterrupt and MemoryError propagate."""
+"""Tests objects whose attributes raise exceptions or return nonsense. These must not cause errors. KeyboardInterrupt
+and MemoryError must propagate."""
 import collections
 import contextlib
 import ctypes
@@ -15,7 +15,7 @@ from typedcall.record.records import parse_signature
 
 
 class Number(int):
-    """An int that raises ValueError when it is used."""
+    """An int whose methods raise ValueError."""
 
     def __and__(self, other):
         raise ValueError("no number")
@@ -39,7 +39,7 @@ LONG = itertools.repeat(ctypes.c_double, 1 << 16)
 NONSENSE = (None, True, 0, -5, 5, 1 << 80, Number(5), 1.5, float("nan"), "x", "123", "\udc80",
             Text("text"), b"name", (), [], {}, {5: 5}, (5,), [None], [ctypes.c_double] * 70,
             object(), int, LONG, Boom(), lambda *unused: None, lambda *unused: -5)
-#: Exceptions that are treated as if the attribute were missing.
+#: Exceptions that must be ignored.
 FAULTS = (ValueError, TypeError, AttributeError, KeyError, StopIteration, RecursionError, OSError,
           ImportError)
 #: Exceptions that must propagate.
@@ -84,7 +84,7 @@ ASKED = (ask_for_entries, typedcall.signatures, ask_to_resolve, ask_to_adopt, as
 
 class Attributes(unittest.TestCase):
     def check(self, make, name, ask, answer):
-        """Checks that exceptions in ENDS propagate if the attribute was read, and that no others do."""
+        """Checks that exceptions in ENDS propagate, and other exceptions do not."""
         with contextlib.ExitStack() as stack:
             try:
                 obj = stack.enter_context(make(name, answer))
@@ -104,8 +104,7 @@ class Attributes(unittest.TestCase):
             self.assertNotIsInstance(answer.error, ENDS)
 
     def check_table(self, answers):
-        """Checks all attributes in the table. `answers` returns new Answer objects, one for each value or
-        exception."""
+        """Checks all attributes in the table. `answers` returns a new Answer for each value or exception."""
         counts = collections.Counter()
         for make, names in TABLE.items():
             for name in names.split():
@@ -132,7 +131,7 @@ class Attributes(unittest.TestCase):
                 except unittest.SkipTest:
                     continue
 
-    @support.ON_CPYTHON  # Numba supports only CPython
+    @support.ON_CPYTHON  # Numba is only for CPython
     def test_addresses(self):
         need("numba", "numpy")
         import numpy

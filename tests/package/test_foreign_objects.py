@@ -1,5 +1,4 @@
-"""Objects and modules that are hard to inspect, because attributes raise exceptions, names are not strings, or keys
-have any type. Functions beside such objects are still found; KeyboardInterrupt and SystemExit propagate."""
+"""Tests objects and modules that are hard to inspect, for example because their attributes raise exceptions."""
 import json
 import sys
 import types
@@ -17,7 +16,7 @@ SPECIAL = ("__module__", "__name__", "__qualname__", "__signatures__", "__doc__"
 
 
 def raising(error, callable_=True):
-    """Returns a callable whose attributes all raise."""
+    """Returns a callable whose attributes raise this exception."""
     def boom(self, *unused):
         raise error
 
@@ -28,7 +27,7 @@ def raising(error, callable_=True):
 
 
 def answering(value):
-    """Returns a callable whose special attributes are all `value`."""
+    """Returns a callable whose special attributes have this value."""
     def answer(self, name):
         return value if name in SPECIAL else object.__getattribute__(self, name)
 
@@ -43,7 +42,7 @@ VALUES = (None, 5, [1], {}, Text("text"), "\udc80", "\x1b[31mred", "a\0b", "x" *
 
 class Objects(unittest.TestCase):
     def check_one(self, function):
-        """Makes every query about the object, with and without a tag."""
+        """Checks all functions of the package with this object, with and without a tag."""
         self.assertEqual(typedcall.signatures(function), [])
         self.assertEqual(typedcall.adopt(function), [])
         with self.assertRaises(TypeError):
@@ -147,7 +146,7 @@ class Objects(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
-    """The package's messages describe objects without running their code."""
+    """Messages must not run an object's code."""
 
     def test_keyword_arguments(self):
         for error in (ValueError("no"), RecursionError()):
@@ -159,7 +158,7 @@ class Messages(unittest.TestCase):
             self.assertEqual(resolved(1.0), 0.5)
 
     def test_the_name_that_the_user_knows(self):
-        class Record:  # pybind11 has a record like this behind each function
+        class Record:  # pybind11's functions have such a record
             pass
 
         class Function:
@@ -179,7 +178,7 @@ class Messages(unittest.TestCase):
             with self.assertRaises(TypeError) as caught:
                 typedcall.resolve(function, "l->l")
             said = str(caught.exception).partition(" ")[0]
-            # On PyPy the message contains the full name.
+            # On PyPy, the message contains the full name.
             return said.removeprefix(__name__ + "."), foreign.name_of(function)
 
         self.assertEqual(names(), ("add", __name__ + ".add"))

@@ -1,5 +1,5 @@
-"""A process forks while a thread is in the middle of the package's code. The child, which lacks that thread, must be
-able to run the same code. The thread stops at each line in turn, and each case runs in a separate process."""
+"""Tests a fork while another thread runs the package's code. The child does not have this thread, and must be able to
+run the same code. The thread stops at each line in turn."""
 import unittest
 
 import support
@@ -34,7 +34,7 @@ def forks(work):
 
 class Forks(unittest.TestCase):
     def runs(self, code, **options):
-        # From 3.12 on, CPython warns about a fork while threads are running.
+        # From 3.12 on, CPython warns about a fork with threads.
         status, said, _ = support.python("-W", "ignore::DeprecationWarning", "-X", "faulthandler",
                                          "-c", COMMON + code, together=True, **options)
         self.assertEqual((status, said.strip()), (0, "True"))

@@ -1,5 +1,4 @@
-"""On a free-threaded CPython the package never enables the GIL, and threads can resolve, call, tag and drop functions
-at the same time. The tests with threads also run on builds with a GIL."""
+"""Tests that threads can use the package at the same time, and that it does not enable the GIL."""
 import os
 import sysconfig
 import unittest
@@ -15,7 +14,7 @@ THREADS, ROUNDS = 6, 300
 
 
 def in_threads(work):
-    """Calls work(number) in all threads at once."""
+    """Calls work(number) in several threads."""
     support.at_once(work, [(number,) for number in range(THREADS)])
 
 
@@ -54,7 +53,7 @@ class Threads(unittest.TestCase):
         in_threads(work)
 
     def test_one_tag_by_all(self):
-        """If all threads set the same tag, the function has it once."""
+        """If several threads set the same tag, the function has only one tag."""
         def function(x):
             return x / 2
 

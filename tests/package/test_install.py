@@ -1,5 +1,4 @@
-"""The installed headers, build files and metadata, and the completeness of the source distribution. Tests of the
-source distribution need the repository and scikit-build-core."""
+"""Tests the installed headers, build files and metadata, and the source distribution."""
 import importlib.metadata
 import importlib.util
 import pathlib
@@ -19,20 +18,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = pathlib.Path("typedcall", "python", "typedcall")
 HAS_REPOSITORY = (ROOT / "pyproject.toml").is_file()
 ROOMS = ("core", "typedcall")
-#: The requirements of the extras in `pip install typedcall[...]`.
+#: The requirements of `pip install typedcall[...]`.
 EXTRAS = {("rich>=10", "cli"), ("apsw", "sql"), ("duckdb>=1.2", "duckdb"), ("apache-tvm-ffi>=0.1", "tvm-ffi"),
           ("jax>=0.5", "jax"), ("dask[array,distributed]>=2024.5", "dask"), ("cinderx>=2026.11", "cinderx")}
 
 
 def headers(folder, suffix=".h"):
-    """Returns the headers' paths, excluding the package's own sources, relative to `folder`, which contains core/ and
-    typedcall/."""
+    """Returns the paths of the headers, relative to `folder`. The package's own sources are excluded."""
     found = {path.relative_to(folder) for room in ROOMS for path in (folder / room).rglob("*" + suffix)}
     return {path for path in found if path.parts[:2] != ("typedcall", "python")}
 
 
 def has_sqlite():
-    """True if SQLite's headers, which the package's SQLite extension needs, are installed."""
+    """Returns true if SQLite's headers are installed."""
     return support.has_header("c", "sqlite3ext.h")
 
 
@@ -69,7 +67,7 @@ class Installed(unittest.TestCase):
     def test_metadata(self):
         found = importlib.metadata.metadata("typedcall")
         self.assertEqual(found["Requires-Python"], ">=3.9")
-        # All requirements belong to extras, like those of `pip install typedcall[cli]`.
+        # All requirements are optional.
         asked = {re.fullmatch(r"(.+?); ?extra == ['\"](.+)['\"]", each).groups()
                  for each in importlib.metadata.requires("typedcall")}
         self.assertEqual(asked, EXTRAS)
@@ -77,13 +75,13 @@ class Installed(unittest.TestCase):
                   in importlib.metadata.distribution("typedcall").entry_points}
         self.assertEqual(points["console_scripts", "typedcall"], "typedcall.cli:main")
         module, _, name = points["numba_extensions", "init"].partition(":")
-        # The entry point's function exists even if Numba itself is missing.
+        # The entry point must work without Numba.
         self.assertTrue(callable(getattr(importlib.import_module(module), name)))
 
     def test_types_and_pxd_are_there_and_no_sources(self):
         names = {path.name for path in PACKAGE.iterdir()}
         self.assertLessEqual({"py.typed", "__init__.pxd", "cpp.pxd"}, names)
-        if (PACKAGE / "include").is_dir():  # not in an editable installation
+        if (PACKAGE / "include").is_dir():  # not an editable installation
             self.assertEqual([path for path in PACKAGE.rglob("*.[ch]*")
                               if path.suffix in (".c", ".cc", ".h") and "include" not in path.parts], [])
 
@@ -113,22 +111,21 @@ class Distributions(support.InAFolder):
             shutil.copy(ROOT / name, self.source / name)
 
     def build(self, function, source, **options):
-        """Runs a build with scikit-build-core, and returns whether it succeeded, and its output. The build is not
-        optimised, because compiling takes most of the time."""
+        """Runs a build with scikit-build-core. Returns whether it succeeded, and the output."""
         code = "import scikit_build_core.build as build; build.%s(%r, {'cmake.build-type': ''})"
         status, printed, _ = support.python("-c", code % (function, str(self.folder)), cwd=source,
                                             together=True, **options)
         return status == 0, printed
 
     def made(self, function, source, pattern):
-        """Returns the file that was built from `source`."""
+        """Builds `source`, and returns the built file."""
         done, output = self.build(function, source)
         self.assertTrue(done, output)
         path, = self.folder.glob(pattern)
         return path
 
     def test_a_wheel_from_the_source_distribution_is_complete(self):
-        # These files imitate leftovers from other builds.
+        # These files must not be included.
         for name in ("native/_native.old.so", "__pycache__/cli.pyc"):
             stale = self.source / SOURCES / name
             stale.parent.mkdir(exist_ok=True)
@@ -139,7 +136,6 @@ class Distributions(support.InAFolder):
             opened.extractall(self.folder, **({"filter": "data"} if hasattr(tarfile, "data_filter")
                                               else {}))
         unpacked = self.folder / archive.name[:-len(".tar.gz")]
-        # The source distribution contains only files that a build needs.
         self.assertEqual({path.name for path in unpacked.iterdir()},
                          {"core", "typedcall", "pyproject.toml", "README.md", "LICENSE", "PKG-INFO"})
         wheel = self.made("build_wheel", unpacked, "typedcall-*.whl")
@@ -157,13 +153,13 @@ class Distributions(support.InAFolder):
 
     @support.ON_CPYTHON
     def test_a_wheel_without_tags_is_of_its_platform(self):
-        # Clang without GCC's version macros stands in for a platform without tags (core/compiler.h).
+        # Without GCC's version macros, core/compiler.h disables tags.
         if shutil.which("clang") is None:
             self.skipTest("no clang here")
         succeeded, output = self.build("build_wheel", self.source, environment={"CC": "clang -fgnuc-version=0"})
         self.assertTrue(succeeded, output)
         wheel, = self.folder.glob("typedcall-*.whl")
-        # The wheel must not be for `any` platform, because pip would prefer it to the sources, even on Linux.
+        # The platform must not be `any`, because pip would then prefer this wheel everywhere.
         self.assertEqual(wheel.stem.rpartition("-")[2], re.sub(r"\W", "_", sysconfig.get_platform()))
         with zipfile.ZipFile(wheel) as opened:
             built = {name for name in opened.namelist() if ".dist-info/" not in name}
@@ -176,7 +172,7 @@ class Distributions(support.InAFolder):
             succeeded, output = self.build("build_editable", self.source)
             self.assertTrue(succeeded, output)
             self.assertIn(done, output)
-        # Only a few sources include this header.
+        # Few sources include this header.
         name = "native/signatures.h" if support.IS_PYPY else "numpy/gufunc.h"
         with open(self.source / SOURCES / name, "a", encoding="utf-8") as header:
             header.write("// Changed.\n")
@@ -184,7 +180,7 @@ class Distributions(support.InAFolder):
         self.assertEqual([path.name for path in self.source.rglob("*.so")
                           if ".build" not in path.parts], [])
 
-    @support.ON_CPYTHON  # PyPy's modules need only a C compiler
+    @support.ON_CPYTHON  # on PyPy only a C compiler is needed
     def test_what_is_missing_is_named(self):
         expected = ("typedcall: the extension module could not be built. It needs a C++17 compiler "
                     "and, on CPython, the headers of libffi (Debian: libffi-dev).\n")
@@ -196,7 +192,7 @@ class Distributions(support.InAFolder):
 
     @staticmethod
     def expected():
-        """Returns what a wheel must contain besides its modules, according to the repository."""
+        """Returns the files that a wheel must contain in addition to the extension modules."""
         package = ROOT / SOURCES
         names = {pathlib.Path("typedcall", path.relative_to(package)) for path in package.rglob("*")
                  if path.suffix in (".py", ".pyi", ".pxd", ".cmake", ".pc") or path.name == "py.typed"}

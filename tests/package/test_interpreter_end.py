@@ -1,5 +1,5 @@
-"""Daemon threads that run Python code inside the package when the interpreter ends. CPython before 3.14 unwinds their
-stacks through every C++ frame, but this must not end the process."""
+"""Tests daemon threads that run Python code inside the package when the interpreter ends. CPython before 3.14 unwinds
+their stacks through C++ frames. This must not end the process."""
 import importlib.util
 import sys
 import sysconfig
@@ -77,7 +77,7 @@ while len(inside) < len(threads) and any(
 assert inside, "no Python code was run"
 """
 
-#: The code that a thread runs, keyed by name; the name may be that of a library that the code needs.
+#: The code that a thread runs, keyed by name.
 SCENARIOS = {
     "entries": "[typedcall.entries(callback) for callback in iter(lambda: (wait(), callback)[1], 0)]",
     "refusal": "typedcall.resolve(Waiting(), 'd->d')",
@@ -114,9 +114,8 @@ WITH_SCIPY = {
 }
 
 
-# The free-threaded CPython 3.13 may give a lock to a daemon thread that ends before it can release the lock. In one run
-# of thirty under load, the main thread then waits forever. In such a process no frame of the package is near the lock
-# on any stack.
+# On free-threaded CPython 3.13, a daemon thread may end while it holds a lock, and the main thread then hangs. This is
+# not caused by the package.
 ATTEMPTS, SECONDS = (4, 40) if sysconfig.get_config_var("Py_GIL_DISABLED") else (1, 300)
 
 

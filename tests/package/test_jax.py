@@ -1,4 +1,4 @@
-"""typedcall.jax: typed functions on JAX arrays, in jit, in vmap and outside both; also errors, types and threads."""
+"""Tests typedcall.jax: typed functions on JAX arrays, with and without jit and vmap."""
 
 import gc
 import os
@@ -82,7 +82,7 @@ class Values(With64Bits):
         self.same(absolute(numpy.array([-3, 4])), [3, 4], "int64")
         self.same(absolute(numpy.array([-3.5, 4])), [3.5, 4], "float64")
         self.same(absolute(-2.5), 2.5)
-        # Arguments are converted as they are for JAX's own functions.
+        # Arguments are converted like those of JAX's own functions.
         self.same(elementwise(functions.half)(numpy.arange(5, dtype="int32")), numpy.arange(5) / 2)
         self.same(elementwise(functions.half)(X.astype("f4")), X.astype("f4").astype("f8") / 2, "float64")
         with self.assertRaisesRegex(TypeError, r"typed_functions.inc has nothing in JAX for \(float64\): int64"):
@@ -91,7 +91,7 @@ class Values(With64Bits):
             elementwise(functions.add)(X)
 
     def test_integers_do_not_wrap_round(self):
-        # JAX gives a Python number the other argument's type, so the number is checked when the program runs.
+        # Python ints are checked when the program runs.
         for f, fits, dtype, others in ((functions.next_char, [-128, 126], "int8", [128, 300, -129]),
                                        (functions.next_byte, [0, 254], "uint8", [256, -1, 2**40]),
                                        (functions.next_size, [0, 2**62], "uint64", [-1])):
@@ -107,7 +107,7 @@ class Values(With64Bits):
         self.same(mix(0.0, bools, 0.0, 0), [mix(0.0, 0, 0.0, 0), mix(0.0, 1, 0.0, 0)])
 
     def test_one_program_for_all_values_of_a_type(self):
-        # Each value chooses an overload; the result is 0 for the char overload and 1 for the long one.
+        # Each value chooses an overload. The result is the index of the overload.
         call = elementwise(narrow.char_or_long, pure=True)
         for form in (call, jax.jit(call), jax.vmap(call)):
             self.same(form(numpy.array([127, 128, -129, -128] * 300)), [0, 1, 1, 0] * 300, "int64")
@@ -153,7 +153,7 @@ class Values(With64Bits):
 
     def test_what_is_no_array(self):
         half, add = elementwise(functions.half), elementwise(functions.add)
-        # JAX itself raises these errors, which name the value or its type.
+        # JAX raises these errors.
         for arguments, message in (((None,), "None"), (("x",), "'x'|'str'|str_?>"), ((b"x",), "'x'|bytes"),
                                    (([1.0, None],), "None"), ((X, "x"), "'x'|'str'|str_?>"),
                                    ((X, None), "None"), ((numpy.array(["x"]),), "ndarray|U1")):
@@ -176,7 +176,7 @@ class Values(With64Bits):
         for f in (None, "x", 3, []):
             with self.assertRaisesRegex(TypeError, "nothing for JAX: it offers no typed function"):
                 elementwise(f)
-        self.same(half(X), X / 2)  # no exception is left behind
+        self.same(half(X), X / 2)  # no exception is pending
 
     def test_no_derivative_until_there_is_one(self):
         square = elementwise(functions.square)
@@ -217,7 +217,7 @@ class Errors(With64Bits):
         self.raises("ZeroDivisionError: division by zero", invert, numpy.zeros(3))
 
     def test_falls_back(self):
-        for size in (10, 10000):  # below and above the size at which the GIL is released
+        for size in (10, 10000):  # the GIL is released for large arrays
             x = numpy.arange(float(size))
             root = elementwise(fallbacks.root, pure=True)
             self.same(jax.jit(root)(x), numpy.sqrt(x))
@@ -323,13 +323,13 @@ class Without64Bits(With64Bits):
         for value in (numpy.array([2**40]), numpy.int64(-2**31 - 1), [0, 2**40], numpy.array([2**63], "uint64")):
             with self.assertRaisesRegex(OverflowError, "too large|out of bounds"):
                 eager(value)
-        # Conversion to a narrower result would wrap around, so a value that JAX has promoted raises an error.
+        # JAX has promoted this value. Its result does not fit the narrower type.
         for call in (inc, eager):
             with self.assertRaisesRegex(Exception, "OverflowError: a result needs JAX's 64 bits"):
                 call(numpy.array([2**31], "uint32")).block_until_ready()
 
 
-# In this program, a compiled JAX program and its functions outlive everything else.
+# Keeps compiled JAX programs until the interpreter ends.
 END = """
 import sys
 sys.path.insert(0, %r)

@@ -1,5 +1,5 @@
-"""typedcall.jax: programs in JAX's persistent compilation cache are used by processes in which the functions have
-different addresses, have been replaced, or are missing."""
+"""Tests typedcall.jax with JAX's persistent compilation cache. The functions of another process have other addresses,
+or are missing."""
 
 import os
 import unittest
@@ -16,7 +16,7 @@ support.build("typed_functions")
 
 class Cache(support.InAFolder):
     def run_program(self, role):
-        """Runs the program in the given role, and returns the lines that it prints."""
+        """Runs the program in this role, and returns the lines that it prints."""
         status, output, errors = support.python(
             "-X", "faulthandler", "-c", PROGRAM, str(support.MODULES.parent), role, self.folder)
         self.assertEqual(status, 0, errors[-3000:])
@@ -34,8 +34,7 @@ class Cache(support.InAFolder):
 
         second = self.run_program("second")
         self.assertNotEqual(second[0], first[0])  # the address of the provider's function
-        # No program is compiled again, and each name stands for this process's function, so f squares its argument
-        # now.
+        # No program is compiled again. Names refer to the functions of this process, in which f squares its argument.
         self.assertEqual(second[1:], [
             "hits 4", "[0.5, 1.0, 1.5]", "[1.0, 4.0, 9.0]", "[1.5, 2.0, 2.5]", "[0.5, 1.0, 1.5]"])
         self.assertEqual(self.cached() - cached, set())

@@ -1,5 +1,5 @@
-"""A consumer keeps the function that it calls alive, whatever else is dropped, but a callable that refers to itself
-is collected. Each case runs in a separate process, in which freed memory is overwritten."""
+"""Tests that a consumer keeps the function that it calls alive. Each case runs in a separate process, in which freed
+memory is overwritten."""
 import sysconfig
 import unittest
 
@@ -34,10 +34,9 @@ def churn():  # overwrites freed memory
 
 class Process(unittest.TestCase):
     def runs(self, code, expected="ok"):
-        # These variables make the allocators overwrite freed memory, even small blocks, which glibc would leave
-        # unchanged.
+        # These variables make the allocators overwrite freed memory, including small blocks.
         environment = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
-        if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # a free-threaded build needs its own allocator
+        if not sysconfig.get_config_var("Py_GIL_DISABLED"):  # free-threaded builds need their own allocator
             environment["PYTHONMALLOC"] = "malloc"
         status, said, _ = support.python("-X", "faulthandler", "-c", COMMON + code, together=True,
                                          environment=environment, timeout=300)

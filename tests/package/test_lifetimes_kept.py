@@ -1,5 +1,4 @@
-"""Objects that a tag keeps may refer back to the tagged function: neither the table nor the interpreter's end keeps
-such a cycle alive."""
+"""Tests that objects that a tag keeps alive may refer back to the tagged function. Such a cycle must be collected."""
 import sys
 import sysconfig
 
@@ -8,7 +7,7 @@ from test_lifetimes import Process
 
 support.module_only_if(not support.IS_PYPY, "for CPython: on PyPy tags live with their functions")
 
-# On free-threaded builds the table owns the objects that tags keep; see docs/support.md.
+# On free-threaded builds the table owns the objects that tags keep alive. See docs/support.md.
 WITH_GIL = support.only_if(not sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 KEEPS = """
@@ -94,7 +93,7 @@ assert typedcall.resolve(f, "d->d")(1.0) == 3.0
 print("ok")
 """)
 
-    @support.only_if(sys.version_info >= (3, 10))  # CPython 3.9 collects no garbage after the tags are gone
+    @support.only_if(sys.version_info >= (3, 10))  # CPython 3.9 does not collect this cycle
     def test_the_end_of_the_interpreter(self):
         for function in ("math.cos", "f"):
             with self.subTest(function=function):

@@ -1,4 +1,4 @@
-"""The flags and type codes in Python match the lists in the C headers, on CPython and PyPy."""
+"""Tests that the flags and type codes in Python are the same as in the C headers."""
 import pathlib
 import re
 import unittest

@@ -1,5 +1,4 @@
-"""Contradictory entries in front of a function's name, as another module might contain them. Readers skip such an
-entry and try the next one, and tag() refuses it."""
+"""Tests contradictory entries. Readers skip such an entry, and tag() refuses it."""
 import ctypes
 import math
 import unittest
@@ -51,8 +50,7 @@ class Table(ctypes.Structure):
 
 
 def function_with(*rows):
-    """Returns a builtin function with these (signature, flags) in front of its name, and the objects that it
-    needs."""
+    """Returns a builtin function with entries for these (signature, flags), and the objects that must be kept alive."""
     table = Table(len(rows))
     for entry, (signature, flags) in zip(table.entries, rows):
         entry.signature, entry.flags, entry.function = signature.encode(), int(flags), ADDRESS
@@ -98,10 +96,9 @@ class Tagging(unittest.TestCase):
                 with self.assertRaises(ValueError):
                     typedcall.tag(function, signature, ADDRESS, flags=flags)
 
-    @support.ON_CPYTHON  # PyPy's readers accept no such pointers
+    @support.ON_CPYTHON  # PyPy does not support such pointers
     def test_a_const_pointer_is_no_place_for_the_value(self):
-        # A function that takes a const pointer writes no value there, so the call returns None. Such a pointer was
-        # once treated as a place for the result.
+        # A const pointer is not a pointer to the result.
         def function(x, at=None):
             return "Python's"
 

@@ -1,4 +1,4 @@
-"""Many functions with the same tag: time and memory grow no faster than the number of tagged functions."""
+"""Tests that time and memory do not grow faster than the number of tagged functions."""
 import ctypes
 import gc
 import time
@@ -26,7 +26,8 @@ class ManyTags(unittest.TestCase):
         return time.process_time() - started
 
     def check_time(self, tag, make, few=8000):
-        """Checks that tagging sixteen times as many objects takes at most 60 times as long, not 256 times."""
+        """Checks that tagging sixteen times as many objects takes at most 60 times as long. Quadratic time would be 256
+        times as long."""
         few_things, many_things = [make() for _ in range(few)], [make() for _ in range(16 * few)]
         short = min(self.seconds(tag, part) for part in (few_things, many_things[:few]))
         self.assertLess(self.seconds(tag, many_things), 60 * short + 0.2)
@@ -62,7 +63,7 @@ class ManyTags(unittest.TestCase):
 
         pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(HALF)
         room = (type(pointer) * 2)(pointer, pointer)
-        for each in (pointer, room[1]):  # the second pointer shares the array's memory
+        for each in (pointer, room[1]):  # the second pointer refers to the array
             leaks.check(lambda: typedcall.tag(function, "d->d", each), 2000, warm_up=1000, blocks=200)
 
     def test_what_is_in_a_tuple_is_kept(self):

@@ -1,8 +1,5 @@
-"""The matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py). Cells listed in
-matrix_expected.json must fail; when one passes, its line must be removed. A function that a sink refuses must be
-refused with all values. This file has the fast sinks and, for some of them, the properties whose cells run in separate
-processes. test_matrix_types.py calls the sinks that compile code for types, test_matrix_full.py covers their other
-properties and the C++ sinks, and test_matrix_processes.py the remaining cells in separate processes."""
+"""Tests the matrix: every sink (matrix_sinks.py) has every property (matrix_properties.py). Cells listed in
+matrix_expected.json must fail. If such a cell passes, its line must be removed. This file tests the fast sinks."""
 import collections
 import json
 import pathlib
@@ -19,7 +16,7 @@ HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
 class Cells:
-    """A base class for tests, which set `sink` to a sink's name."""
+    """A base class for the tests of a sink. Subclasses set `sink`."""
 
     sink = ""
 
@@ -39,7 +36,7 @@ class Cells:
 
         wrong, asked, outcomes = {}, set(), collections.defaultdict(set)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns about overflow and complex numbers
+            warnings.simplefilter("ignore")  # NumPy warns about overflow
             for cell, outcome, what in matrix_properties.PROPERTIES[name](self.made):
                 asked.add(cell)
                 outcomes[cell.partition("(")[0]].add(outcome)
@@ -48,36 +45,35 @@ class Cells:
                     wrong[cell] = what
         listed = self.expected.get(name, [])
         self.assertEqual({cell: what for cell, what in wrong.items() if cell not in listed}, {})
-        # Without NumPy, the cells for its scalars are missing.
+        # Without NumPy, there are no cells for its scalars.
         right = [cell for cell in listed if cell not in wrong and (cell in asked or "np." not in cell)]
         self.assertEqual(right, [], "listed, and right, or not asked")
         self.assertEqual(refusals(outcomes), self.refused.get(name, ""))
 
 
 def refusals(outcomes):
-    """Returns the names of the functions that a sink refuses with all values, or "*" for all functions, given the
-    outcomes for each. A limit is not a refusal, because limits depend on the versions of libraries and
-    interpreters."""
+    """Returns the names of the functions that a sink always refuses, or "*" for all functions. Limits are ignored,
+    because they depend on versions."""
     refused = [function for function, found in outcomes.items() if "refused" in found and found <= {"refused", "limit"}]
     asked = [function for function, found in outcomes.items() if found != {"limit"}]
     return "*" if refused and refused == asked else " ".join(refused)
 
 
 def cases(base, *names):
-    """Returns a subclass of `base` with a test case for each of these properties."""
+    """Returns a subclass of `base` with a test for each of these properties."""
     return type("Cases", (base,), {f"test_{name}": lambda self, name=name: self.check(name) for name in names})
 
 
-#: The properties of single calls' results and exceptions.
+#: The properties of results and exceptions.
 Values = cases(Cells, "choice", "equality", "raising", "status", "falling_back")
 #: All properties of single calls.
 Calls = cases(Values, "native", "texts", "defaults", "by_position", "threads")
-#: The properties whose cells run in separate processes.
+#: The properties that are tested in separate processes.
 Processes = cases(Cells, "lifetimes", "no_memory", "endings", "interpreters")
 
 
 class Others(cases(Cells, "buffers", "interrupts")):
-    """The other properties whose cells run in this process."""
+    """The other properties that are tested in this process."""
 
     @support.only_if(HAS_GIL)
     @support.timing
@@ -89,12 +85,12 @@ class Matrix(Calls, Others):
     pass
 
 
-#: The sinks that the gate also tests in separate processes.
+#: The sinks whose properties in separate processes are tested here.
 SAMPLE = ("sqlite", "typed function", "ufunc", "tvm-ffi", "callback")
 
 
 def of(sinks, properties=Matrix, suffix=""):
-    """Returns a test class for each of these sinks, keyed by the class's name."""
+    """Returns a test class for each of these sinks, keyed by name."""
     made = {}
     for sink in sinks:
         kind = matrix_sinks.SINKS[sink]

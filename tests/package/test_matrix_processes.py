@@ -1,5 +1,4 @@
-"""The matrix for the properties whose cells run in separate processes, and the sinks outside the sample of
-test_matrix.py."""
+"""Tests the matrix for the properties that run in separate processes."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the processes look at CPython's memory, end and interpreters")

@@ -1,5 +1,4 @@
-"""The matrix (see test_matrix.py): the choice among random sets of overloads, for the sinks that choose by values or
-types."""
+"""Tests the matrix (see test_matrix.py) for random sets of overloads."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")

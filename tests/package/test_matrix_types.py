@@ -1,4 +1,4 @@
-"""The matrix (see test_matrix.py): single calls for the sinks that compile code for each type of value."""
+"""Tests the matrix (see test_matrix.py) for the sinks that compile code for each type."""
 import support
 
 support.module_only_if(not support.IS_PYPY, "the sinks are CPython's")

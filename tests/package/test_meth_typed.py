@@ -1,5 +1,4 @@
-"""examples/meth_typed: the module from the post that introduced METH_TYPED, and the header that defines the post's
-names. On PyPy, accelerate() has the effect of the post's patch."""
+"""Tests examples/meth_typed: the module from the post that introduced METH_TYPED."""
 
 import adapter_support
 import support
@@ -20,7 +19,7 @@ class TheExample(adapter_support.Example):
     def test_what_inc_does(self):
         module = support.load("mytypedmod", support.compile_module(EXAMPLE / "mytypedmod.c", self.folder))
         entry, = typedcall.entries(module.inc)
-        # The patched PyPy holds the GIL during such a call, so the function may rely on the GIL.
+        # The post's PyPy holds the GIL during a call, so the function may rely on this.
         self.assertEqual((entry.signature, entry.flags), ("l->l", typedcall.Flags.NEEDS_THREAD))
         self.assertEqual(module.inc(41), 42)
         if not support.IS_PYPY:
@@ -37,7 +36,7 @@ class TheExample(adapter_support.Example):
 
 class TheHeader(support.InAFolder):
     def test_it_does_not_go_with_the_other_one(self):
-        # Both headers define PyPyTypedMethodMetadata. The second one reports this, and no other error follows.
+        # Both headers define PyPyTypedMethodMetadata, and the second one reports an error.
         for number, order in enumerate((HEADERS, HEADERS[::-1])):
             with self.subTest(order=order):
                 with self.assertRaisesRegex(AssertionError, '#error "typedcall/meth_typed.h: its PyPyTyped'):

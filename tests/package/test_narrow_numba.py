@@ -1,5 +1,5 @@
-"""Functions with narrow parameters take wider arguments in Numba, like their wrappers: ints with a range check that
-raises the wrapper's OverflowError, and doubles rounded to float."""
+"""Tests functions with narrow parameters in Numba. Like the wrappers, they raise OverflowError for ints that do not
+fit, and round doubles."""
 
 import ctypes
 
@@ -36,7 +36,7 @@ class Numba(adapter_support.NumbaCalls):
         mine = adapter_support.offering({"bf->b": see, "ld->l": see})
         self.assertEqual(self.numba.njit(lambda: mine(5, 16777217))(), 1)
         self.assertEqual(seen, [16777216.0])
-        # Numba would round this int to a double first, and then to a different float from the wrapper's.
+        # Numba would convert this int to a double first, which gives a different float.
         with self.assertRaisesRegex(self.numba.errors.TypingError, "round the int in argument 2"):
             self.numba.njit(lambda: mine(5, 2**62 + 2**38 + 1))()
 

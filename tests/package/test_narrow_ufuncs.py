@@ -1,5 +1,5 @@
-"""Ufuncs of functions with narrow parameters take wider arrays, like their wrappers: ints with a range check that
-raises the wrapper's OverflowError, and doubles rounded to float."""
+"""Tests ufuncs of functions with narrow parameters. Like the wrappers, they raise OverflowError for ints that do not
+fit, and round doubles."""
 
 import concurrent.futures
 import ctypes
@@ -42,7 +42,7 @@ class Ufuncs(unittest.TestCase):
         self.assertEqual(add.accumulate(values).tolist(), values.cumsum().tolist())
 
     def check_truth(self, ask, given):
-        """Checks that `ask` returns the same for arrays of all kinds of numbers as for the numbers' truth values."""
+        """Checks that `ask` treats arrays of numbers like arrays of their truth values."""
         numpy = self.numpy
         for dtype in "?bBhHiIlLefdFD":
             values = numpy.array(given, "D" if dtype in "FD" else "d").astype(dtype)
@@ -106,7 +106,7 @@ class Ufuncs(unittest.TestCase):
                     out = numpy.full(length, 77, made(1, 1).dtype)
                     with self.assertRaises(OverflowError):
                         made(bad, 5, out=out)
-                    # As with any exception, the elements from there on are unchanged.
+                    # The other elements are unchanged.
                     done = length // 2
                     self.assertEqual(out.tolist()[:done], numpy.maximum(bad[:done], 5).tolist())
                     self.assertEqual(set(out.tolist()[done:]), {77})
@@ -114,7 +114,7 @@ class Ufuncs(unittest.TestCase):
     def test_outputs_over_inputs(self):
         numpy = self.numpy
 
-        # The first loop adds an int and a long to a long, so accumulate() reads an element that it has just written.
+        # accumulate() reads an element that was just written.
         add = typedcall.ufunc(adapter_support.offering({"il->l": lambda a, b: a + b}), "add")
         self.assertEqual(add.types[:2], ["il->l", "ll->l"])
         values = numpy.arange(1000)
@@ -149,12 +149,12 @@ class Ufuncs(unittest.TestCase):
 
     def test_overloads_of_bools_and_of_complex_numbers(self):
         for signatures, first, second, which in (
-            (("f?->l", "bb->l"), "l", "?", 1),  # an int goes to an int, not to a float
+            (("f?->l", "bb->l"), "l", "?", 1),  # an int is passed as an int
             (("f?->l", "bd->l", "??->l", "bb->l"), "l", "?", 3),
             (("f?->l", "bb->l"), "d", "?", 0),
             (("b?->l", "dd->l"), "l", "?", 0),
             (("i?->l", "?f->l"), "?", "d", 1),
-            (("ff->l", "ii->l"), "b", "B", 1),  # NumPy can cast both arguments for either overload
+            (("ff->l", "ii->l"), "b", "B", 1),  # NumPy can cast both arguments for both overloads
             (("ff->l", "fi->l"), "f", "b", 1),
             (("iB->l", "L?->l"), "B", "?", 1),
         ):

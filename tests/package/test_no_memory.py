@@ -1,8 +1,6 @@
-# The package's functions while memory allocation fails: each allocation fails once on its own, and once with all
-# later ones. Each sweep runs in a separate process, because CPython itself may crash, and needs _testcapi. For
-# ufunc(), allocations in NumPy itself are left out, because NumPy crashes if there is no memory to make a ufunc.
-# CPython 3.12 and 3.13 release a code object twice if they have no memory to make its function (or generator or
-# lambda), so API functions that make functions are swept on other versions only.
+# Tests the package's functions while memory allocation fails. Each sweep runs in a separate process, because CPython
+# itself may crash. NumPy crashes if there is no memory for a ufunc, so its own allocations must succeed. CPython 3.12
+# and 3.13 crash if there is no memory for a function or a generator, so some tests are skipped there.
 import ast
 import importlib.util
 import inspect
@@ -13,7 +11,7 @@ import unittest
 import support
 
 FOLDERS = "it uses pathlib, which raises its own TypeError without memory"
-# The test that sweeps each public function, or the reason why none does.
+# The test of each public function, or the reason why there is none.
 SWEPT = {
     "Entry": "test_records",
     "Flags": "test_records",
@@ -67,7 +65,7 @@ class Callable:
 
 
 def source_of(test, name):
-    """Returns the source of the method of that name, even if the test is skipped."""
+    """Returns the source of the method with this name, even if the test is skipped."""
     source = inspect.getsource(sys.modules[type(test).__module__])
     method, = (each for each in ast.walk(ast.parse(source))
                if isinstance(each, ast.FunctionDef) and each.name == name)

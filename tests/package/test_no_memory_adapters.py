@@ -1,5 +1,4 @@
-"""The adapters with their own C++ parts (typedcall.sql, tvm_ffi and jax) while memory allocation fails, as in
-test_no_memory.py."""
+"""Tests typedcall.sql, typedcall.tvm_ffi and typedcall.jax while memory allocation fails. See test_no_memory.py."""
 
 import importlib
 import importlib.util
@@ -12,9 +11,9 @@ import test_no_memory
 import typedcall
 from test_no_memory import MAKES_FUNCTIONS, NO_FUNCTIONS_MADE, source_of
 
-# Folders that have public names but are not adapters.
+# These packages are not adapters.
 OTHERS = {"cli", "pypy", "sources"}
-# The tests that sweep each public function of an adapter.
+# The tests of each public function of an adapter.
 SWEPT = {
     "typedcall.jax.elementwise": ("test_jax",),
     "typedcall.sql.register": ("test_apsw", "test_duckdb", "test_sqlite3"),
@@ -22,8 +21,8 @@ SWEPT = {
     "typedcall.tvm_ffi.source": ("test_tvm_ffi_source",),
 }
 
-# For engines that crash without memory, allocation fails only while the typed function runs: the Python function
-# starts the failures, and a destructor, which is C code and needs no memory, ends them.
+# Some engines crash without memory. Here allocation fails only while the typed function runs: the Python function
+# starts the failures, and a destructor ends them.
 WITHIN = """
 import math, sys
 sys.path.insert(0, %r)
@@ -103,7 +102,7 @@ class WithoutMemory(unittest.TestCase):
     def run_sweep(self, code, library):
         if importlib.util.find_spec(library) is None:
             self.skipTest(library + " is not installed")
-        # Import the library before allocation fails, like all other modules.
+        # Import the library before allocation fails.
         code = "import %s\n" % library + WITHIN + textwrap.dedent(code)
         test_no_memory.WithoutMemory.run_sweep(self, code)
 
@@ -118,7 +117,7 @@ class WithoutMemory(unittest.TestCase):
             for test in tests:
                 self.assertIn(name.rpartition(".")[2] + "(", source_of(self, test))
 
-    # Registers an SQL function. After a failure, either the old or the new function must be registered.
+    # After a failure, either the old or the new function must be registered.
     SQLITE = """
     from typedcall import sql
     from typedcall.sinks.sql import _sqlite, to_sqlite
@@ -170,8 +169,7 @@ class WithoutMemory(unittest.TestCase):
     """
 
     def test_apsw(self):
-        """Sweeps register() and calls to the function. The statements cause no errors, because APSW crashes if it has
-        no memory to raise an exception, even with `select abs(-9223372036854775807 - 1)`."""
+        """Tests register() and calls without errors. APSW crashes if it has no memory to raise an exception."""
         code = self.SQLITE.format(module="apsw", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         def right(cursor):
@@ -183,7 +181,7 @@ class WithoutMemory(unittest.TestCase):
 
     @support.only_if(support.SQLITE3_LOADS)
     def test_sqlite3(self):
-        """Sweeps register() and calls to the function, including errors."""
+        """Tests register() and calls, including errors."""
         code = self.SQLITE.format(module="sqlite3", makes_functions=MAKES_FUNCTIONS)
         self.run_sweep(textwrap.dedent(code) + textwrap.dedent("""
         class Failing:
@@ -207,8 +205,8 @@ class WithoutMemory(unittest.TestCase):
         """), "sqlite3")
 
     def test_duckdb(self):
-        """Sweeps register() after DuckDB's cursor(), and calls. DuckDB's module ends the process if it has no memory
-        for cursor() or execute(), even with `select 1`."""
+        """Tests register() and calls. DuckDB's cursor() and execute() need memory, because DuckDB ends the process
+        without it."""
         self.run_sweep("""
         if tuple(map(int, duckdb.__version__.split(".")[:2])) < (1, 5):
             sys.exit()  # it does not let a function replace another
@@ -263,8 +261,8 @@ class WithoutMemory(unittest.TestCase):
 
     @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_tvm_ffi_function(self):
-        """Sweeps function() and calls, in addition to the matrix. No text is passed to a Python function, because
-        tvm-ffi would then corrupt the heap, even in a function of tvm_ffi.convert()."""
+        """Tests function() and calls. Does not pass a text to a Python function, because tvm-ffi would corrupt the
+        heap."""
         self.run_sweep("""
         from typedcall.tvm_ffi import function
         functions = __import__("support").build("typed_functions")
@@ -323,8 +321,7 @@ class WithoutMemory(unittest.TestCase):
 
     @NO_FUNCTIONS_MADE  # choosing an entry uses generators
     def test_jax(self):
-        """Sweeps elementwise(), and an exception in a call. The rest of a call is JAX's own code, which makes
-        functions."""
+        """Tests elementwise(), and an exception in a call."""
         self.run_sweep("""
         import os
         os.environ["JAX_PLATFORMS"] = "cpu"

@@ -1,5 +1,4 @@
-"""Typed functions in Numba's nopython code, without an import of typedcall, and Numba's C callbacks as typed
-functions."""
+"""Tests typed functions in Numba's nopython code, and Numba's C callbacks as typed functions."""
 
 import ctypes
 import gc
@@ -18,7 +17,7 @@ functions = support.build("typed_functions")
 
 
 def refusal(function, *arguments):
-    """Returns the message of the TypingError raised on compilation."""
+    """Returns the message of the TypingError."""
     try:
         numba.njit(function)(*arguments)
     except numba.core.errors.TypingError as error:
@@ -65,7 +64,7 @@ class Calls(unittest.TestCase):
     # --- The overload that the boxed call would choose -----------------------------------------
 
     def overloaded(self, signatures):
-        """Returns a function with these overloads, each of which returns its own index."""
+        """Returns a function with these overloads. Each overload returns its index."""
         return adapter_support.offering({text: lambda x, n=n: n for n, text in enumerate(signatures)})
 
     def test_an_int_that_does_not_fit_becomes_no_float(self):
@@ -83,13 +82,12 @@ class Calls(unittest.TestCase):
         self.assertEqual(numba.njit(lambda x: functions.half(x))(numpy.uint64(2**63)), 2.0**62)
 
     def test_the_overload_of_the_boxed_call(self):
-        """Tests cases that the matrix does not have."""
+        """Tests cases that are not in the matrix."""
         cases = [
-            # Each row has the overloads, an argument, and the index of the chosen overload.
-            # Numba's float32 is a C float; the value 1.5 is a Python float.
+            # Each row contains the overloads, an argument, and the index of the chosen overload.
             (("d->i", "f->i"), numpy.float32(1), 1),
             (("f->i", "l->i"), 1.5, 0),
-            # The value decides among overloads with the same result type.
+            # The value chooses the overload.
             (("b->i", "B->i", "l->i"), numpy.int64(255), 1),
             (("b->i", "B->i", "l->i"), numpy.int64(-129), 2),
             (("l->i", "d->i"), numpy.uint64(1), 0),
@@ -112,7 +110,7 @@ class Calls(unittest.TestCase):
         chosen = self.overloaded(("b->i", "l->i", "d->i"))
         self.assertEqual(numba.njit(lambda: chosen(1))(), 0)
         self.assertEqual(numba.njit(lambda: chosen(300))(), 1)
-        # Numba compiles the code for a list of argument types once, even if some values need more conversion steps.
+        # Numba compiles the call once for all values of a type.
         steps = self.overloaded(("b->i", "i->i", "d->i"))
         both = numba.njit(lambda x: 10 * steps(x) + steps(300))
         self.assertEqual([both(numpy.int32(x)) for x in (3, 300)], [1, 11])
@@ -143,7 +141,7 @@ class Calls(unittest.TestCase):
             lambda: functions.half(1.0, 2.0),
         ):
             self.assertIn("has nothing that nopython code can call", refusal(refused))
-        # An int that does not fit must not be truncated.
+        # An int must not be truncated.
         for call in (numba.njit(lambda: functions.next_byte(256)), lambda: functions.next_byte(256)):
             with self.assertRaisesRegex(OverflowError, "not fit an unsigned integer of 1 bytes"):
                 call()
@@ -291,7 +289,7 @@ class Source(unittest.TestCase):
         def narrow(a):
             return a
 
-        self.assertEqual(typedcall.signatures(narrow), [])  # Numba passes this type differently from C
+        self.assertEqual(typedcall.signatures(narrow), [])  # Numba's ABI differs from C's here
 
         @numba.cfunc("void(int64)")
         def nothing(a):

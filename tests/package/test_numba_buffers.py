@@ -1,5 +1,4 @@
-"""Typed functions of buffers in Numba's nopython code: rows, arrays that the code creates and writes to, and error
-messages. The matrix compares calls with Python's."""
+"""Tests typed functions of buffers in Numba's nopython code."""
 
 import ctypes
 import unittest
@@ -98,8 +97,7 @@ class Calls(unittest.TestCase):
                     call(others.view(bool))
             else:
                 self.assertEqual((call(others.view(bool)), others.tolist()), (1, [1, 1]))
-            # An address alone does not include the number of elements. The address of a float array was once
-            # accepted, too.
+            # An address does not contain the number of elements.
             for values in (numpy.array([0.5]), numpy.array([True])):
                 with self.assertRaisesRegex(numba.TypingError, "pass the array itself"):
                     numba.njit(lambda x: first(x.ctypes))(values)
@@ -112,7 +110,7 @@ class Calls(unittest.TestCase):
             raise NotImplementedError
 
         typedcall.tag(function, "*kZd->d", module.addresses["norm"])
-        # The C function reads as many doubles as there are complex numbers, so only the real part of 3+4j.
+        # The C function reads one double, which is the real part.
         self.assertEqual(nopython_call(function)(numpy.array([3 + 4j])), 3.0)
 
         given = []

@@ -1,5 +1,5 @@
-"""Numba's disk cache: code that calls typed functions is cached and calls the right functions in the next process,
-unless that process could not find the functions again."""
+"""Tests Numba's disk cache: code that calls typed functions is cached, and calls the right functions in the next
+process."""
 
 import pathlib
 import shutil
@@ -26,7 +26,7 @@ class NextProcess(Cache):
             then = self.run_program(ALL)
             self.assertEqual(then["results"], EXPECTED)
             self.assertEqual((then["hits"], then["misses"]), (first["misses"], 0))
-            # A cache hit compiles nothing, except that Numba compiles the wrapper of `vectorize` each time.
+            # Nothing is compiled again.
             self.assertEqual(then["compiled"], 0)
             addresses.update(then["address"])
         random = pathlib.Path("/proc/sys/kernel/randomize_va_space")
@@ -162,7 +162,7 @@ class Digest(unittest.TestCase):
                             ignore=shutil.ignore_patterns("include", "*.so", "__pycache__"))
             with unittest.mock.patch.object(cache, "__file__", str(folder / "numba" / "cache.py")):
                 seen = {cache._package.__wrapped__()}
-                # These files determine the range of an int, the values of defaults, and the entries of a function.
+                # Cached code depends on these files.
                 for name in ("record/codes.py", "tools/parameters.py", "record/records.py", "numba/call.py"):
                     with open(folder / name, "a", encoding="utf-8") as file:
                         file.write("# another version\n")

@@ -1,5 +1,4 @@
-"""Numba's disk cache when the functions that its code calls have changed or are gone: the code is compiled
-again."""
+"""Tests that cached Numba code is compiled again if the functions that it calls have changed."""
 
 
 import adapter_support
@@ -31,7 +30,7 @@ PyMODINIT_FUNC PyInit_built(void) {{ return PyModuleDef_Init(&definition); }}
 
 class OtherProvider(Cache):
     def changed(self, before, after, expected, lines=ALL):
-        """Replaces one part of the provider's text, after which two more processes must print `expected`."""
+        """Changes the provider. Two more processes must then print `expected`."""
         self.assertEqual(SHAPES.count(before), 1)
         self.write("shapes.py", SHAPES.replace(before, after))
         second = self.run_program(lines)
@@ -48,7 +47,7 @@ class OtherProvider(Cache):
         expected[14], expected[15], expected[17] = 3.0, 5 / 3, 5 / 3
         expected[18], expected[19] = [0.0, 1.0, 2.0, 3.0], 6.0
         second = self.changed(half, '@tagged("d->d", "third", flags=simple)', expected)
-        self.assertEqual(second["misses"], 0)  # the function's declaration is the same
+        self.assertEqual(second["misses"], 0)  # the declaration is the same
 
     def test_another_signature(self):
         lines = """
@@ -64,15 +63,14 @@ print_all([outcome(bare, 3.0), outcome(outer, 3.0), outcome(apply, shapes.half, 
         program = lines.replace("values = numpy.arange(4.0)", "values = 1 + numpy.arange(2.0)")
         second = self.changed(half, '@tagged("d&d->i", "inverse", flags=simple | Flags.FALLS_BACK)',
                               expected + [[1.0, 0.5], 1.5], program)
-        self.assertEqual(second["hits"], 1)  # `ints` calls a different function
+        self.assertEqual(second["hits"], 1)  # `ints` calls another function
         self.changed(half, '@tagged(["l->l", "d->d"], ["half_long", "third"])',
                      [2.0, 4.0, 5 / 3, 2, 5 / 3, [1 / 3, 2 / 3], 1.0], program)
 
     def test_other_flags(self):
         lines = "from kernels import *\nprint_all([outcome(raises, 13), outcome(ints, 1)])"
         self.run_program(lines)
-        # The new version does not declare that it raises, so no caller checks for errors, and the error value is a
-        # number.
+        # The new version does not declare that it may raise, so the error value is a result.
         second = self.changed('"l->l", flags=Flags.MAY_RAISE | Flags.NEEDS_THREAD',
                               '"l->l", "half_long", flags=Flags.PURE', [6, 2], lines)
         self.assertEqual((second["hits"], second["misses"]), (1, 1))

@@ -1,5 +1,4 @@
-"""Numba's type of a typed function keeps the function alive as long as the type, or any code compiled with the
-function's address, exists."""
+"""Tests that Numba's type of a typed function, and code compiled with it, keep the function alive."""
 
 import ctypes
 import gc
@@ -14,8 +13,7 @@ registry = adapter_support.library("numba.core.registry")
 
 
 def half():
-    """Returns a function that offers a C function, and a weak reference to the object that keeps the C function
-    valid."""
+    """Returns a typed function, and a weak reference to its ctypes callback."""
     def half(x):
         raise NotImplementedError
 

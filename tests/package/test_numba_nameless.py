@@ -1,5 +1,4 @@
-"""Functions without a module name: Numba's disk cache, its warning about functions that no other process can find,
-and how numba.pycc compiles them."""
+"""Tests functions without a module name in Numba, with its disk cache and with numba.pycc."""
 
 import importlib
 import pickle

@@ -1,5 +1,4 @@
-"""Functions that raise, return a status, fall back or need the GIL, in Numba's nopython code. Exceptions propagate as
-they were set, even without the GIL, and none is left behind."""
+"""Tests functions that raise, return a status, fall back or need the GIL in Numba's nopython code."""
 
 import concurrent.futures
 import ctypes
@@ -18,8 +17,8 @@ numba = adapter_support.library("numba")
 numpy = adapter_support.library("numpy")
 others = support.build("typed_functions")
 fallbacks = support.build("fallback_functions")
-#: Functions whose calls raise an exception in the C function, in the Python function or in a range check. Each row
-#: has an argument and its result, an argument that raises, the exception's type and its text.
+#: Functions that raise exceptions. Each row contains an argument and the result, an argument that raises, and the type
+#: and the text of the exception.
 RAISING = ((functions.checked_i, 1, 1, 13, ValueError, "thirteen"),
            (fallbacks.tenfold, 4.0, 2.0, -2000.0, IndexError, "far below"),
            (fallbacks.tenfold, -1.0, -10.0, -2000.0, IndexError, "far below"),
@@ -75,7 +74,7 @@ class Raising(adapter_support.NumbaCalls):
         def mine(x):
             raise NotImplementedError
 
-        # This function uses -0.0 as its error value, as PyPy does.
+        # The error value of this function is -0.0.
         negated = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda x: -x)
         typedcall.tag(mine, "d->d", ctypes.cast(negated, ctypes.c_void_p).value,
                       flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.ERROR_IS_NEG_ZERO)
@@ -91,7 +90,7 @@ class Raising(adapter_support.NumbaCalls):
         def inner():
             return is_attached()
 
-        # inner() was compiled without `nogil`, so it is called with the GIL.
+        # inner() must be called with the GIL, because it was compiled without `nogil`.
         @numba.njit(nogil=True)
         def outer():
             count = 0
@@ -185,7 +184,7 @@ class Raising(adapter_support.NumbaCalls):
         (entry,) = typedcall.entries(fallbacks.c_root)
         typedcall.tag(mine, entry.signature, entry.address, flags=entry.flags)
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
-        # A shell's background job starts with SIGINT ignored.
+        # A shell's background jobs ignore SIGINT.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(setattr, sys, "unraisablehook", sys.unraisablehook)
         for function in (functions.raises, mine):
@@ -205,7 +204,7 @@ class Raising(adapter_support.NumbaCalls):
             raising(KeyboardInterrupt())
             with self.assertRaises(KeyboardInterrupt):
                 guarded(-1.0)
-                for _ in range(1000):  # the interrupt arrives between two iterations
+                for _ in range(1000):  # the interrupt arrives here
                     pass
             raising(SystemExit())
             seen = []

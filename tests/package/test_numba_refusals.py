@@ -1,4 +1,4 @@
-"""If nopython code cannot call a typed function, the message says what does not fit and what to write instead."""
+"""Tests the messages if nopython code cannot call a typed function."""
 
 import unittest
 
@@ -11,7 +11,7 @@ special = adapter_support.library("scipy.special")
 
 
 def typed(*signatures, flags=0):
-    """Returns a function whose signatures are read but which is never called."""
+    """Returns a function with these signatures."""
     def function(*values):
         raise NotImplementedError
 
@@ -20,8 +20,7 @@ def typed(*signatures, flags=0):
 
 
 def refusal(function, *values):
-    """Returns typedcall's line in Numba's error. `function` is a lambda that calls a typed function, or the typed
-    function itself."""
+    """Returns typedcall's line in Numba's error. `function` is a typed function, or a lambda that calls one."""
     call = function if getattr(function, "__name__", "") == "<lambda>" else adapter_support.nopython_call(
         function, len(values)).py_func
     try:

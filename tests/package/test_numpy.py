@@ -1,4 +1,4 @@
-"""Typed functions as ufuncs: types, names, pickles, errors and threads."""
+"""Tests typed functions as ufuncs."""
 
 import ctypes
 import pathlib
@@ -103,7 +103,7 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.types, ["l->l", "L->L", "d->d"])
         self.assertEqual(made(True).dtype, numpy.int64)
         self.assertEqual(made(numpy.uint64(3)).dtype, numpy.uint64)
-        # Loops with narrow types come first, because a wide type would hide them.
+        # Loops with narrow types come first. Otherwise they would never be chosen.
         made = table(("d->d", "fabs"), ("q->q", "llabs"), ("l->l", "labs"), ("f->f", "fabsf"))
         self.assertEqual(made.types, ["l->l", "L->l", "f->f", "d->d"])
         self.assertEqual(made(numpy.float32(-3)).dtype, numpy.float32)
@@ -153,7 +153,7 @@ class Sink(unittest.TestCase):
             paths=[support.module_folder("typed_functions")]), "[ 8. 12.]")
 
     def run_script(self, text):
-        """Runs a script in which `__main__.mine` is tagged, and returns its output."""
+        """Runs a script with a tagged function `mine`, and returns the output."""
         with tempfile.TemporaryDirectory(prefix="typedcall-") as folder:
             script = pathlib.Path(folder, "script.py")
             script.write_text(SCRIPT + text)
@@ -207,7 +207,7 @@ class Sink(unittest.TestCase):
         self.assertIn("'d&d&d->v' writes to &d, &d, and a ufunc has one result: offer a C function for each, "
                       "'d->d', or one of rows, '*kd*d*d->v', for signature='(n)->(n),(n)'", str(raised.exception))
 
-        # The suggestion in the message works.
+        # Follow the suggestion in the message.
         @ctypes.CFUNCTYPE(None, *[pointer, ctypes.c_ssize_t] * 3)
         def of_rows(x, count, y, _, z, __):
             for i in range(count):
@@ -257,7 +257,7 @@ class Sink(unittest.TestCase):
     def test_exceptions(self):
         div = typedcall.ufunc(functions.div)
         self.assertEqual(div([1.0, -6.0], [2.0, 3.0]).tolist(), [0.5, -2.0])
-        self.assertEqual(div(0.0, -1.0), 0.0)  # -0.0 is the error value, but here it is a result
+        self.assertEqual(div(0.0, -1.0), 0.0)  # -0.0 is also the error value
         check = typedcall.ufunc(functions.check)
         self.assertEqual(check([-1, 5]).tolist(), [-1, 5])
         zeros = numpy.ones((3, 50000))
@@ -308,7 +308,7 @@ class Sink(unittest.TestCase):
 
         held_inside = ctypes.pythonapi.PyGILState_Check
         plain = support.build("plain_functions")
-        # PyGILState_Check() takes no argument, and ignores the one in a register.
+        # PyGILState_Check() ignores the argument.
         for flags, expected in ((0, 1), (Flags.NEEDS_THREAD, 1), (Flags.THREAD_SAFE, 0)):
             typedcall.tag(plain.inc, "i->i", address_of(held_inside), flags=int(flags))
             try:

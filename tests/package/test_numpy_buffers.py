@@ -1,5 +1,4 @@
-"""Typed functions of buffers as generalised ufuncs: rows of arrays, with and without gaps, outputs that are buffers,
-exceptions, and refusals."""
+"""Tests typed functions of buffers as generalised ufuncs."""
 
 import gc
 import pickle
@@ -17,7 +16,7 @@ SHAPES = [(0,), (1,), (4,), (0, 4), (3, 0), (1, 1), (3, 4), (2, 3, 4)]
 
 
 def variants(array):
-    """Yields arrays with the same elements: with gaps, backwards, read-only, and in Fortran order."""
+    """Yields arrays with the same elements and other memory layouts."""
     read_only = array.copy()
     read_only.flags.writeable = False
     yield array
@@ -60,7 +59,7 @@ class Values(unittest.TestCase):
         self.assertEqual(apart.signature, "(n),(m)->()")
         self.assertEqual(apart(x, y[:, :3]).tolist(),
                          [module.dot(a.copy(), b[:3].copy()) for a, b in zip(x, y)])
-        # NumPy broadcasts the row with stride 0.
+        # The row is broadcast with stride 0.
         self.assertEqual(dot(x[0], y[:, ::-1]).tolist(),
                          [module.dot(x[0].copy(), b[::-1].copy()) for b in y])
 
@@ -156,7 +155,7 @@ class Errors(unittest.TestCase):
             self.assertEqual(mean(good * 0 - 1).tolist(), [-1.0, -1.0])
 
     def test_rows_that_no_memory_holds(self):
-        # The total size of both rows in bytes would overflow to a small number if it were not checked.
+        # The size of both rows in bytes overflows.
         row = numpy.lib.stride_tricks.as_strided(numpy.ones(1), (2**60 - 1,), (0,))
         with self.assertRaises(MemoryError):
             typedcall.ufunc(module.dot)(row, row)

@@ -1,4 +1,4 @@
-"""Ufuncs as typed functions: NumPy's generic loops, SciPy's loops, and unknown versions of NumPy."""
+"""Tests ufuncs of NumPy and SciPy as typed functions."""
 
 import ctypes
 import sys
@@ -25,14 +25,13 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(numpy.hypot, "ff->f")(3.0, 4.0), 5.0)
 
     def test_what_a_loop_for_complex_numbers_calls_is_not_what_the_ufunc_does(self):
-        # The C function writes through a pointer, whereas numpy.sin takes and returns a number.
+        # The C functions of these loops write through a pointer.
         for ufunc in (numpy.sin, numpy.sqrt, numpy.power, numpy.negative, numpy.float_power):
             listed = typedcall.signatures(ufunc)
             self.assertEqual([text for text in listed if "&" in text], [], ufunc)
 
     def test_sep_200s_example_is_numpys_sine(self):
-        # The loop of numpy.sin for doubles is SIMD code for arrays; docs/how-to/libraries.md explains what to do
-        # instead.
+        # numpy.sin uses SIMD code for doubles. See docs/how-to/libraries.md.
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'd->d'; it offers 'g->g'$"):
             typedcall.resolve(numpy.sin, "d->d")
         with self.assertRaisesRegex(TypeError, r"^numpy\.sin does not offer 'dd->d'; it offers 'g->g'$"):
@@ -89,7 +88,7 @@ class Source(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, reason):
                     _native.scalar_functions(numpy.add)
         self.assertEqual(_numpy_bridge.make_ufunc("half", "", rows, types, 1, 1)(3.0), 1.5)
-        # NumPy's version is read from the capsule of its array API, and only the right capsule is accepted.
+        # The version is read from NumPy's _ARRAY_API. Other capsules are refused.
         with unittest.mock.patch.object(core, "_ARRAY_API", api):
             with self.assertRaisesRegex(ValueError, "not NumPy's _ARRAY_API"):
                 _native.scalar_functions(numpy.add)
@@ -105,7 +104,7 @@ class Source(unittest.TestCase):
         with self.assertRaisesRegex(ImportError, "NumPy has not been imported"):
             _native.scalar_functions(numpy.add)
 
-        # This table looks like that of a future version of NumPy.
+        # This table is like that of a future NumPy.
         version = ctypes.CFUNCTYPE(ctypes.c_uint)(lambda: 0x03000000)
         table = (ctypes.c_void_p * 3)(ctypes.cast(version, ctypes.c_void_p), None, id(numpy.ndarray))
         make = ctypes.pythonapi.PyCapsule_New

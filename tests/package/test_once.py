@@ -1,6 +1,5 @@
-"""Objects that are made once per function are made only once even if two threads request one at the same time; and each
-decision reads a function's entries only once. One thread stops at each line of the package's code in turn, while the
-other runs."""
+"""Tests that an object is made only once if two threads request it at the same time. One thread stops at each line of
+the package's code in turn, while the other thread runs."""
 import unittest
 
 import support
@@ -91,7 +90,7 @@ print(at > 10)
 
     @unittest.skipIf(numpy is None, "NumPy is not installed")
     def test_how_ufuncs_are_pickled(self):
-        # The way to pickle ufuncs is set up together with the first ufunc of a process.
+        # The first ufunc of a process also registers how ufuncs are pickled.
         self.runs("""
 import numpy, typedcall.numpy.ufunc
 

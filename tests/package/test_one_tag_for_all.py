@@ -1,5 +1,4 @@
-"""One tag in one binary serves Numba, SciPy, NumPy, Cython, cffi and ctypes, all of which call the same function of a
-module that knows none of them."""
+"""Tests that Numba, SciPy, NumPy, Cython, cffi and ctypes can all use the same tag."""
 
 import pathlib
 import sys
@@ -21,7 +20,7 @@ def call(double x):
 
 
 class OneTagForAll(unittest.TestCase):
-    """Each library calls `typed_functions.square`, and if it shows the address, that is the tag's."""
+    """Each library calls `typed_functions.square`, at the address in the tag."""
 
     def setUp(self):
         self.expected = [0.0, 1.0, 4.0, 6.25]
@@ -32,7 +31,7 @@ class OneTagForAll(unittest.TestCase):
         ways = {name[4:]: getattr(self, name) for name in dir(self) if name.startswith("way_")}
         self.assertEqual(sorted(ways), ["cffi", "ctypes", "cython", "numba", "numpy", "scipy"])
         if support.IS_PYPY:
-            ways = {"ctypes": self.way_ctypes}  # the other libraries need CPython's package
+            ways = {"ctypes": self.way_ctypes}  # the other libraries need CPython
         for name, way in ways.items():
             with self.subTest(library=name):
                 way()
@@ -50,7 +49,7 @@ class OneTagForAll(unittest.TestCase):
         self.assertEqual(int(cffi.FFI().cast("uintptr_t", function)), self.address)
         self.assertEqual([function(x) for x in self.arguments], self.expected)
 
-        # A function that does not declare that it may run without the GIL is refused for that reason.
+        # A function that does not declare THREAD_SAFE is refused.
         self.assertTrue(typedcall.entries(functions.square)[0].flags & typedcall.Flags.THREAD_SAFE)
         with self.assertRaisesRegex(TypeError, "thread_safe_only"):
             typedcall.cffi_function(functions.counted)

@@ -1,4 +1,4 @@
-"""The code blocks of the README and docs/ work with the installed package, and print the output that they show."""
+"""Tests that the code blocks of the README and docs/ work, and print the output that they show."""
 import importlib.util
 import pathlib
 import unittest
@@ -19,7 +19,7 @@ def load_blocks():
 
 code_blocks = load_blocks()
 
-# Each page runs in a separate process, because its tags and imports must not affect the next page.
+# Each page runs in a separate process, because tags must not affect the next page.
 ONE_PAGE = """
 import pathlib, runpy, sys, tempfile
 blocks = runpy.run_path(sys.argv[1])
@@ -45,19 +45,19 @@ class Pages(unittest.TestCase):
         found = [block for page in code_blocks.pages() for block in code_blocks.blocks(page)]
         self.assertGreater(len(found), 40)
         not_run = ["%s: %s" % (block, block.reason) for block in found if not block.is_tested]
-        # Every other block must run. The page's source gives a reason for each block that is not run.
+        # All other blocks must run.
         self.assertEqual(len(not_run), NOT_RUN, "\n".join(not_run))
         for block in found:
             self.assertTrue(block.file or block.is_output or block.reason
                             or block.language in code_blocks.LANGUAGES, str(block))
 
 
-#: The number of blocks that cannot be run in this test.
+#: The number of blocks that are not run.
 NOT_RUN = 19
 
 
 def add_tests():
-    """Adds a test for each page that has blocks."""
+    """Adds a test for each page with blocks."""
     for page in code_blocks.pages():
         if code_blocks.is_for_this_python(page) and any(
                 block.is_tested for block in code_blocks.blocks(page)):

@@ -1,5 +1,4 @@
-"""The grammar of tag()'s `parameters` accepts only lists of parameters, and reads them as Python does. The reference
-is Python's own parser."""
+"""Tests the parser of tag()'s `parameters` against Python's own parser."""
 
 import ast
 import random
@@ -11,8 +10,8 @@ from typedcall.tools.parameter_text import parse_parameters
 
 
 def by_python(text):
-    """Returns Python's reading (names, numbers of positional-only and of positional parameters, defaults), or None if
-    Python refuses the text."""
+    """Returns what Python's parser reads: (names, number of positional-only parameters, number of positional
+    parameters, defaults). Returns None if Python refuses the text."""
     try:
         made, = ast.parse(f"def f{text}: pass").body
         arguments = made.args
@@ -39,7 +38,7 @@ def by_grammar(text):
 
 class Grammar(unittest.TestCase):
     def check(self, text):
-        """Checks that both parsers return the same. repr() distinguishes -0.0 from 0, and 1 from True."""
+        """Checks that both parsers return the same."""
         with self.subTest(text=text):
             self.assertIsNotNone(by_grammar(text))
             self.assertEqual(repr(by_grammar(text)), repr(by_python(text)))
@@ -63,7 +62,6 @@ class Grammar(unittest.TestCase):
                      "(x: int)", "(x) -> y", "(x): pass", "(x) #", "(x=1 #\n)", "(x=(1 2))", "(x=(,))", "(x=1.5.5)", "(x=" + "9" * 5000 + ")"):
             with self.subTest(text=text[:50]):
                 self.assertIsNone(by_grammar(text))
-        # The message for a refused text contains the position.
         with self.assertRaisesRegex(ValueError, r"unusable parameters '\(x, y z\)': ',' or '\)' is missing at position 6, before 'z'"):
             parse_parameters("(x, y z)")
 

@@ -1,5 +1,4 @@
-"""Names and defaults of parameters that Python code passes to tag(): what tag() accepts and refuses, and how callers
-of the C function use them."""
+"""Tests the names and defaults of parameters that Python code passes to tag()."""
 
 import ctypes
 import gc
@@ -21,7 +20,7 @@ CTYPES = {"d": ctypes.c_double, "f": ctypes.c_float, "l": ctypes.c_long, "i": ct
 
 
 def fresh(text="(x, y)"):
-    """Returns a new Python function with these parameters that returns x - y."""
+    """Returns a new Python function with these parameters. It computes x - y."""
     scope = {}
     exec("def function%s: return float(x) - float(y)" % text, scope)
     return scope["function"]
@@ -48,7 +47,7 @@ class Tag(unittest.TestCase):
         self.assertEqual((f(2.0), f(x=2.0), f(2.0, y=1.0)), (1.5, 1.5, 1.0))
         _, f = self.tagged(defaults=[1, 2])
         self.assertEqual(f(), -1.0)
-        # The Python function itself has the defaults.
+        # The Python function has its own defaults.
         _, f = self.tagged("(x, y=4.0)")
         self.assertEqual((f(2.0), f(y=1.0, x=0.0)), (-2.0, -1.0))
         _, f = self.tagged("(*args)", defaults=(3.0,))
@@ -56,10 +55,9 @@ class Tag(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes no keyword arguments"):
             f(x=1.0)
 
-    @support.ON_CPYTHON  # a callback acquires the GIL
+    @support.ON_CPYTHON  # callbacks acquire the GIL
     def test_defaults_that_python_converts(self):
-        """Defaults are converted like arguments of a call: a bool is a number, and a bool parameter takes any
-        object's truth value."""
+        """Defaults are converted like the arguments of a call."""
         for signature, default, made in (("dd->d", True, 1.0), ("dd->d", False, 0.0), ("ff->f", True, 1.0),
                                          ("ll->l", True, 1), ("ii->i", False, 0), ("BB->B", True, 1)):
             own = ctypes.CFUNCTYPE(*map(CTYPES.get, signature[-1] + signature[:2]))(lambda x, y: x - y)
@@ -196,17 +194,16 @@ class Tag(unittest.TestCase):
 
 
 class KeywordOnly(unittest.TestCase):
-    """Functions whose last parameters Python passes by name only; callers without names pass all arguments in order.
-    test_matrix.py tests the sinks of numbers."""
+    """Tests keyword-only parameters."""
 
     def test_tag(self):
-        """tag() reads the text signature, and checks its own arguments against it."""
+        """tag() accepts the text signature as `parameters`."""
         address = typedcall.entries(keyword_only.last)[0].address
 
         def function(x, y, *, z):
             return x * y * z
 
-        # PyPy's inspect.signature() shows the module parameter, too.
+        # On PyPy, inspect.signature() includes the module parameter.
         text = "(" + keyword_only.last.__text_signature__.partition(", ")[2]
         typedcall.tag(function, "ddd->d", address, parameters=text)
         typed = typedcall.resolve(function, "ddd->d")

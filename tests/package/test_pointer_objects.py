@@ -1,6 +1,5 @@
-"""ctypes pointer objects passed for `P`. As in a ctypes call, C receives the pointer and not the address of the
-object's own memory. The calls go through the wrapper, a typed function, and a typed function of a tagged Python
-function."""
+"""Tests ctypes pointer objects as arguments of type `P`. C receives the pointer and not the object's own address, as in
+a ctypes call."""
 import ctypes
 import unittest
 
@@ -11,7 +10,7 @@ functions = support.build("pointer_functions")
 
 
 def ways(name):
-    """Returns all callables that pass a pointer from Python to the C function."""
+    """Returns all callables that pass a pointer to the C function."""
     f = getattr(functions, name)
     made = [f]
     (entry,) = typedcall.entries(f)
@@ -54,7 +53,7 @@ class PointerObjects(unittest.TestCase):
     def test_texts(self):
         for text in (ctypes.c_char_p(b"text"), ctypes.c_wchar_p("text")):
             at = ctypes.cast(text, ctypes.c_void_p).value
-            # A signature does not show whether a `P` is const, but the wrapper knows.
+            # Only the wrapper knows that the parameter is const.
             wrapper, *others = ways("address_const")
             self.assertEqual(wrapper(text), at)
             for call in [*others, *ways("address")]:

@@ -1,5 +1,4 @@
-"""Runs property_attack.py, which can run for any length of time, with a few programs. If TYPEDCALL_ATTACK_SECONDS is
-set, it runs as many programs as possible within that time."""
+"""Runs property_attack.py with a few programs, or for TYPEDCALL_ATTACK_SECONDS if that is set."""
 import os
 import pathlib
 import sys
@@ -9,12 +8,12 @@ import support
 
 ATTACK = pathlib.Path(__file__).with_name("property_attack.py")
 SECONDS = os.environ.get("TYPEDCALL_ATTACK_SECONDS")
-# Each process runs so few programs that its memory is not checked.
+# These are too few programs per process for a check of memory.
 HOW_LONG = ["--batches", "3", "--count", "35"] if SECONDS is None else ["--seconds", SECONDS]
 
 
 class Attack(unittest.TestCase):
-    @support.ON_CPYTHON  # its objects exist on CPython only
+    @support.ON_CPYTHON  # its objects exist only on CPython
     def test_random_programs(self):
         programs = self.attack(*HOW_LONG)
         if SECONDS is None:
@@ -26,7 +25,7 @@ class Attack(unittest.TestCase):
         self.assertEqual(self.attack("--batches", "1", "--count", "100"), 100)
 
     def attack(self, *arguments):
-        """Runs random programs, none of which may fail, and returns their number."""
+        """Runs random programs, and returns their number. None may fail."""
         status, output, errors = support.python(ATTACK, *arguments, "--seed", support.seeds.seed(1))
         self.assertEqual((status, errors), (0, ""), output)
         self.assertRegex(output, r"seed \d+: [1-9]\d* programs, [1-9]\d* typed calls compared")
@@ -34,7 +33,7 @@ class Attack(unittest.TestCase):
         print(last, file=sys.stderr)
         return int(last.split()[2])
 
-    @support.ON_CPYTHON  # its objects exist on CPython only
+    @support.ON_CPYTHON  # its objects exist only on CPython
     def test_a_seed_gives_the_same_program(self):
         shown = [support.python(ATTACK, "--child", "--log", os.devnull, "--seed", "5", "--first", "7",
                                 "--count", "1", "--no-threads", "--verbose",

@@ -1,5 +1,4 @@
-"""docs/proposals.md: each row of the table that says where to find things names an existing heading and command, and
-the headers define the names that the page calls typedcall's own."""
+"""Tests that the headings, commands and names in docs/proposals.md exist."""
 import pathlib
 import re
 import unittest
@@ -15,13 +14,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def anchors(path):
-    """Returns the anchors of a page's headings, as GitHub and MyST make them."""
+    """Returns the anchors of a page's headings."""
     headings = re.findall(r"(?m)^#+ (.*)$", path.read_text(encoding="utf-8"))
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def table_below(heading, text):
-    """Returns the cells of each row of the first table below a heading."""
+    """Returns the rows of the first table below a heading."""
     section = text.partition("\n## %s\n" % heading)[2].partition("\n## ")[0]
     table, = re.findall(r"(?ms)\A.*?^\|[^\n]*\n\|---[^\n]*\n((?:\|[^\n]*\n)*)", section)
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
@@ -29,7 +28,7 @@ def table_below(heading, text):
 
 def is_target(package, name):
     text = (ROOT / package / "BUILD").read_text(encoding="utf-8")
-    # The BUILD file contains the target's name, or the part of the name before an ending that a list adds.
+    # The BUILD file contains the target's name, or its first part if a list adds the ending.
     ends = re.findall(r'\bname \+ "(\w+)"', text)
     return '"%s"' % name in text or any(
         name.endswith(end) and '"%s"' % name[:-len(end)] in text for end in ends)
@@ -68,7 +67,7 @@ class TheTable(unittest.TestCase):
                 self.follow(*command.split())
 
     def follow(self, program, *arguments):
-        """Runs a command, but only checks the names of tests and benchmarks, which are run elsewhere."""
+        """Runs a command. For tests and benchmarks, only checks the name."""
         if (program, arguments[0]) == ("bazel", "test"):
             package, _, name = arguments[1].removeprefix("//").partition(":")
             if package.endswith("/..."):
@@ -119,7 +118,7 @@ class Diagrams(unittest.TestCase):
                 self.assertEqual(root[0].tag, SVG + "title")
                 light, dark, end = re.match(r"(?s)(.*)@media \(prefers-color-scheme: dark\) \{(.*?)\n    \}(.*)",
                                             path.read_text(encoding="utf-8")).groups()
-                # Each rule and each attribute with a colour for light pages also needs one for dark pages.
+                # Each colour for light pages needs a colour for dark pages.
                 for selector in re.findall(r"(\.?\w+) \{[^}]*(?:fill|stroke): #", light):
                     self.assertIn(selector + " {", dark)
                 for attribute in set(re.findall(r'(?:fill|stroke)="#\w+"', end)):

@@ -1,4 +1,4 @@
-"""The functions signatures(), entries() and resolve() on PyPy, where calls go through cffi without the GIL."""
+"""Tests signatures(), entries() and resolve() on PyPy."""
 import copy
 import pickle
 
@@ -111,7 +111,7 @@ class CPythonOnly(Accelerated):
         class PyCapsule:
             pass
 
-        PyCapsule.__module__ = "builtins"  # PyCapsule looks like an extension module's class
+        PyCapsule.__module__ = "builtins"  # PyCapsule looks like a class of an extension module
         self.assertEqual(typedcall.entries(PyCapsule()), [])
         with self.assertRaisesRegex(TypeError, "holds no address of a C function"):
             typedcall.tag(lambda x: x, "d->d", PyCapsule())

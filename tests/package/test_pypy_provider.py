@@ -1,5 +1,5 @@
-"""Providers on an unmodified PyPy: extensions made with typedcall/provider.h and with the C macros have the
-METH_TYPED bits and their metadata. Features that PyPy does not support are refused at compile time."""
+"""Tests providers on PyPy, made with typedcall/provider.h and with the C macros. Features that PyPy does not support
+are refused at compile time."""
 import array
 import gc
 import os
@@ -65,7 +65,7 @@ class Metadata(unittest.TestCase):
         self.assertEqual((row[0], row[1]), ("d->d", Flags.TAKES_SELF | Flags.NEEDS_THREAD))
         (row,) = reader.entries(scaler.twice)
         self.assertEqual(row[0], "d->d")
-        # The reader ignores bound methods; their __func__ is the descriptor.
+        # The reader ignores bound methods. Their __func__ is the descriptor.
         bound = scaler(2.0).scale
         self.assertEqual(reader.entries(bound), [])
         self.assertEqual(len(reader.entries(bound.__func__)), 1)
@@ -77,7 +77,7 @@ class Metadata(unittest.TestCase):
                                 ("none", "->l"), ("single", "f->f"), ("raises", "l->i")):
             (row,) = reader.entries(getattr(functions, name))
             self.assertEqual(row[0], signature)
-        # PyTypedMethod_TagArray tagged this function in an array with ordinary names.
+        # This function was tagged by PyTypedMethod_TagArray.
         self.assertEqual([row[0] for row in reader.entries(functions.size)],
                          ["d->d", "dl->d", "l->l"])
         self.assertEqual(reader.entries(functions.counts), [])
@@ -85,7 +85,7 @@ class Metadata(unittest.TestCase):
     def test_pypy_s_own_struct(self):
         functions = support.build("pypy_functions")
         (row,) = reader.entries(functions.bare)
-        # PyPy's branch holds the GIL during such a call, so the function may rely on the GIL.
+        # PyPy's branch holds the GIL during a call, so the function may rely on this.
         self.assertEqual((row[0], row[1], row[3]), ("l->l", Flags.NEEDS_THREAD, "PyPy metadata"))
         self.assertEqual(row[2], reader.entries(functions.inc)[0][2])
         self.assertEqual(functions.bare.__name__, "bare")
@@ -127,7 +127,7 @@ class SingleFile(unittest.TestCase):
 
 @ON_PYPY
 class Buffers(unittest.TestCase):
-    # PyPy passes non-contiguous memory even to callers that request contiguous memory.
+    # PyPy ignores requests for contiguous memory.
     def test_a_pointer_into_what_is_not_contiguous(self):
         typed = support.build("typed_functions")
         values = memoryview(array.array("d", range(6)))
@@ -149,7 +149,7 @@ class Buffers(unittest.TestCase):
 
 @ON_PYPY
 class AnyObject(unittest.TestCase):
-    """No object that Python code can reach makes the reader crash or find an entry."""
+    """No object makes the reader crash or find an entry."""
 
     def test_attributes_of_the_standard_library(self):
         names = ("builtins sys os math cmath time itertools operator collections functools array "
@@ -188,14 +188,14 @@ class AnyObject(unittest.TestCase):
             self.assertEqual(reader.entries(value), [], value)
 
     def test_everything_that_is_alive(self):
-        # Some of PyPy's internal objects crash every extension that receives them.
+        # Some of PyPy's internal objects crash every extension.
         found = 0
         for value in gc.get_objects():
             if type(value) in reader.TYPES:
                 found += 1
             elif not isinstance(value, (types.FunctionType, types.MethodType)):
                 offered = own_entries(value)
-                # Functions that accelerate() made in other tests have the same entries as the original functions.
+                # Functions that accelerate() made have entries.
                 if wrapper_of(value) is None:
                     self.assertEqual(offered, [], (type(value), value))
         self.assertGreater(found, 0)
@@ -246,7 +246,7 @@ class Refused(support.InAFolder):
         self.assertEqual(status, 0, output)
 
     def test_rows_without_bits(self):
-        """PyPy has no side table for rows without the flag bits."""
+        """PyPy has no side table."""
         made = support.compile_module(support.MODULES / "pypy_functions.c", self.folder,
                                       flags=("-DPyTypedMethod_FLAGS=0",))
         with self.assertRaisesRegex(SystemError, "on PyPy a typed def needs its flag bits"):

@@ -1,4 +1,4 @@
-"""The functions tag() and untag() on PyPy, where a row is stored with the object and dies with it."""
+"""Tests tag() and untag() on PyPy."""
 import ctypes
 import gc
 import unittest
@@ -19,7 +19,7 @@ class Callable:
 
 
 class Equal(Callable):
-    """A callable class whose instances are all equal."""
+    """A callable. All instances are equal."""
 
     def __eq__(self, other):
         return isinstance(other, Equal)
@@ -104,7 +104,7 @@ class Tag(unittest.TestCase):
 
     @support.timing
     def test_one_thread_at_a_time(self):
-        # The matrix tests a module's function in this way; a tagged function is called without the GIL.
+        # Without THREAD_SAFE, only one thread at a time may call the function.
         entry, = typedcall.entries(support.build("thread_functions").alone)
         for flags in (0, Flags.THREAD_SAFE):
             def alone(milliseconds):
@@ -228,7 +228,7 @@ class Tag(unittest.TestCase):
         self.assertTrue(all(typedcall.signatures(function) == [] for function in new))
 
     def test_a_row_whose_object_has_died(self):
-        # Simulates a new object with the ID of a dead one whose weak reference's callback has not run yet.
+        # A new object may have the ID of a dead one before the weak reference's callback has run.
         table = IdentityTable()
         old, new = Callable(), Callable()
         table.put(old, "old")

@@ -1,5 +1,4 @@
-"""According to its own log, PyPy's JIT compiles a loop over an accelerated function to one call to the C function at a
-constant address. Only the frame of the shim around the call remains."""
+"""Tests that PyPy's JIT compiles a call to an accelerated function to one call at a constant address."""
 import collections
 import pathlib
 import re
@@ -35,8 +34,8 @@ CALL = re.compile(r"call_release_gil_\w\(\d+, (\w+)")
 
 
 def operations(log):
-    """Returns the operations in the repeated part of a loop_to_look_at. If there are several loops, the shortest is
-    used: a trace also records a thread switch or a signal that occurred meanwhile."""
+    """Returns the operations in the loop. If there are several loops, the shortest is used, because a trace may include
+    a thread switch or a signal."""
     found = []
     for loop in re.findall(r"# Loop \d+ \(loop_to_look_at.*?--end of the loop--", log, re.DOTALL):
         lines = loop.splitlines()
@@ -78,8 +77,7 @@ class Trace(unittest.TestCase):
         of_shim, text = self.check("shim", 1)
         of_pointer, _ = self.check("pointer", 0)
         self.assertIn("JitVirtualRef", text)
-        # Checks of types, counts and exceptions cost nothing: the loop has no more guards than a call through the
-        # bare pointer.
+        # The checks of types, counts and exceptions add no guards.
         self.assertEqual({name: count for name, count in of_shim.items() if "guard" in name},
                          {name: count for name, count in of_pointer.items() if "guard" in name})
 

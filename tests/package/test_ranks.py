@@ -1,5 +1,4 @@
-"""The extension module has a table of how well each kind of value fits each type of parameter.
-Compares it with matrix_choice.py, which implements docs/ABI.md, 8.7, without the table."""
+"""Compares the extension module's table of ranks with matrix_choice.py, which implements docs/ABI.md, 8.7."""
 import contextlib
 import pathlib
 import random
@@ -10,7 +9,7 @@ import support
 from typedcall.native import _native
 from typedcall.record import codes
 
-#: Values of each kind, as Python code. C_FLOAT and C_COMPLEX come from libraries; LEFT_OUT has no values.
+#: Values of each kind, as Python code. Python has no values of the kinds C_FLOAT, C_COMPLEX and LEFT_OUT.
 VALUES = {
     "BOOL": ("True", "False"),
     "INT": ("0", "-7", "2**70", "made(object, '__index__')()", "made(object, '__index__', '__float__', '__complex__')()"),
@@ -36,7 +35,7 @@ NUMPY = {
     "STR_SUBCLASS": ("numpy.str_('7')",),
     "OTHER": ("numpy.dtype('d')", "numpy.int64"),
 }
-#: Maps the ranks of matrix_choice.py to those of the table.
+#: Maps the ranks of matrix_choice.py to the table's.
 RANKS = {matrix_choice.EXACT: 1, matrix_choice.NEAR: 2, matrix_choice.SAFE: 3, matrix_choice.NONE: None}
 LETTERS = [*codes.CODES, "*s", "*kd", "*d", "&d", "&kd", "&?", "&O", "&s"]
 
@@ -52,7 +51,7 @@ GIVEN = {"__float__": 7.0, "__complex__": 7j, "__bool__": True}
 
 
 def made(base, *methods):
-    """Returns a subclass of `base` that has these methods."""
+    """Returns a subclass of `base` with these methods."""
     return type("Made", (base,), {name: lambda self, given=GIVEN.get(name, 7): given for name in methods})
 
 
@@ -130,7 +129,7 @@ class Wrappers(unittest.TestCase):
 
     def test_methods_that_a_class_gets_and_loses(self):
         functions = support.build("narrow_functions")
-        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # an object with a length fits both equally well
+        for base, either in ((object, [0, 1]), (bytes, [0, 0])):  # an object with a length fits both
             class Number(base):
                 pass
 

@@ -1,5 +1,4 @@
-"""If a function offers nothing, or not the requested signature, resolve(), the adapters and the command line give the
-reason and say what to write instead."""
+"""Tests the messages if a function offers nothing or does not offer the requested signature."""
 
 import contextlib
 import ctypes
@@ -21,7 +20,7 @@ HAS_WORDS = "offers no native signature; 'd->d' was asked for: "
 
 class Reasons(unittest.TestCase):
     def check(self, function, *words, signature="d->d"):
-        """Checks that resolve()'s message contains all of these."""
+        """Checks that resolve()'s message contains these words."""
         with self.assertRaises(TypeError) as raised:
             typedcall.resolve(function, signature)
         for each in words:
@@ -77,24 +76,24 @@ class OfPython(Reasons):
     def test_nobody_has_tagged_it(self):
         self.check(math.cos, "nobody has tagged it", "typedcall.tag()")
 
-    @support.ON_CPYTHON  # CPython converts and checks for errors
+    @support.ON_CPYTHON  # PyPy does not support this
     def test_how_to_ask_for_what_differs(self):
         libm = ctypes.CDLL(ctypes.util.find_library("m"))
         typedcall.tag(math.sqrt, "d->d", libm.sqrt, flags=Flags.DIFFERS)
         self.addCleanup(typedcall.untag, math.sqrt)
         self.check_asking(math.sqrt, {}, "Flags.DIFFERS")
 
-    @support.ON_CPYTHON  # CPython converts and checks for errors
+    @support.ON_CPYTHON  # PyPy does not support this
     def test_how_to_ask_for_what_needs_more(self):
         functions = support.build("typed_functions")
         self.check_asking(functions.div, {"capabilities": 0}, "Flags.NEEDS_THREAD | Flags.MAY_RAISE", "dd->d")
-        # The message has no hint if the types differ.
+        # If the types differ, there is no hint.
         with self.assertRaises(TypeError) as raised:
             typedcall.resolve(functions.div, "l->l", capabilities=0)
         self.assertNotIn("capabilities=", str(raised.exception))
 
     def check_asking(self, function, options, flags, signature="d->d"):
-        """Checks that the message names the `capabilities` with which the function is found."""
+        """Checks that the message names the `capabilities` that are needed."""
         with self.assertRaisesRegex(TypeError, "asks with capabilities=") as raised:
             typedcall.resolve(function, signature, **options)
         told = str(raised.exception).split("capabilities=")[1]
@@ -115,7 +114,7 @@ class OfCython(Reasons):
         for name in ("parent", "paint"):
             self.check_nothing(getattr(self.exports, name), "its type has no signature: ",
                                f"cython_functions.__pyx_capi__['{name}']")
-        # The tag that the message suggests works.
+        # The suggested tag works.
         typedcall.tag(self.exports.parent, "L->L", self.exports.__pyx_capi__["parent"])
         self.addCleanup(typedcall.untag, self.exports.parent)
         self.assertEqual(typedcall.resolve(self.exports.parent, "L->L")(9), 4)

@@ -1,5 +1,5 @@
-"""`import typedcall` with the repository's root on Python's path, where a folder of headers has the package's name.
-Python finds the installed package, or an error says that it is missing."""
+"""Tests `import typedcall` if the repository's root is on Python's path. It contains a folder with the package's
+name."""
 import pathlib
 import shutil
 import tempfile
@@ -11,7 +11,7 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).resolve().parent
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHOW = "import typedcall; print(typedcall.__file__, typedcall.signatures(len))"
-# Some tools make an editable installation importable through a finder like this, after Python's own finders.
+# Some tools implement editable installations with a finder like this.
 EDITABLE = """
 import importlib.util, sys
 class Finder:
@@ -56,7 +56,7 @@ class AtTheRoot(unittest.TestCase):
         self.assertEqual(usual.splitlines()[:4], ["True typedcall", "True True", "True", "True"])
 
     def test_an_editable_installation(self):
-        # -S leaves out the folder in which the package is installed.
+        # With -S, Python does not find the installed package.
         self.assertEqual(self.check("-S", "-c", EDITABLE + SHOW),
                          "%s []\n" % (PACKAGE / "__init__.py"))
 

@@ -1,4 +1,4 @@
-"""Typed functions as SciPy's LowLevelCallable, and LowLevelCallables as typed functions."""
+"""Tests typed functions as SciPy's LowLevelCallable, and LowLevelCallables as typed functions."""
 
 import array
 import ctypes
@@ -74,7 +74,7 @@ class Sink(unittest.TestCase):
         self.assertEqual(made.signature, "double (int, double *, void *)")
         self.assertAlmostEqual(integrate.nquad(made, [(0, 2), (0, 4)])[0], 24.0)
         self.assertAlmostEqual(integrate.quad(made, 0, 2, args=(7.0,))[0], 16.0)
-        # The larger counts exceed the number of registers for arguments.
+        # Not all arguments fit into registers.
         for count in (3, 8, 9, 20):
             made = typedcall.low_level_callable(getattr(callbacks, "sum_of_%d" % count))
             weights = [float(each) for each in range(2, count + 1)]
@@ -102,7 +102,7 @@ class Sink(unittest.TestCase):
         with_data = typedcall.low_level_callable(callbacks.with_data, user_data=pointer_to(5.0))
         again = typedcall.low_level_callable(with_data)
         self.assertAlmostEqual(integrate.quad(again, 0, 2)[0], 10.0)
-        # The thunk's data points to its function; without it the result is nan.
+        # Without its data, the thunk returns nan.
         f = typedcall.resolve(made, "i&dP->d")
         self.assertTrue(math.isnan(f(2, array.array("d", [1.0, 2.0]), None)))
 
@@ -248,7 +248,7 @@ class Source(unittest.TestCase):
         self.assertEqual(typedcall.resolve(made, "d->d")(0.0), 1.0)
 
     def test_of_cython_s_functions_of_objects(self):
-        # In a capsule's name `list` and `object` look the same, so the type is not checked.
+        # A capsule's name does not distinguish `list` from `object`.
         made = scipy.LowLevelCallable(make_capsule(4096, "PyObject *(PyObject *)"))
         (entry,) = typedcall.entries(made)
         self.assertEqual(entry.flags, Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS)

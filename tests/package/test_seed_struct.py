@@ -1,5 +1,4 @@
-"""Functions typed with the struct of Bernstein's post, or with PyPy's, without typedcall's headers. Those that can be
-recognised are offered, all others are called boxed, and nothing crashes."""
+"""Tests functions typed with the struct of Bernstein's post or with PyPy's struct."""
 import json
 import unittest
 
@@ -12,7 +11,7 @@ BOXED = ("fast", "unknown", "unknown_result", "ends", "nothing", "rubbish", "min
 
 class SeedStruct(unittest.TestCase):
     def ask(self, code):
-        """Runs `code` in a separate process, because it once crashed, and returns its output."""
+        """Runs `code` in a separate process, and returns the output."""
         status, output, errors = support.python(
             "-c", "import seed_functions as seed, typedcall; print((%s))" % code,
             paths=[support.module_folder("seed_functions")])

@@ -1,5 +1,4 @@
-"""examples/slots with NumPy: the demo prints the output in its README. numpy.ndarray has a vtable in a foreign slot,
-and a subclass has one in its own slot."""
+"""Tests examples/slots with NumPy."""
 
 import adapter_support
 import support

@@ -1,4 +1,4 @@
-"""typedcall.sql: results of typed functions as SQLite functions, for all kinds of values and errors."""
+"""Tests the results of typed functions in SQLite."""
 
 import math
 import unittest
@@ -12,17 +12,17 @@ from typedcall import Flags
 
 
 class Functions(sql_connection.Values):
-    """Tests that both SQLite modules must pass."""
+    """Tests for both SQLite modules."""
 
     def test_null_and_nan(self):
         for f in (functions.inc, functions.mix, functions.same_text, fallbacks.root):
             self.register(f)
         self.register(functions.half)
-        # NULL also wins over a value that the C function does not accept.
+        # The result is NULL even if another argument is wrong.
         for text in ("inc(NULL)", "mix(1, NULL, 3, 4)", "same_text(NULL)", "root(NULL)",
                      "mix('x', 1, 1, NULL)"):
             self.assertIsNone(self.value(text), text)
-        # SQLite has no nan, which becomes NULL both as an argument and as a result.
+        # SQLite has no nan and uses NULL instead.
         self.assertIsNone(self.value("half(?)", math.nan))
         self.assertIsNone(self.value("half(9e999 - 9e999)"))
         self.register(functions.power)
@@ -48,7 +48,7 @@ class Functions(sql_connection.Values):
             self.addCleanup(typedcall.untag, f)
             self.register(f)
         self.assertEqual([self.value("pick(3)"), self.value("pick(3.0)")], [-1.0, 1.5])
-        # The only overload with one argument takes a bool, and a number is not a bool.
+        # The only overload with one argument takes a bool.
         with self.assertRaisesRegex(Exception, "no overload"):
             self.value("by_count(1)")
 

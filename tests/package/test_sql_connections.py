@@ -1,5 +1,4 @@
-"""typedcall.sql: connections that load extensions, close, are interrupted and are used by threads, and what they
-keep alive."""
+"""Tests typedcall.sql with connections to SQLite: loading, closing, threads and leaks."""
 
 import contextlib
 import importlib
@@ -18,7 +17,7 @@ from typedcall.sinks.sql import _sqlite
 
 
 class Functions(sql_connection.Connections):
-    """Tests that both SQLite modules must pass."""
+    """Tests for both SQLite modules."""
 
     def test_names_and_connections_that_are_refused(self):
         with self.assertRaisesRegex(ValueError, "255 bytes"):
@@ -34,7 +33,7 @@ class Functions(sql_connection.Connections):
                 self.connection.load_extension(_sqlite.__file__)
             return str(caught.exception)
 
-        # Some builds of SQLite allow loading from the start.
+        # Some builds of SQLite allow loading by default.
         before = why_not()
         self.assertRegex(before, "not authorized|added by typedcall.sql.register")
         self.register(functions.inc)
@@ -89,12 +88,11 @@ class Functions(sql_connection.Connections):
         meeting, is_ended = threading.Barrier(2, timeout=1), threading.Event()
 
         def meet():
-            with contextlib.suppress(threading.BrokenBarrierError):  # the two threads did not meet
+            with contextlib.suppress(threading.BrokenBarrierError):  # the threads did not meet
                 meeting.wait()
 
         class AtOnce:
-            """Two threads share a connection: both are refused permission to load, both enable loading, and one
-            disables it before the other loads."""
+            """Both threads enable loading, and one disables it before the other thread loads."""
 
             def load_extension(self, path):
                 try:
@@ -128,14 +126,14 @@ class Functions(sql_connection.Connections):
         self.assertEqual(self.query("select inc(1), half(1.0)"), [(2, 0.5)])
 
     def in_a_process(self, code):
-        """Runs `code` in a separate process in which `connection` is open, and returns its output."""
+        """Runs `code` with an open `connection` in another process, and returns the output."""
         status, output, errors = support.python("-c", CONNECTED.format(
             folder=str(support.MODULES.parent), engine=self.module.__name__) + code)
         self.assertEqual(status, 0, errors)
         return output
 
     def leaks_nothing(self, run, first, then, blocks=1000):
-        """Checks that `run`, called with these numbers, leaves no memory behind."""
+        """Checks that `run` leaks no memory."""
         leaks.check(run, then, warm_up=first, blocks=blocks, kilobytes=8000, takes_count=True)
 
     @support.timing
@@ -180,9 +178,9 @@ class OfPython(sql_support.OfPython, Functions, unittest.TestCase):
 
 
 class OfApsw(sql_support.OfApsw, Functions, unittest.TestCase):
-    # CPython's sqlite3 crashes in this case, even with its own create_function().
+    # CPython's own sqlite3 crashes in this case.
     def test_closed_by_the_function_itself_does_not_crash(self):
-        # The engine decides whether there is a result or an exception.
+        # The engine may return a result or raise an exception.
         self.assertEqual(self.in_a_process(CLOSED_BY_ITSELF), "closing\nended\n")
 
 

@@ -1,4 +1,4 @@
-"""typedcall.sql: results of typed functions as DuckDB functions, for all kinds of values and errors."""
+"""Tests the results of typed functions in DuckDB."""
 
 import ctypes
 import math
@@ -43,7 +43,7 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
                                  for i in range(3000)])
 
     def test_rows_that_are_chosen(self):
-        # DuckDB passes vectors with a selection, with one value for all rows, or with a dictionary.
+        # DuckDB passes vectors with a selection, a constant or a dictionary.
         self.register(functions.half)
         self.register(functions.power)
         self.query("create table t as select i::double as x, ['a', 'b'][i % 2 + 1] as s from range(9999) t(i)")
@@ -73,7 +73,7 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         texts = ["x" * size for size in range(30)] + ["h\u00e4, \u20ac, \U0001f40d " * 9]
         self.assertEqual(self.query("select same_text(x) from (select unnest(?) as x)", texts),
                          [(text,) for text in texts])
-        # NUL is an ordinary character if the text is passed with its length.
+        # A text may contain NUL if it is passed with its length.
         self.assertEqual(self.value("utf8_length('a' || chr(0) || 'b')"), 3)
         self.refuses("ValueError: embedded null character", "same_text('a' || chr(0) || 'b')")
 
@@ -81,8 +81,8 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         self.register(functions.same_text)
         self.register(buffers.utf8_length)
         self.register(self.tagged(lambda x: x, "s->s", functions.same_text), name="boxed")
-        # The texts have the first and last character of each UTF-8 length at each position within eight bytes. DuckDB
-        # stores texts of up to 12 bytes in the vector, and longer ones elsewhere.
+        # Characters of each UTF-8 length at each position within eight bytes. DuckDB stores texts of more than 12 bytes
+        # differently.
         shapes = ("\x7f", "\x80", "\u07ff", "\u0800", "\ud7ff", "\ue000", "\uffff", "\U00010000",
                   "\U0010ffff", "\x80\u0800\U00010000", "\U0010ffff\uffff\u07ff")
         texts = [before * "x" + shape + behind for before in range(17) for shape in shapes
@@ -90,7 +90,7 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         self.assertEqual({len(text.encode()) for text in texts} & set(range(1, 40)), set(range(1, 40)))
         found = self.query("select same_text(x), utf8_length(x) from (select unnest(?) as x)", texts)
         self.assertEqual(found, [(text, len(text.encode())) for text in texts])
-        # The Python function also gets the texts, because `s` may not contain a NUL.
+        # The Python function is called, because an `s` must not contain NUL.
         found = self.query("select boxed(x || chr(0)) from (select unnest(?) as x)", texts)
         self.assertEqual(found, [(text + "\0",) for text in texts])
 
@@ -98,14 +98,14 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
         getenv = ctypes.cast(ctypes.CDLL(None).getenv, ctypes.c_void_p).value
         self.addCleanup(os.environ.pop, "TYPEDCALL_TEXT", None)
         os.environ["TYPEDCALL_TEXT"] = "a text that is not short"
-        # Each set of flags selects another way to call the C function.
+        # The flags decide how the C function is called.
         for name, flags in (("f", 0), ("g", Flags.THREAD_SAFE), ("h", Flags.ACQUIRES_GIL)):
             def variable(name):
                 return "boxed"
 
             typedcall.tag(variable, "s->s", getenv, flags=flags)
             self.register(variable, name=name)
-            # Rows without a result are mixed with rows that have one, with and without NULL among the arguments.
+            # Some rows have no result.
             for names in ("['TYPEDCALL_TEXT', 'TYPEDCALL_NONE', null]",
                           "['TYPEDCALL_TEXT', 'TYPEDCALL_NONE']"):
                 found = self.query("select n, %s(n) from (select %s[i %% 3 + 1] as n from range(5000) t(i)"
@@ -120,7 +120,6 @@ class Values(sql_duckdb_support.OfDuckDb, sql_connection.Values, unittest.TestCa
 
     def test_exceptions_in_the_middle_of_the_rows(self):
         self.register(functions.check, name="typed_check")
-        # The rows are tested with and without NULL between them.
         self.refuses("ValueError: thirteen", "sum(typed_check(i)) from range(100000) t(i)")
         self.refuses("ValueError: thirteen",
                      "sum(typed_check(if(i % 2 = 0, null, i))) from range(100000) t(i)")

@@ -1,5 +1,5 @@
-"""typedcall.sql on DuckDB: connections that are closed before a query, by the function that the query calls, or by
-another thread during it. The tests run in separate processes with a time limit, because DuckDB may wait forever."""
+"""Tests DuckDB connections that are closed before or during a query. DuckDB may hang, so some tests run in a separate
+process."""
 
 import gc
 import unittest
@@ -19,7 +19,7 @@ class Before(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Te
     def test_a_query_after_it(self):
         self.register(functions.inc)
         self.register(fallbacks.root)
-        # The database stays open as long as one connection is open.
+        # The database stays open while a connection is open.
         with self.connection.cursor() as cursor:
             self.assertEqual(cursor.execute("select inc(1), root(4)").fetchall(), [(2, 2.0)])
         with self.assertRaisesRegex(duckdb.ConnectionException, "closed"):
@@ -29,7 +29,7 @@ class Before(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Te
         for text in ("inc(1)", "root(-1)"):
             with self.assertRaisesRegex(duckdb.ConnectionException, "closed"):
                 self.value(text)
-        # A separate database, which has no function of that name.
+        # Another database does not have this function.
         with self.connect() as other, self.assertRaises(duckdb.CatalogException):
             other.execute("select inc(1)")
 
@@ -57,7 +57,7 @@ class Meanwhile(unittest.TestCase):
     def check(self, closer):
         text = PROGRAM % (str(support.MODULES.parent), closer)
         ended = support.python("-X", "faulthandler", "-c", text, timeout=120)
-        # DuckDB 2 refuses to close a connection during a query; earlier versions closed it after the query.
+        # DuckDB 2 does not close a connection during a query. Earlier versions close it after the query.
         closed = "ResourceInUseException" if VERSION >= (2, 0) else "closed"
         self.assertEqual((ended.status, ended.out.split("\n")[:3]),
                          (0, [closed, "[(1.0,), (1.0,), (1.0,)]", "gone"]), ended.err[-3000:])
@@ -71,8 +71,7 @@ class Meanwhile(unittest.TestCase):
         self.check("another thread")
 
 
-# The program sets DuckDB's number of threads to one. With several, close() in DuckDB 2.0.1 may miss a query that has
-# just begun and wait forever, even with DuckDB's own create_function().
+# DuckDB must use one thread. With several threads, close() may hang in DuckDB 2.0.1.
 PROGRAM = """
 import faulthandler, sys
 sys.path.insert(0, %r)

@@ -1,5 +1,4 @@
-"""typedcall.sql on DuckDB: databases that load extensions, close, are interrupted and are used by threads, and what
-they keep alive."""
+"""Tests typedcall.sql with connections to DuckDB: loading, closing, threads and leaks."""
 
 import concurrent.futures
 import sys
@@ -81,7 +80,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, suppo
         with self.connect(path) as connection:
             sql.register(connection, functions.inc)
             connection.execute("create table t as select inc(i) as x from range(3) t(i)")
-        # DuckDB refuses other settings while the database is open.
+        # DuckDB would refuse other settings if the database were still open.
         with duckdb.connect(path) as connection:
             self.assertEqual(connection.execute("select x from t").fetchall(), [(1,), (2,), (3,)])
             with self.assertRaisesRegex(duckdb.CatalogException, "does not exist"):
@@ -94,7 +93,7 @@ class Connections(sql_duckdb_support.OfDuckDb, sql_connection.Connections, suppo
         self.register(functions.check, name="f")
         self.refuses("thirteen", "f(13)")
         self.refuses("TypeError", "f('three')")
-        # A function with the same argument and a different result type replaces the previous one.
+        # A function with the same parameters replaces the previous one.
         self.register(self.tagged(lambda x: 1, "b->b", functions.next_char), name="g")
         self.register(functions.next_char, name="g")
         self.assertEqual(self.value("g(1::tinyint)"), 2)

@@ -1,5 +1,4 @@
-"""typedcall.sql: the SQL types for which a typed function becomes a DuckDB function, the argument types that bind to
-it, and the type of its result."""
+"""Tests the SQL types of a typed function's parameters and result in DuckDB."""
 import ctypes
 import itertools
 import os
@@ -15,7 +14,7 @@ from sql_duckdb_support import buffers, functions
 SIGNED = ["TINYINT", "SMALLINT", "INTEGER", "BIGINT"]
 UNSIGNED = ["UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"]
 NUMBERS = [*SIGNED, *UNSIGNED, "HUGEINT", "UHUGEINT", "FLOAT", "DECIMAL(4,1)", "DECIMAL(38,2)"]
-#: The types that DuckDB itself casts to a parameter's type, which a function with such a parameter must accept.
+#: The types that DuckDB casts to each parameter type.
 BOUND = {"?": ["BOOLEAN"], "f": NUMBERS, "d": [*NUMBERS, "DOUBLE"]}
 for _size, _letter in enumerate("bhil"):
     BOUND[_letter] = SIGNED[:_size + 1] + UNSIGNED[:_size]
@@ -25,7 +24,7 @@ LITERALS = {"bhilfd": ["7", "-5"], "BHILfd": ["7", "300", "1::utinyint"], "fd": 
 
 class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.TestCase):
     def types_of(self, f):
-        """Returns the parameter types of each overload, and the result types."""
+        """Returns the parameter types and the result types of the overloads."""
         name = "f_" + f.__name__
         self.register(f, name=name)
         found = self.query("select parameter_types, return_type from duckdb_functions() where function_name = ?", name)
@@ -86,11 +85,11 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
                 if letter not in "?fd":
                     own = of[bound[-1] if letter.isupper() else SIGNED["bhil".index(letter)]]
                     low, high = max(low, own[0]), min(high, own[1])
-                # The query has a few more rows than are converted at once.
+                # More rows than are converted at once.
                 found = self.query("select x, %s(x) from range(130), unnest([%s]::%s[]) u(x)" %
                                    (name, ", ".join(map(str, [low, low + 1, 0, 1, high // 3, high])), type_))
                 self.assertEqual([(x, f(x)) for x, _ in found], found, (letter, type_))
-        # After other rows comes a value that is out of range, or NULL stored over such a value.
+        # Later rows contain a value that is out of range, or NULL.
         self.register(functions.next_char)
         self.refuses("OverflowError", "sum(next_char(i)) from range(200) t(i)")
         self.assertEqual(self.value("sum(next_char(if(i < 127, i, null))) from range(300) t(i)"), sum(range(1, 128)))
@@ -123,8 +122,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
             self.assertEqual(self.query("select i, %s(%s, -i) from range(5000) t(i) order by i" % (name, given)), expected)
 
     def test_an_int_becomes_a_float_as_in_python(self):
-        # The value is between two floats, slightly above the middle, and rounds to the upper one if it is rounded
-        # only once.
+        # This value becomes another float if it is rounded twice.
         value = 2**60 + 2**36 + 1
         self.register(narrow.same_f)
         self.register(narrow.larger_f)
@@ -132,7 +130,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.assertEqual(self.value("larger_f(?, 0::float)", value), narrow.larger_f(value, 0.0))
 
     def overloaded(self, *names):
-        """Returns the identity function, tagged with the entries of several functions."""
+        """Registers the identity function, tagged with the entries of these functions."""
         entries = [typedcall.entries(getattr(narrow, name))[0] for name in names]
 
         def f(x):
@@ -161,7 +159,7 @@ class Types(sql_duckdb_support.OfDuckDb, sql_connection.Connection, unittest.Tes
         self.refuses("OverflowError: the result is too large for its column", "f(18446744073709551615)")
 
     def test_a_result_whose_type_depends_on_the_value_is_refused(self):
-        # An int that is too large for `i` must not become a float for the overload "di".
+        # An int that is too large for `i` must not become a float.
         for overloads in ["ii", "ld"], ["di", "il", "ld", "id"]:
             f = matrix_properties_random.tagged(overloads, 0)
             self.addCleanup(typedcall.untag, f)

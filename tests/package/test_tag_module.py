@@ -1,5 +1,4 @@
-"""Tags for a whole module at once, from a table or a C header, and tags that packages contribute for other modules.
-Either all functions are tagged or none; messages explain refusals."""
+"""Tests tags for a whole module, from a table, a C header or another package."""
 import ctypes
 import pathlib
 import types
@@ -66,7 +65,7 @@ class TagModule(unittest.TestCase):
 
     def test_libraries(self):
         opened = ctypes.CDLL(exported.__file__)
-        # A user's argtypes on this attribute must not affect the tags.
+        # A user's argtypes must not affect the tags.
         opened.ef_norm.argtypes = [ctypes.c_int]
         for library in (exported.__file__, pathlib.Path(exported.__file__), opened):
             with self.subTest(library=library):
@@ -114,7 +113,7 @@ class TagModule(unittest.TestCase):
                 self.assertTrue(typedcall.untag(exported.gcd))
         self.refused(ValueError, "cannot read this C text", exported,
                      "int ef_gcd(int, int);\nint ef_gcd(long, long);", prefix="ef_")
-        # The address of a variable is not that of a function, even if the variable contains one.
+        # A variable is not a function, even if it contains a function pointer.
         self.assertEqual(typedcall.tag_module(exported, "extern int (*ef_gcd)(int, int);",
                                               prefix="ef_"), [])
 
@@ -133,7 +132,7 @@ class TagModule(unittest.TestCase):
         self.refused(ValueError, "unusable flags", exported, table, prefix="ef_", flags=1 << 40)
         self.refused(ValueError, "no type code for the C type 'struct x y'", exported,
                      dict(table, norm="double(struct x y)"), prefix="ef_")
-        # One function already has another tag, which stays, and no tag is added.
+        # One function already has another tag.
         typedcall.tag(exported.norm, "dd->d", ctypes.CDLL(exported.__file__).sum_of_doubles)
         with self.assertRaises(ValueError):
             typedcall.tag_module(exported, table, prefix="ef_")
@@ -154,7 +153,7 @@ class TagModule(unittest.TestCase):
 
 
 class LoadTags(command_line.CommandLine):
-    """Each case runs in a separate process, with an installed package that contributes tags."""
+    """Tests packages that contribute tags."""
 
     def install(self, tags, source):
         self.module("bringing", source)

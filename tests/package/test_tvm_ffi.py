@@ -1,5 +1,4 @@
-"""typedcall.tvm_ffi.function: typed functions as tvm-ffi functions, for all kinds of values, errors, threads and
-lifetimes."""
+"""Tests typed functions as tvm-ffi functions."""
 
 import ctypes
 import gc
@@ -45,7 +44,7 @@ class Values(unittest.TestCase):
     def test_integers_that_tvm_ffi_has_not(self):
         size = function(functions.next_size)
         self.refuses(RuntimeError, "too large for an int of tvm-ffi", size, 2**63 - 1)
-        # tvm-ffi represents larger ints as objects, for which the Python function is called.
+        # tvm-ffi passes larger ints as objects, and the Python function is called.
         self.assertEqual(size(2**63), functions.next_size(2**63))
         self.refuses(RuntimeError, "int", function(functions.inc), 2**63)
         self.assertEqual(function(functions.half)(2**70), 2.0**69)
@@ -55,13 +54,13 @@ class Values(unittest.TestCase):
         self.refuses(ValueError, "embedded null character", same, "a\0b")
         self.refuses(ValueError, "embedded null character", same, "a\0" + "long" * 10)
         self.refuses(TypeError, "str", same, b"bytes")
-        # tvm-ffi itself raises this error.
+        # tvm-ffi raises this error.
         self.refuses(UnicodeEncodeError, "surrogates", same, "\udcff")
 
     def test_a_text_that_is_no_utf8(self):
         same, length = function(functions.same_text), function(buffers.utf8_length)
         for data, result in ((b"caf\xc3\xa9", True), (b"caf\xe9", None), (b"\xed\xa0\x80", None)):
-            # The Python function is called for invalid UTF-8, which tvm-ffi cannot decode either.
+            # For invalid UTF-8 the Python function is called.
             self.assertEqual(call_raw(length, RAW_TEXT, data) is not None, result is not None)
             self.assertEqual(call_raw(same, RAW_TEXT, data) is not None, result is not None)
         self.assertIsNone(function(caller.no_text)())
@@ -77,7 +76,7 @@ class Values(unittest.TestCase):
                 if expected < 2**63:
                     self.assertEqual((result.type, result.pointer), (1, expected))  # an int
                 else:
-                    self.assertIsNone(result)  # too large for tvm-ffi's int
+                    self.assertIsNone(result)  # too large for tvm-ffi
         self.assertEqual(fits, {True, False})
 
     def test_bytes_and_tensors(self):
@@ -108,7 +107,7 @@ class Values(unittest.TestCase):
         x[0] = 7
         self.assertEqual(list(given[0]), [7, 1, 2])
         self.assertEqual(memoryview(given[0]).format, "<q")
-        # The array lives as long as there is a reference to it.
+        # The array lives as long as the memoryview.
         owner = numpy.ones(1000, "f4")
         gone = weakref.ref(owner)
         made(owner)
@@ -118,7 +117,7 @@ class Values(unittest.TestCase):
         del given[1]
         gc.collect()
         self.assertIsNone(gone())
-        # A tensor that cannot become a buffer is passed as a tensor.
+        # Other tensors are passed as tensors.
         for other in (x[::2], x.reshape(3, 1), x.astype("f2"), x.astype("c16")):
             made(other)
             self.assertIsInstance(given[-1], tvm_ffi.Tensor)
@@ -139,7 +138,7 @@ class Threads(unittest.TestCase):
             self.assertEqual(call_in_threads(function(f), 4.0, 1000, 4), 0)
         self.assertEqual(call_in_threads(function(fallbacks.root), -4.0, 100, 4), 400)
         self.assertEqual(call_in_threads(function(functions.inc), 1.5, 100, 2), 200)
-        # Without THREAD_SAFE, or with exceptions, the function is called by one thread at a time, with the GIL.
+        # Without THREAD_SAFE, the function is called with the GIL.
         self.assertEqual(call_in_threads(function(fallbacks.half_alone), 4.0, 100, 4), 0)
         self.assertEqual(call_in_threads(function(fallbacks.half_alone), -4.0, 100, 4), 400)
 

@@ -1,4 +1,4 @@
-"""typedcall.tvm_ffi.source: tvm-ffi functions as typed functions, for values, errors and lifetimes."""
+"""Tests tvm-ffi functions as typed functions."""
 
 import ctypes
 import os
@@ -101,7 +101,7 @@ class Errors(unittest.TestCase):
                     continue
                 with self.assertRaisesRegex(TypeError, "another type"):
                     each(101.0)
-        # The error value is a result like any other.
+        # The error value can also be a result.
         for signature in ("d->d", "q->q"):
             self.assertEqual(typed(echo, signature)(-1), -1)
 
@@ -130,19 +130,19 @@ class Errors(unittest.TestCase):
             source("typedcall.nothing", "d->d")
         with self.assertRaisesRegex(ValueError, "flags are PURE"):
             source(echo, "d->d", flags=Flags.MAY_RAISE)
-        # For a wrong number of arguments, tvm-ffi itself raises an error.
+        # tvm-ffi raises an error for a wrong number of arguments.
         with self.assertRaisesRegex(TypeError, "(?i)argument"):
             typed("testing.add_one", "qq->q")(1, 2)
 
 
 class Interrupts(unittest.TestCase):
     def setUp(self):
-        # A shell's background job starts with SIGINT ignored.
+        # A shell's background jobs ignore SIGINT.
         self.addCleanup(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT))
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt(self, loop):
-        """Runs `loop`, sends SIGINT when its count reaches 1000, and returns how far it counted beyond that."""
+        """Runs `loop`, sends SIGINT when the count reaches 1000, and returns the last count."""
         count = [0]
         found = threading.Event()
 
@@ -174,7 +174,7 @@ class Interrupts(unittest.TestCase):
                 while count[0] < 10**8:
                     try:
                         add(x)
-                    except RuntimeError:  # tvm-ffi raises this for any exception in a Python function
+                    except RuntimeError:  # tvm-ffi raises this for every Python exception
                         raise KeyboardInterrupt from None
                     count[0] += 1000
 
@@ -182,7 +182,7 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(add(x).tolist(), expected)
 
     def test_in_a_function_that_looks_for_signals(self):
-        """The function leaves the exception set, so no other function may be called until it is raised."""
+        """The function leaves an exception set, which must be raised before another call."""
         names = ("TVMFFIErrorCreate", "TVMFFIErrorSetRaised", "TVMFFIObjectDecRef")
         create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
         for signature in ("d&d->i", "d->d"):
@@ -192,7 +192,7 @@ class Interrupts(unittest.TestCase):
             with self.assertRaises(KeyboardInterrupt):
                 called(2.5)
                 support.wait_for_interrupt()
-            self.assertEqual(called(2.5), 2.5)  # no exception is left behind
+            self.assertEqual(called(2.5), 2.5)  # no exception is pending
 
     def test_in_a_python_function_it_is_what_tvm_ffi_makes_of_it(self):
         def f(x):
@@ -217,7 +217,7 @@ class Interrupts(unittest.TestCase):
         self.assertIs(kind_of(made), expected)
         self.assertIs(kind_of(typed(f, "d->d")), expected)
         self.assertEqual(calls, [0.0, 1.0, 2.0, 3.0, 4.0])
-        # The call without the GIL reports an error, after which a PURE function is called again.
+        # If a call without the GIL fails, a PURE function is called again.
         free = typedcall.resolve(made, "d&d->i")
         self.assertTrue(free.flags & Flags.FALLS_BACK)
         self.assertIsNone(kind_of(free))

@@ -1,4 +1,4 @@
-"""The package under `mypy --strict`, and the types that user code sees."""
+"""Tests the package with `mypy --strict`, and the types that user code sees."""
 import importlib.util
 import pathlib
 import unittest
@@ -9,8 +9,7 @@ import typedcall
 PACKAGE = pathlib.Path(typedcall.__file__).parent
 
 
-# These libraries have no types, or have them in a separate package, so the result does not depend on which are
-# installed.
+# The result must not depend on which libraries are installed.
 CONFIGURATION = """\
 [mypy]
 strict = True
@@ -20,7 +19,7 @@ ignore_missing_imports = True
 
 
 def mypy(*arguments, folder):
-    """Returns (status, mypy's output)."""
+    """Runs mypy, and returns its status and output."""
     configuration = pathlib.Path(folder, "mypy.ini")
     configuration.write_text(CONFIGURATION)
     return support.python("-m", "mypy", "--no-error-summary", "--config-file", configuration, "--cache-dir",

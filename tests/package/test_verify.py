@@ -1,4 +1,4 @@
-"""The command `verify`: its comparisons, its reports and its exit status."""
+"""Tests the command `verify`."""
 import json
 import os
 import signal
@@ -20,7 +20,7 @@ class Verify(CommandLine):
         skipped = {verdict["name"]: verdict["skipped"] for verdict in verdicts}
         self.assertIn("needs an instance", skipped["Scaler.scale"])
 
-    @support.ON_CPYTHON  # only CPython's package calls functions with pointers
+    @support.ON_CPYTHON  # PyPy does not call functions with pointers
     def test_pointers_are_skipped_and_results_by_pointer_are_not(self):
         verdicts = {verdict["name"]: verdict for verdict in self.json(
             "verify", "typed_functions", "--count", "100")["verdicts"]}
@@ -103,7 +103,7 @@ class Verify(CommandLine):
                                 "return plain.half(x)"])(0)
         self.assertEqual(verdict["equal"] + verdict["conversions"], 400)
         self.assertGreater(verdict["conversions"], 0)
-        # An argument that fits has the right type, even if the function raises an exception for it.
+        # An exception for an argument that fits is a difference.
         verdict = self.wrapped(["if type(x) is int and x == -2**63: raise OverflowError",
                                 "return plain.inc(x)"], "l->l", "plain.addresses['inc']")(1)
         self.assertEqual({example[0] for example in verdict["examples"]}, {"(%d,)" % -2**63})
@@ -119,7 +119,7 @@ class Verify(CommandLine):
         self.assertIn("takes 1 arguments, and 2 are given", errors)
 
     def test_ranges(self):
-        # The boxed function differs beyond the limits, and also for nan and for values that do not fit.
+        # The boxed function differs for values outside the range.
         self.wrapped(["if not (isinstance(x, (int, float)) and 0 <= x <= 1): return None",
                       "return plain.half(x)"])
         verdict = self.differences(0, "--ranges", "0:1")
@@ -136,7 +136,7 @@ class Verify(CommandLine):
                      "plain.addresses['inc']")
         self.assertGreater(self.differences(0, "--ranges", "5:7")["equal"], 300)
         self.assertGreater(self.differences(1, "--ranges", "4:7")["unexplained"], 0)
-        # 1e999 is infinity, so this range has no upper limit.
+        # 1e999 is infinity.
         self.assertGreater(self.differences(1, "--ranges", "5:1e999")["unexplained"], 0)
         self.assertIn("is not a range", self.error("verify", "tagged", "--ranges", "1e999:"))
 
@@ -192,7 +192,7 @@ class Verify(CommandLine):
         self.assertEqual({name: verdict["crashes"] for name, verdict in verdicts.items()
                           if verdict["crashes"]}, {"crashes": 3, "crashes_at_times": 3})
         self.assertRegex(verdicts["hangs_unboxed"]["stopped"], "^did not end within 2 s in its unb")
-        # The results before and between crashes, and before the call that hangs, are kept.
+        # Results before a crash or a hang are kept.
         self.assertGreater(verdicts["crashes_at_times"]["equal"], 3)
         self.assertEqual(verdicts["hangs_later"]["equal"], 7)
         self.assertRegex(verdicts["hangs_later"]["stopped"], "^did not end within 2 s in its boxed")
@@ -264,7 +264,7 @@ class Verify(CommandLine):
         self.assertEqual(len(children), 3)
         for child in children:
             os.kill(int(child), signal.SIGKILL)
-        # Neither the command nor the reader of its output waited for any of these processes.
+        # The command did not wait for these processes.
         self.assertFalse((self.folder / "ended").exists())
 
     def test_what_ends_programs(self):
@@ -307,7 +307,7 @@ class Verify(CommandLine):
         self.assertEqual(verdict["equal"], 400)
 
     def test_overloads(self):
-        # Python prefers the int overload, but the other one is not wrong.
+        # Python chooses the first overload, but the other one is not wrong.
         self.tagged("def f(x):", "    return plain.half(x)",
                     "typedcall.tag(f, ('d->d', 'd->l'), "
                     "(plain.addresses['half'], plain.addresses['half']))")
@@ -329,7 +329,7 @@ class Verify(CommandLine):
         try:
             while True:
                 shown += os.read(terminal, 4096)
-        except OSError:  # Linux reports the end as an error
+        except OSError:  # on Linux, the end is an OSError
             os.close(terminal)
         self.assertEqual(ended.status, 0, shown)
         self.assertIn(b"verifying", shown)

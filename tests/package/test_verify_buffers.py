@@ -1,5 +1,4 @@
-"""The commands `verify` and `bench` with functions of buffers: generated arguments, arguments given as lists, and the
-data that the functions write."""
+"""Tests the commands `verify` and `bench` with functions of buffers."""
 import array
 import pathlib
 import unittest
@@ -36,7 +35,7 @@ class Buffers(CommandLine):
         verdicts = self.json("verify", "buffers", "--count", "200")["verdicts"]
         self.assertGreater(len(verdicts), 20)
         for verdict in verdicts:
-            # PyPy's own buffers raise ValueError if C code requests write access to read-only memory.
+            # PyPy raises ValueError if C code requests write access to read-only memory.
             counted = verdict["equal"] + (verdict["conversions"] if support.IS_PYPY else 0)
             self.assertEqual((verdict["calls"], counted, verdict["unexplained"]), (200, 200, 0),
                              verdict)

@@ -1,5 +1,4 @@
-"""The command `verify` with modules that change streams or the state of the process: its exit status, and that no
-process outlives the command."""
+"""Tests the command `verify` with modules that change streams or the state of the process."""
 import json
 import os
 import pathlib
@@ -17,7 +16,7 @@ HALF = "half = plain.half\ntypedcall.tag(half, 'd->d', plain.addresses['half'])\
 
 class Streams(CommandLine):
     def shell(self, redirections, *arguments):
-        """Runs the command with these redirections, and returns its status, stdout and stderr."""
+        """Runs the command with these redirections, and returns the status, stdout and stderr."""
         script = 'exec "$@" ' + redirections
         return support.processes.run(["sh", "-c", script, "sh", sys.executable, "-m", "typedcall", *arguments],
                                      check=False, cwd=self.folder, paths=[*MODULES, self.folder])
@@ -94,7 +93,7 @@ class Ends(CommandLine):
 
     @support.ON_CPYTHON  # PyPy cannot tag a callback that needs the GIL like this
     def test_nothing_outlives_it(self):
-        # The unboxed call writes its process ID to a file and then loops forever.
+        # The unboxed call writes the process ID to a file and then loops forever.
         self.module("tagged", """
             import ctypes, os, pathlib, typedcall
             def f(x): return x
@@ -125,7 +124,7 @@ class Ends(CommandLine):
     @support.timing
     @support.ON_CPYTHON
     def test_at_its_limit_it_ends_by_itself(self):
-        # The parent process is stopped and cannot end any process.
+        # The stopped parent cannot end the process.
         self.module("tagged", """
             import ctypes, os, pathlib, signal, typedcall
             def f(x): return x
@@ -154,7 +153,7 @@ class Ends(CommandLine):
 
 
 def is_running(pid):
-    """True if the process is running; false for a zombie, which may remain if the init process does not wait."""
+    """Returns true if the process is running. Returns false for a zombie."""
     try:
         return pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -162,7 +161,7 @@ def is_running(pid):
 
 
 def eventually(condition):
-    """True if the condition becomes true within two minutes."""
+    """Returns true if the condition becomes true within two minutes."""
     for _ in range(12000):
         if condition():
             return True

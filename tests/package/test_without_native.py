@@ -1,6 +1,4 @@
-"""On platforms without tags, the package has no extension module. It can be imported and reads signatures, `show`
-works, no function offers an entry, and each adapter gives the reason. The tests hide the extension modules, in
-separate processes."""
+"""Tests the package without its extension modules, as on platforms without tags. Functions then offer no entries."""
 import importlib.util
 import random
 import sys
@@ -54,7 +52,7 @@ def outcome(call, *given):
 
 
 class InPython(unittest.TestCase):
-    """Definitions that exist in both the Python and the extension module are the same."""
+    """Tests that the Python module and the extension module have the same definitions."""
 
     def setUp(self):
         from typedcall.native import _native

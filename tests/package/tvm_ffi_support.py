@@ -1,4 +1,4 @@
-"""Shared by the tests of typedcall.tvm_ffi: the library, without which tests are skipped, and native functions."""
+"""Shared by the tests of typedcall.tvm_ffi."""
 
 import ctypes
 
@@ -31,15 +31,13 @@ RAW_TEXT, RAW_BYTES = 8, 9
 
 
 def call_raw(function, kind, pointer):
-    """Calls a function as a C caller does, with any type and pointer, and returns the result's type, or None on
-    failure."""
+    """Calls a function with an argument of any type, and returns the type of the result. Returns None on failure."""
     result = raw_result(function, kind, pointer)
     return None if result is None else result.type
 
 
 def raw_result(function, kind, pointer):
-    """Calls a function as a C caller does, and returns the whole result, whose value is in `pointer`, or None on
-    failure."""
+    """Calls a function with an argument of any type, and returns the result. Returns None on failure."""
     argument, result = Any(kind, 0, ctypes.cast(pointer, ctypes.c_void_p)), Any(0, 0, None)
     failed = tvm_ffi.LIB.TVMFFIFunctionCall(
         ctypes.c_void_p(function.__chandle__()), ctypes.byref(argument), 1, ctypes.byref(result))
@@ -57,7 +55,7 @@ def address(name):
 
 
 def call_in_threads(function, x, times=1, threads=1):
-    """Calls a function in threads that were never attached to Python, and returns the number of calls that failed."""
+    """Calls a function in threads without a Python thread state, and returns the number of failed calls."""
     return caller.call_in_threads(
         address("TVMFFIFunctionCall"), function.__chandle__(), address("TVMFFIErrorMoveFromRaised"),
         address("TVMFFIObjectDecRef"), x, times, threads)

@@ -1,4 +1,4 @@
-/* Adds to a module a dict of the addresses of its C functions, for tests that tag them. */
+/* Adds the addresses of C functions to a dict. */
 #ifndef TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 #define TYPEDCALL_TESTS_PACKAGE_MODULES_ADDRESSES_H_
 

@@ -1,5 +1,4 @@
-// Functions that add the bytes of C bools, as compiled code does, so a byte that is neither 0 nor 1
-// shows in the result.
+// Functions of C bools. The result shows whether a byte is neither 0 nor 1.
 #include <stdexcept>
 
 #include "typedcall/provider.h"

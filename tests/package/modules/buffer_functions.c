@@ -1,5 +1,5 @@
-/* Functions that take buffers, as people write them without this library, with hand-written
- * wrappers. The module's `addresses` has the C functions' addresses, for tests that tag them. */
+/* Functions that take buffers, with hand-written wrappers. The module's `addresses` contains the
+ * addresses of the C functions. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -50,7 +50,7 @@ static float largest(const float *x, Py_ssize_t n) {
 static void negate(int *x, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) x[i] = (int)-(unsigned)x[i];
 }
-/* Three versions that report in different ways that an empty buffer has no mean. */
+/* Three ways to report an empty buffer. */
 static double mean(const double *x, Py_ssize_t n) {
   double sum = 0;
   if (n == 0) {
@@ -71,7 +71,7 @@ static int mean_or_fall_back(const double *x, Py_ssize_t n, double *result) {
 }
 static Py_ssize_t utf8_length(const char *text, Py_ssize_t n) { return text[n] == '\0' ? n : -1; }
 
-/* Gets a contiguous buffer of one dimension whose items have one of the `formats`. */
+/* Gets a contiguous buffer of one dimension and one of the `formats`. */
 static int take(PyObject *object, const char *formats, Py_ssize_t size, int flags,
                 Py_buffer *view) {
   const char *format;

@@ -1,12 +1,11 @@
-// The functions of buffer_functions.c with compiler-generated wrappers. Tests compare all consumers
-// with these wrappers, and these wrappers with the hand-written ones.
+// The functions of buffer_functions.c, with generated wrappers.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
 
 #include "typedcall/provider.h"
-// provider.h comes first because it includes Python.h.
+// After Python.h.
 #include "typedcall/boxed_call.h"
 
 namespace {
@@ -76,8 +75,7 @@ Py_ssize_t utf8_length(std::string_view text) noexcept {
   return static_cast<Py_ssize_t>(text.size());
 }
 
-// Calls a Python callable with spans, and returns its arguments, its result and the data that it
-// wrote.
+// Calls a Python callable with spans, and returns its result and the data that it wrote.
 PyObject *call_boxed(PyObject *callable) {
   double numbers[] = {1.5, -2.5, 4.0};
   const long constant[] = {7, 1L << 40};

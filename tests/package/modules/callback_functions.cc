@@ -1,6 +1,4 @@
-// Typed functions that tests pass to libraries as callbacks: functions of numbers, arrays or a
-// state, with a gradient, and functions that fall back, raise, return a status, take self, or must
-// not run in two threads at once.
+// Typed functions that tests pass to libraries as callbacks.
 #include <atomic>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A module of a project that uses the headers: a provider and, on CPython, a consumer.
+// A module that uses the headers: a provider and, on CPython, a consumer.
 #include "typedcall/provider.h"
 #ifndef PYPY_VERSION
 #include "typedcall/resolve.h"

@@ -3,7 +3,7 @@ ctypedef fused number:
     long
     double
 
-# The module's own types, of which a capsule contains only the names.
+# Types of the module. A capsule contains only their names.
 ctypedef unsigned long cell
 
 cpdef enum color:

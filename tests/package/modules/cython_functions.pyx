@@ -1,5 +1,5 @@
 # cython: language_level=3
-# Functions of every kind that Cython exports in `__pyx_capi__`, for test_cython.py.
+# Functions that Cython exports in `__pyx_capi__`.
 cimport cython
 
 cpdef double scale(double x, int times) noexcept nogil:
@@ -16,7 +16,7 @@ cpdef long checked(long x) except? -1:
         raise ValueError("thirteen")
     return x
 
-# Functions whose error values are not the usual ones.
+# Functions with unusual error values.
 cpdef long by_five(long x) except 5:
     if x == 13:
         raise ValueError("thirteen")
@@ -30,7 +30,7 @@ cpdef double by_two(double x) except? -2.0:
 cpdef object same(object x):
     return x
 
-# The C code would read any other object as a list.
+# The C code does not check that the object is a list.
 @cython.boundscheck(False)
 @cython.wraparound(False)
 cpdef object first(list values):

@@ -1,5 +1,5 @@
 # cython: language_level=3
-# A consumer in Cython that is compiled as C.
+# A consumer in Cython, compiled as C.
 import typedcall
 from typedcall cimport (PyNativeCallable_MAY_RAISE, PyNativeSignature_Equivalent,
                         PyNativeSignature_Fault, PyNativeSignature_ParseString, address_of)

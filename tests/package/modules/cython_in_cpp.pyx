@@ -1,6 +1,6 @@
 # distutils: language = c++
 # cython: language_level=3
-# A consumer in Cython that is compiled as C++: it finds native entries without the Python package.
+# A consumer in Cython, compiled as C++. It does not import the Python package.
 from typedcall.cpp cimport PyTypedcall_Import, resolution, resolve_or_raise
 
 ctypedef double (*unary)(double) nogil

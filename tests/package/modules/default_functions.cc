@@ -1,7 +1,5 @@
-// Functions whose parameters have names and defaults: positional-only parameters, narrow types,
-// overloads, functions that fall back, raise or return a status, and a default that no literal can
-// express. The digits of a result show which parameter each argument reached. The module's `calls`
-// counts native calls.
+// Functions whose parameters have names and defaults. The digits of a result show which parameter
+// each argument was passed for. The module's `calls` counts native calls.
 #include "typedcall/provider.h"
 
 // After Python.h.

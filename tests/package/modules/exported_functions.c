@@ -1,5 +1,4 @@
-/* An ordinary module, each of whose Python functions calls a C function that the shared library
- * exports. */
+/* An ordinary module. Its Python functions call C functions that the shared library exports. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -1,5 +1,5 @@
-// Functions that fall back through an empty std::optional, an exception or a status, and their
-// Python counterparts. The module's `calls` counts the native calls.
+// Functions that fall back by an empty std::optional, an exception or a status. The module's
+// `calls` counts native calls.
 
 #include <atomic>
 #include <cmath>

@@ -1,5 +1,4 @@
-// C++ consumers of double(double) as Python objects that hold the function: a fallback_function, a
-// callback, and a loop. The garbage collector can traverse the references that they hold.
+// Python objects that hold a C++ consumer of double(double), and support garbage collection.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cstring>
@@ -14,8 +13,8 @@ namespace {
 
 struct consumer {
   virtual ~consumer() = default;
-  /// Calls the function with each value and replaces the value with the result. Returns false with
-  /// an exception set on failure.
+  /// Replaces each value with the function's result. Returns false with an exception set on
+  /// failure.
   virtual bool call(std::vector<double> &values) const = 0;
   virtual int traverse(visitproc visit, void *arg) const = 0;
 };
@@ -39,7 +38,7 @@ struct by_fallback : consumer {
 struct by_callback : consumer {
   explicit by_callback(PyObject *callable)
       : library(PyTypedcall_Import(), callable, 0, typedcall::checks_errors) {}
-  // Mutable because data() is not const, although a call by a library does not change the callback.
+  // Mutable because data() is not const.
   mutable typedcall::callback<double(double, void *), double(double)> library;
 
   bool call(std::vector<double> &values) const override {
@@ -85,7 +84,7 @@ std::unique_ptr<consumer> make_loop(PyObject *callable) {
   constexpr auto can = typedcall::loop_capabilities;
   auto found = typedcall::resolve(interface, callable, "d->d", can);
   if (!found) {
-    // Look for a C function that returns a status or falls back.
+    // Try a C function that returns a status or falls back.
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
     PyErr_Clear();
     found = typedcall::resolve(interface, callable, "d&d->i", can);
@@ -144,7 +143,7 @@ std::unique_ptr<consumer> make_consumer(const char *kind, PyObject *callable) {
   return nullptr;
 }
 
-/// Held(kind, callable) calls the typed function as the given kind of consumer does.
+/// Held(kind, callable) makes a consumer of this kind.
 PyObject *make(PyTypeObject *type, PyObject *args, PyObject *) {
   const char *kind;
   PyObject *callable;

@@ -1,5 +1,5 @@
-// C++ callers for the matrix that pass bools, ints and doubles to a fallback_function, whatever
-// numbers it takes. An int that is out of range raises the same exception as in Python.
+// C++ callers for the matrix that pass bools, ints and doubles to a fallback_function with other
+// parameter types.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 using number = std::variant<bool, long long, unsigned long long, double>;
 
-/// Reads a bool, a 64-bit int or a float; the matrix passes no other types.
+/// Reads a bool, a 64-bit int or a float.
 bool read(PyObject *object, number *value) {
   if (PyBool_Check(object)) {
     *value = object == Py_True;
@@ -39,7 +39,7 @@ PyObject *box(T value) {
   if constexpr (std::is_integral_v<T>) return PyLong_FromUnsignedLong(value);
 }
 
-/// True if the call compiles: a float must not become an int, and only a bool may become a bool.
+/// True if the call compiles. A float must not become an int, and only a bool may become a bool.
 template <class Given, class Own>
 constexpr bool is_taken = std::is_same_v<Given, Own> ||
                           (!std::is_same_v<Own, bool> &&
@@ -90,7 +90,7 @@ constexpr auto rows =
             int(int, int), unsigned long(unsigned long, unsigned long), float(float, float),
             double(double, double)>;
 
-/// Returns the C++ result, or NotImplemented for numbers with which the call does not compile.
+/// Returns the C++ result, or NotImplemented if the call would not compile.
 PyObject *call(const char *signature, PyObject *callable, PyObject *arguments) noexcept {
   for (const row &each : rows) {
     if (std::strcmp(each.signature, signature) == 0) return each.run(callable, arguments);

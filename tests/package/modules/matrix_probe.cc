@@ -1,6 +1,5 @@
 // C++ consumers for the matrix: a call site, a fallback_function, a loop over one element and a
-// callback. Each requests one signature and calls the typed function with values of its types; the
-// C++ result or the exception is returned to Python.
+// callback. Each requests one signature.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <array>
@@ -22,7 +21,7 @@ enum class kind { call_site, fallback, loop, callback };
 constexpr std::array kinds = {"call site", "fallback", "loop", "C++ callback"};
 constexpr std::size_t most = 4;  // arguments
 
-/// Reads one argument, whose type the matrix has checked. A span is only valid while `view` is.
+/// Reads one argument. A span is valid only while `view` is.
 template <class T>
 bool read(PyObject *object, T *value, Py_buffer *) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -68,8 +67,8 @@ PyObject *called(const Found &found, A... arguments) {
   return found.raised(result) ? nullptr : box(result);
 }
 
-/// Returns the C arguments that a library passes for one argument; for an array, its length and a
-/// pointer to its first element.
+/// Returns the C arguments that a library passes for one argument. For an array they are the length
+/// and a pointer.
 template <class T>
 std::tuple<T> passed(T value) {
   return {value};
@@ -119,7 +118,7 @@ struct consumer<R(A...)> {
     if (interface == nullptr) return nullptr;
     constexpr auto can = typedcall::loop_capabilities;
     auto found = typedcall::find(interface, callable, typedcall::signature_of<R(A...)>::text, can);
-    // Look for a C function that returns a status or falls back.
+    // Try a C function that returns a status or falls back.
     if (!found) {
       const char *const text = typedcall::signature_of<int(A..., R *)>::text;
       found = typedcall::resolve(interface, callable, text, can);
@@ -189,7 +188,7 @@ struct consumer<R(A...)> {
   }
 };
 
-/// For each kind of consumer, the function that calls the signature, or null if the kind cannot.
+/// A signature, and the function of each kind of consumer that calls it, or null.
 struct row {
   const char *signature;
   std::array<PyObject *(*)(PyObject *, PyObject *), kinds.size()> run;

@@ -1,5 +1,4 @@
-// Functions with parameters of every narrow type, and related ones: overloads, and functions that
-// fall back, raise or return a status. The module's `calls` counts the native calls.
+// Functions with parameters of every narrow type. The module's `calls` counts native calls.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -25,7 +24,7 @@ double times(float x, short n, unsigned char m) noexcept { return double{x} * n 
 double float_first(float x, double) noexcept { return x; }
 void nothing(signed char) noexcept { ++count; }
 
-// Overloads whose results show which one was called.
+// The results show which overload was called.
 template <int which, class... T>
 long which_of(T...) noexcept {
   return which;
@@ -63,7 +62,7 @@ int expect(int x) noexcept {
 }
 long half(long x) noexcept { return x / 2; }
 
-// The exception that raises() sets, which is kept because a test checks its identity.
+// The exception that raises() sets. A test checks its identity.
 PyObject *kept = nullptr;
 PyObject *keep(PyObject *exception) noexcept {
   Py_INCREF(exception);

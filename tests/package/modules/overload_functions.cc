@@ -1,6 +1,5 @@
-// Functions with one or two parameters, covering each combination of `d`, `l`, `i` and `?`, for
-// sets of overloads that are made at run time, and a few sets with wrappers. The results show which
-// function was called.
+// Functions with one or two parameters of the types `d`, `l`, `i` and `?`. Tests make sets of
+// overloads from them. The results show which function was called.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -17,7 +16,7 @@ constexpr long number_of = std::is_same_v<T, double> ? 1
                            : std::is_same_v<T, int>  ? 3
                                                      : 4;
 
-/// Returns the sum of the arguments and a number for their types, with wrap-around for integers.
+/// Returns the sum of the arguments and a number for their types.
 template <class... A>
 auto sum(A... values) noexcept {
   using R = std::common_type_t<A...>;
@@ -38,7 +37,6 @@ constexpr auto one = &sum<A>;
 template <class A, class B>
 constexpr auto two = &sum<A, B>;
 
-// The results show which overload was called: for a float, a complex number or any object.
 long float_kind(double) noexcept { return 0; }
 long complex_kind(std::complex<double>) noexcept { return 1; }
 long object_kind(PyObject *) noexcept { return 2; }
@@ -66,7 +64,6 @@ typedcall::method_table methods{
     def<two<bool, long>>("?l", simple),
     def<two<bool, int>>("?i", simple),
     def<two<bool, bool>>("??", simple),
-    // The wrappers choose among these overloads.
     def<one<double>, one<long>>("of d l"),
     def<one<int>, one<double>>("of i d"),
     def<one<int>, one<long>, one<double>>("of i l d"),
@@ -75,7 +72,6 @@ typedcall::method_table methods{
     def<two<int, double>, two<double, int>>("of id di"),
     def<two<int, int>, two<long, double>, two<double, double>>("of ii ld dd"),
     def<two<int, bool>, two<bool, long>, two<int, long>>("of i? ?l il"),
-    // The first overload equals the others in its worst argument and is better in none.
     def<two<double, double>, two<int, double>, two<double, int>, two<long, double>>(
         "of dd id di ld"),
     def<float_kind, complex_kind, object_kind>("kind"),

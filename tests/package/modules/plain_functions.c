@@ -1,5 +1,5 @@
-/* The counterpart of typed_functions.cc as people write it without this library, and so without
- * tags. The module's `addresses` has the C functions' addresses, for tests that tag them. */
+/* The counterpart of typed_functions.cc without tags. The module's `addresses` contains the
+ * addresses of the C functions. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -10,7 +10,7 @@ static long inc_c(long x) { return (long)((unsigned long)x + 1); }
 static double add_c(double a, double b) { return a + b; }
 static double mix_c(double a, long b, double c, long d) { return a * (double)b + c * (double)d; }
 static double half_c(double x) { return x / 2; }
-/* The results differ from the Python callable's, so they show that a call was native. */
+/* The result differs from the Python function's, which shows that a call was native. */
 static double half_differs_c(double x) { return x / 2 + 1000; }
 
 static PyObject *inc(PyObject *self, PyObject *argument) {

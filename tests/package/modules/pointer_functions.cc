@@ -1,4 +1,4 @@
-// Functions that return the address that C receives for an untyped pointer.
+// Functions that return the value of an untyped pointer.
 #include <cstdint>
 
 #include "typedcall/provider.h"

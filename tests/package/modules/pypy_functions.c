@@ -1,5 +1,4 @@
-/* Typed functions made with the C macros. Their boxed wrappers and C functions count their calls,
- * which shows a test which of the two PyPy has called. */
+/* Typed functions made with the C macros. The wrappers and the C functions count their calls. */
 #include "typedcall/tag_array.h"
 #include "typedcall/typed_entry.h"
 
@@ -149,7 +148,7 @@ static PyObject *nothing(PyObject *module, PyObject *x) {
 
 static PyObject *none(PyObject *module, PyObject *unused) { return boxed(PyLong_FromLong(-1)); }
 
-/* Chooses by the exact type of the argument, as overloads do. */
+/* Chooses by the type of the argument, as overloads do. */
 static PyObject *size(PyObject *module, PyObject *args) {
   double x;
   long y;
@@ -208,12 +207,12 @@ PyTypedMethod_DEFINE(size_typed, "size", PyTypedMethod_ENTRY(SIMPLE, size_double
                      PyTypedMethod_ENTRY(SIMPLE, size_two_c, DOUBLE, DOUBLE, LONG),
                      PyTypedMethod_ENTRY(SIMPLE, size_long_c, LONG, LONG));
 PyTypedMethod_DEFINE(raises_typed, "raises", PyTypedMethod_ENTRY(RAISES, raises_c, INT, LONG));
-/* An overload for any object precedes one for ints. */
+/* The overload for any object comes first. */
 PyTypedMethod_DEFINE(object_typed, "object",
                      PyTypedMethod_ENTRY(PyNativeCallable_NEEDS_THREAD, object_c, OBJECT, OBJECT),
                      PyTypedMethod_ENTRY(SIMPLE, mixed_long_c, LONG, LONG));
 
-/* PyPy's own struct, with none of typedcall's in front of it. */
+/* PyPy's own struct, without typedcall's fields before it. */
 static int bare_codes[] = PyTypedMethod_CODES(T_C_LONG);
 static const PyPyTypedMethodMetadata bare_typed = {bare_codes, T_C_LONG, (void *)inc_c, "bare"};
 

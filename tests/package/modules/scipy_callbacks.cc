@@ -1,5 +1,4 @@
-// Functions with all signatures that SciPy calls, and some that it accepts only as functions of an
-// array.
+// Functions with all signatures that SciPy calls.
 #include "typedcall/provider.h"
 
 namespace {

@@ -1,7 +1,5 @@
-/* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions", with
-   the post's struct and without typedcall's headers: static structs behind words that are not
-   pointers, and one on the heap, in a block of exactly its size. There are also structs with PyPy's
-   layout in ambiguous positions. */
+/* Functions typed as in M. Bernstein's post "Type information for faster Python C extensions",
+ * without typedcall's headers. Also contains structs with PyPy's layout. */
 #include <Python.h>
 
 #include <stddef.h>
@@ -46,7 +44,7 @@ static PyObject *fast(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
   return PyErr_Format(PyExc_TypeError, "fast() takes one int");
 }
 
-/* Each struct follows a word that a reader must not use as a pointer. */
+/* The word before each struct must not be used as a pointer. */
 static const struct {
   size_t front;
   OneArgument typed;
@@ -70,11 +68,9 @@ static PyMethodDef methods[] = {
     {all[6].typed.ml_name, inc, METH_O | METH_TYPED, NULL},
     {NULL, NULL, 0, NULL}};
 
-/* This table lives as long as the process, like the static functions. */
 static PyMethodDef on_heap[5];
 
-/* Copies the struct `typed`, which contains its name, into a block of exactly `of` bytes, and
- * returns the name. */
+/* Copies the struct `typed` into a block of exactly `of` bytes, and returns its name. */
 static const char *Copy(const void *typed, size_t of, size_t name) {
   char *block = malloc(of);
   if (block == NULL) return NULL;

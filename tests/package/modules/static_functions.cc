@@ -1,5 +1,4 @@
-// Functions for CinderX: functions of ints with exported symbols, and some that Static Python
-// cannot call.
+// Functions for CinderX. Static Python cannot call some of them.
 #include "typedcall/provider.h"
 
 #include <stdexcept>

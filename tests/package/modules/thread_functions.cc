@@ -1,5 +1,4 @@
-// Functions that detect other threads: one detects whether two threads run it at once, and one
-// waits until another thread has run Python code.
+// Functions that detect whether other threads are running.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -14,7 +13,7 @@ std::condition_variable changed;
 long inside = 0, entered = 0, waiting = 0;
 bool may_go = false;
 
-/// Waits this long for a second call, and returns true if the two calls overlap.
+/// Waits for a second call. Returns true if two calls overlap.
 long meets(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   const long mine = ++entered;
@@ -26,7 +25,7 @@ long meets(long milliseconds) noexcept {
   return has_met;
 }
 
-/// Waits this long for a call to let_go(), and returns true if one is made.
+/// Waits for a call to let_go(). Returns true if let_go() was called.
 long waits(long milliseconds) noexcept {
   std::unique_lock<std::mutex> held(lock);
   may_go = false;

@@ -1,5 +1,5 @@
-// Calls tvm-ffi's functions in threads that Python does not know. The library's C ABI is declared
-// here again, as an independent check of the package's declarations.
+// Calls tvm-ffi's functions in threads without a Python thread state. The C ABI is declared again
+// here, to check the package's declarations.
 #include <cstdint>
 #include <thread>
 
@@ -17,9 +17,8 @@ struct any {
 };
 using function_call = int (*)(void *, any *, std::int32_t, any *);
 
-// Calls f(x) `times` times in each of `threads` threads that have no Python thread state. Returns
-// the number of calls that failed, or -1 if a result was not a float. `error` is the address of
-// TVMFFIErrorMoveFromRaised.
+// Calls f(x) `times` times in each of `threads` threads. Returns the number of calls that failed,
+// or -1 if a result was not a float. `take_error` is the address of TVMFFIErrorMoveFromRaised.
 long call_in_threads(Py_ssize_t call, Py_ssize_t handle, Py_ssize_t take_error, Py_ssize_t let_go,
                      double x, long times, long threads) noexcept {
   std::thread all[16];
@@ -73,8 +72,8 @@ struct bytes {
 Py_ssize_t make_error, set_error, let_go_of_error;
 bool is_signalled = false;
 
-// Behaves like a C++ function that calls TVMFFIEnvCheckSignals(). The first call finds a signal and
-// leaves its exception pending. Later calls return their argument.
+// Behaves like a C++ function that calls TVMFFIEnvCheckSignals(). The first call sets
+// KeyboardInterrupt. Later calls return their argument.
 int looks_for_signals(void *, const any *args, std::int32_t, any *result) {
   if (is_signalled) {
     *result = args[0];
@@ -94,8 +93,8 @@ int looks_for_signals(void *, const any *args, std::int32_t, any *result) {
 }
 void keep(void *) {}
 
-// Returns the addresses of the call and the deleter for ffi.FunctionFromExternC. The arguments are
-// the addresses of TVMFFIErrorCreate, TVMFFIErrorSetRaised and TVMFFIObjectDecRef.
+// Returns the arguments of ffi.FunctionFromExternC. Takes the addresses of TVMFFIErrorCreate,
+// TVMFFIErrorSetRaised and TVMFFIObjectDecRef.
 PyObject *signalled(Py_ssize_t make, Py_ssize_t set, Py_ssize_t let_go) noexcept {
   make_error = make;
   set_error = set;

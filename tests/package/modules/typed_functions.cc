@@ -1,5 +1,4 @@
-// The module for the tests of the package and of its adapters: tagged functions of every shape,
-// each also as a Python callable. plain_functions.c is its counterpart without tags.
+// Tagged functions for the tests of the package. plain_functions.c is the counterpart without tags.
 #include "typedcall/provider.h"
 
 // After Python.h.
@@ -8,7 +7,7 @@
 
 namespace {
 
-// Unsigned arithmetic wraps where signed arithmetic is undefined.
+// Signed overflow is undefined.
 long inc(long x) noexcept { return static_cast<long>(static_cast<unsigned long>(x) + 1); }
 double add(double a, double b) noexcept { return a + b; }
 double mix(double a, long b, double c, long d) noexcept {
@@ -79,8 +78,7 @@ double ten(double a, double b, double c, double d, double e, double f, double g,
 
 constexpr auto simple = typedcall::pure | typedcall::thread_safe | typedcall::does_not_block;
 
-// If two rows had the same function, they would share its name and defaults, so these are separate
-// functions.
+// Two rows with the same function would share its name and defaults.
 double scaled(PyObject *self, double x) noexcept;
 double factor(PyObject *self) noexcept;
 
