@@ -1,6 +1,5 @@
-// A typed module in C for the limited API of 3.12: one binary serves 3.12 and all later versions.
-// For abi3t, one binary serves 3.15 and later, with or without the GIL. The limited API has no side
-// table to fill, so consumers find the functions by sibling symbols.
+// A typed module in C for the limited API of 3.12, or for abi3t. The limited API has no side table,
+// so consumers find the functions by sibling symbols.
 #include "typedcall/typed_entry.h"
 // After Python.h.
 #include <math.h>

@@ -1,5 +1,4 @@
-"""Says what pyproject.toml cannot express: how to compile the modules, and which versions a wheel
-serves."""
+"""Compiles the modules, and sets the Python versions of the wheel."""
 import os
 import sysconfig
 
@@ -8,7 +7,7 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-# True for a wheel for 3.15 and later, with or without the GIL; false for one for 3.12 and later
+# True for a wheel for 3.15 and later, with or without the GIL. False for a wheel for 3.12 and later
 # with the GIL.
 ABI3T = os.environ.get("ABI3T") == "1" or bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
@@ -21,8 +20,6 @@ class NamedForBoth(build_ext):
 class TaggedForBoth(bdist_wheel):
     def get_tag(self):
         return "cp315", "abi3.abi3t", super().get_tag()[2]
-
-
 
 
 def module(name, source, standard):

@@ -1,5 +1,5 @@
-// A typed module in C++ for the same APIs: a provider like angles.c, and a consumer that gets C
-// functions from typedcall's Python package. Both use only the C99 headers.
+// A typed module in C++ for the limited API. It is a provider like angles.c, and also a consumer.
+// It uses only the C99 headers.
 #include "typedcall/native_callable.h"
 #include "typedcall/typed_entry.h"
 
@@ -27,9 +27,8 @@ PyObject *half_turn(PyObject *, PyObject *angle) {
   return PyFloat_FromDouble(half_turn_impl(given));
 }
 
-// A callable's C function of a double, and a reference that keeps it valid. Calls hold the GIL, so
-// functions that need it are accepted. Functions that raise, or whose calling convention the
-// signature does not show completely, are refused.
+// The C function of a callable, and a reference that keeps the C function valid. Functions that
+// need the GIL are accepted. Functions that may raise are refused.
 class native_function {
  public:
   explicit native_function(PyObject *callable)

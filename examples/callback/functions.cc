@@ -1,5 +1,4 @@
-// Typed functions for numerical libraries. They know nothing of these libraries and include none of
-// their headers.
+// Typed functions for numerical libraries. They need no headers of these libraries.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cmath>
@@ -12,7 +11,7 @@ double wave(double x) {
   if (!(x >= 0)) throw std::domain_error("wave: x is below 0");
   return std::cos(std::sqrt(x));
 }
-// A valley whose lowest point is (1, 1). Computes the gradient only if the caller wants it.
+// The Rosenbrock function. Computes the gradient only if the caller wants it.
 double valley(span<const double> x, span<double> gradient) noexcept {
   const double step = 1 - x[0], across = x[1] - x[0] * x[0];
   if (gradient.size() == 2) {

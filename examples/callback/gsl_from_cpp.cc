@@ -1,4 +1,4 @@
-// GSL (Debian: libgsl-dev) integrates any function that offers double(double). The caller is C++.
+// C++ code that integrates a typed function with GSL (Debian: libgsl-dev).
 #include "typedcall/callback.h"
 #include "typedcall/provider.h"
 // After Python.h.

@@ -1,4 +1,4 @@
-"""numbalsoda (PyPI) solves an ordinary differential equation, as SciPy's solve_ivp does for Python functions."""
+"""numbalsoda (PyPI) solves an ordinary differential equation."""
 
 import ctypes
 

@@ -1,8 +1,7 @@
-// A tagged function of ints with an exported symbol, through which Static Python calls it unboxed.
-// The loop is in demo.py.
+// A tagged function of ints. Static Python calls it through its exported symbol.
 #include "typedcall/provider.h"
 
-// Uses unsigned arithmetic, which wraps, because overflow of signed arithmetic is undefined.
+// Uses unsigned arithmetic because signed overflow is undefined.
 extern "C" __attribute__((visibility("default"))) long counter_inc(long x) noexcept {
   return static_cast<long>(static_cast<unsigned long>(x) + 1);
 }

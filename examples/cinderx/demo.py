@@ -1,4 +1,4 @@
-"""Runs the loop `i = inc(i)` boxed in CPython, and in CinderX's JIT, which calls the C function."""
+"""Runs the loop `i = inc(i)` in CPython and in CinderX's JIT, which calls the C function."""
 
 import sys
 import time

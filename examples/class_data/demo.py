@@ -1,12 +1,12 @@
-"""Shows what Python code can do with the classes of both modules: derive, mix, copy. Run it with
-the folder of greetings_cpp.so (and of greetings_cython.so, if it is built) in PYTHONPATH."""
+"""Derives classes from the classes of both modules. Run this with the folder of the modules in
+PYTHONPATH."""
 
 import importlib
 import sys
 
 
 class Loud:
-    """An ordinary class whose author has never heard of custom slots."""
+    """An ordinary class without custom slots."""
 
     def greet(self):
         return super().greet().upper()
@@ -18,8 +18,8 @@ def show(module):
         print(f"{cls.__name__}().greet()", "->", cls().greet())
     print('Hello("you").greet() ->', module.Hello("you").greet())
 
-    # With the article's metaclass this would crash (article/designs.py), because the class object's
-    # C field is not inherited, and is NULL in every class that Python code makes.
+    # With the article's metaclass this would crash (article/designs.py), because the C field is not
+    # inherited.
     class FriendlyHello(module.Hello):
         pass
 

@@ -1,5 +1,4 @@
-/* The array that the Python classes are made from: one class for each entry, at import. A third
- * entry would make a third class. */
+/* The array that the Python classes are made from. */
 #include "examples/class_data/greetings.h"
 
 #include <stddef.h>

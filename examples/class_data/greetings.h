@@ -1,5 +1,4 @@
-/* The C side of the example, as a code generator might write it: descriptors of classes, without
- * any * knowledge of Python. */
+/* The C library of the example: descriptors of classes. */
 #ifndef EXAMPLES_CLASS_DATA_GREETINGS_H_
 #define EXAMPLES_CLASS_DATA_GREETINGS_H_
 

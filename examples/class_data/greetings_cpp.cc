@@ -1,5 +1,5 @@
-// One Python class for each entry of a C array; each class carries the address of its entry in a
-// custom slot, and so does every class that Python code derives from it.
+// Makes a Python class for each entry of a C array. Each class has the address of its entry in a
+// custom slot, which subclasses inherit.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-// An instance's data. The class's data are not part of it, which is the point of this example.
+// The data of an instance. The data of the class are not in the instance.
 struct greet_object {
   PyObject_HEAD
   PyObject *name;
@@ -18,8 +18,7 @@ struct greet_object {
 
 greet_object *as_greet(PyObject *self) { return reinterpret_cast<greet_object *>(self); }
 
-// Returns the class data with a single look-up in the type of `self`, for our classes and for
-// classes derived from them; NULL for Greet itself, and for classes derived only from Greet.
+// Returns the class data, or NULL for Greet itself and for classes that derive only from Greet.
 const greeting_class *greeting_of(PyObject *self) {
   const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0);
   return slot != nullptr ? static_cast<const greeting_class *>(slot->data.pointer) : nullptr;
@@ -34,7 +33,7 @@ PyObject *greet(PyObject *self, PyObject *) {
 }
 
 PyObject *greet_new(PyTypeObject *type, PyObject *, PyObject *) {
-  // Call object's tp_new, which refuses abstract classes; tp_init checks the arguments.
+  // Call object's tp_new, which refuses abstract classes. tp_init checks the arguments.
   PyObject *none = PyTuple_New(0);
   PyObject *self = none != nullptr ? PyBaseObject_Type.tp_new(type, none, nullptr) : nullptr;
   Py_XDECREF(none);
@@ -80,8 +79,8 @@ PyObject *greet_name(PyObject *self, void *) {
   return as_greet(self)->name;
 }
 
-// For pickle and copy. Returns the class, the C data as an argument and, as state, the attributes
-// that Python code has added. A subclass with __slots__ must pickle those itself.
+// For pickle and copy. Returns the class, the name, and the attributes that Python code has added.
+// A subclass with __slots__ must pickle its slots itself.
 PyObject *greet_reduce(PyObject *self, PyObject *) {
   PyObject *state = PyObject_GetAttrString(self, "__dict__");
   if (state == nullptr) {
@@ -93,19 +92,19 @@ PyObject *greet_reduce(PyObject *self, PyObject *) {
 }
 
 PyMethodDef greet_methods[] = {
-    {"greet", greet, METH_NOARGS, "greet($self, /)\n--\n\nThe sentence of the class, to the name."},
+    {"greet", greet, METH_NOARGS,
+     "greet($self, /)\n--\n\nReturns the sentence of the class, addressed to the name."},
     {"__reduce__", greet_reduce, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},
 };
 
 PyGetSetDef greet_attributes[] = {
-    {"name", greet_name, nullptr, "Who is greeted.", nullptr},
+    {"name", greet_name, nullptr, "The name of the person to greet.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 
 PyType_Slot greet_slots[] = {
-    {Py_tp_doc,
-     const_cast<char *>("Greet(name='World')\n--\n\nWhat all greetings have in common.")},
+    {Py_tp_doc, const_cast<char *>("Greet(name='World')\n--\n\nThe base class of all greetings.")},
     {Py_tp_new, reinterpret_cast<void *>(greet_new)},
     {Py_tp_init, reinterpret_cast<void *>(greet_init)},
     {Py_tp_dealloc, reinterpret_cast<void *>(greet_dealloc)},
@@ -123,8 +122,8 @@ PyType_Spec greet_spec = {
     greet_slots,
 };
 
-// Returns "greetings_cpp.Hello" and so on, kept until the process ends, because before 3.11 a type
-// made from C does not copy its name.
+// Returns the names of the classes. Before 3.11, a type made from C does not copy its name, so the
+// names are kept until the process ends.
 const std::vector<std::string> &class_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> made;
@@ -168,7 +167,7 @@ int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-// There is no module state: each interpreter has its own classes, and the array is constant.
+// No module state is needed, because the array is constant.
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(exec)},
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,5 +1,4 @@
-# greetings_cpp.cc in Cython: one class for each entry of the C array, with the entry's address in a
-# custom slot. The class is made as in the article's dictionary and metaclass versions.
+# The module of greetings_cpp.cc in Cython.
 from core.custom_slots cimport PyCustomSlots_Find
 from core.extensible_type cimport PyExtensibleType_Import
 from core.slot_id cimport PyCustomSlot
@@ -17,7 +16,7 @@ cdef extern from "examples/class_data/greeting_slot.h":
 
 
 cdef class Greet:
-    """What all greetings have in common."""
+    """The base class of all greetings."""
 
     cdef object _name  # `cdef str` would refuse subclasses of str
 
@@ -36,7 +35,6 @@ cdef class Greet:
 
     def greet(self):
         """Returns the class's sentence, addressed to the name."""
-        # A single look-up in the type, for our classes and for classes derived from them.
         cdef const PyCustomSlot *slot = PyCustomSlots_Find(self, GREETING_SLOT_ID, 0)
         if slot is NULL:
             raise TypeError(f"{type(self)} has no greeting")
@@ -44,8 +42,8 @@ cdef class Greet:
         return f"{sentence.decode()} {self._name}!"
 
     def __reduce__(self):
-        # For pickle and copy. Returns the class, the C data as an argument and, as state, the
-        # attributes that Python code has added. A subclass with __slots__ must pickle those itself.
+        # For pickle and copy. Returns the class, the name, and the attributes that Python code has
+        # added. A subclass with __slots__ must pickle its slots itself.
         state = getattr(self, "__dict__", None)
         return (type(self), (self._name,)) if state is None else (type(self), (self._name,), state)
 

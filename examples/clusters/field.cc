@@ -1,4 +1,4 @@
-// A scalar C++ function, wrapped and tagged. It knows nothing of clusters.
+// A scalar C++ function, wrapped and tagged.
 #include "typedcall/provider.h"
 
 double strength(double distance) noexcept {

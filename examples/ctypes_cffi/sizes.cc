@@ -1,5 +1,5 @@
-// Three tagged functions: any thread can call the first at any time, the second needs the GIL and
-// may raise, and only one thread at a time may run the third.
+// Three tagged functions. The first is thread-safe. The second needs the GIL and may raise. Only
+// one thread at a time may call the third.
 #include "typedcall/provider.h"
 
 long twice(long x) noexcept { return 2 * x; }

@@ -1,3 +1,3 @@
-# The exports of ripple.pyx: Cython exports the functions that a .pxd declares.
+# The functions that ripple.pyx exports.
 cpdef double wave(double x) noexcept nogil
 cpdef long half(long x) except? -1

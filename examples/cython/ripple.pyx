@@ -35,5 +35,5 @@ cpdef long half(long x) except? -1:
 
 
 # Cython does not record how functions report exceptions. These flags declare that a function that
-# raises returns -1, as those above do.
+# raises returns -1.
 tagged = typedcall.tag_pyx_capi(__name__, flags=Flags.NEEDS_THREAD | Flags.MAY_RAISE)

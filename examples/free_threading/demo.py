@@ -1,5 +1,4 @@
-"""Four threads count prime numbers at once, in three ways. Runs on every CPython, but only a
-free-threaded one lets all threads execute Python code at the same time."""
+"""Four threads count prime numbers at once, in three ways."""
 
 import sys
 import threading
@@ -21,7 +20,7 @@ def native_loop(first, last):
 
 
 def in_threads(work, threads):
-    """Runs `work` on one share per thread; returns the total count and the time it took."""
+    """Runs `work` in several threads. Returns the total count and the time."""
     share = LAST // threads
     counts = [None] * threads
     barrier = threading.Barrier(threads)
@@ -40,8 +39,7 @@ def in_threads(work, threads):
     return sum(counts), time.perf_counter() - start
 
 
-# Check after the import, because importing a module that does not declare that it runs without the
-# GIL would have re-enabled the GIL.
+# Check this after the import, because importing a module can enable the GIL again.
 if getattr(sys, "_is_gil_enabled", lambda: True)():
     print("This Python has a GIL: threads take turns, but for the native loop, which lets it go.")
 else:

@@ -1,6 +1,4 @@
-// A module for free-threaded CPython: its functions may run in any number of threads at once, as
-// the last line declares. One of them is a consumer, which calls offered functions in a native
-// loop.
+// A module for free-threaded CPython. Its functions may run in several threads at once.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -11,7 +9,7 @@ namespace {
 // Data that threads share must be atomic or protected by a mutex, because there may be no GIL.
 std::atomic<long> threads_inside{0}, most_inside{0};
 
-// Counts the threads that are inside a scope with an object of this class.
+// Counts the threads that have an object of this class.
 class visit {
  public:
   visit() {
@@ -34,7 +32,6 @@ bool is_prime(long n) noexcept {
   return true;
 }
 
-// Counts the primes in one long call.
 long count_primes(long first, long last) noexcept {
   const visit here;
   long count = 0;
@@ -43,9 +40,8 @@ long count_primes(long first, long last) noexcept {
 }
 
 // A consumer that counts the numbers for which the callable is true. The C function needs no
-// Python, so this thread detaches: with a GIL, other threads run meanwhile, and without one, the
-// garbage collector need not wait until the loop ends. Not noexcept: Not noexcept, because CPython
-// may end the thread when it attaches again.
+// Python, so the loop runs in a detached thread. Not noexcept, because CPython may end the thread
+// when it attaches again.
 long count(PyObject *callable, long first, long last) {
   const auto is_wanted = typedcall::resolve<bool(long)>(PyTypedcall_Import(), callable);
   if (!is_wanted) return -1;  // the TypeError lists the signatures on offer

@@ -1,4 +1,4 @@
-// A C++ function, wrapped and tagged. It knows nothing of JAX.
+// A C++ function, wrapped and tagged.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <optional>

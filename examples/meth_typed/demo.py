@@ -1,5 +1,5 @@
-"""Prints the type information of the post's module and the time of its loop; on stock PyPy also
-with typedcall.accelerate(), which has the same effect as the post's patch to PyPy."""
+"""Prints the type information of the module and the time of the loop. On PyPy, also prints the time
+with typedcall.accelerate()."""
 import pathlib
 import runpy
 import time
@@ -18,7 +18,7 @@ def milliseconds():
 
 print("mytypedmod.inc offers", *typedcall.signatures(mytypedmod.inc))
 print("the loop: %.0f ms" % milliseconds())
-# The module predates flags, so its caller has to declare that inc may run without the GIL.
+# The module has no flags, so the caller must declare that inc may run without the GIL.
 done = typedcall.accelerate(mytypedmod, trust=["inc"])
 if done:
     print("accelerated: %.0f ms" % milliseconds())

@@ -1,5 +1,5 @@
-// The module of the post "Type information for faster Python C extensions" with the post's change
-// applied, as printed there except for the first include.
+// The module from the post "Type information for faster Python C extensions". Only the first
+// include is different.
 #include "typedcall/meth_typed.h"
 // clang-format off
 

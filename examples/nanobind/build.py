@@ -1,4 +1,4 @@
-"""Compiles cold.cc together with nanobind's sources by one compiler command, without CMake."""
+"""Compiles cold.cc together with nanobind's sources, without CMake."""
 
 import os
 import pathlib

@@ -12,7 +12,7 @@ long days(long weeks, long extra) noexcept { return 7 * weeks + extra; }
 
 NB_MODULE(cold, module) {
   typedcall::def<kelvin>(module, "kelvin", PyNativeCallable_PURE, "Celsius to Kelvin.");
-  typedcall::def<kelvin>(module, "to_kelvin");  // the same function with fewer promises
+  typedcall::def<kelvin>(module, "to_kelvin");  // the same function with fewer flags
   typedcall::def<days>(module, "days", 0, nanobind::arg("weeks"), nanobind::arg("extra") = 0);
   typedcall::def_falling_back<checked_kelvin>(module, "checked_kelvin");
   module.def("untagged", [](double x) { return x; });

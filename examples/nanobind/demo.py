@@ -1,5 +1,4 @@
-"""Shows that a tagged nanobind function is unchanged in Python, and is a C function to other
-libraries."""
+"""Calls tagged nanobind functions from Python, and as C functions."""
 
 import typedcall
 

@@ -1,4 +1,4 @@
-// A wrapped and tagged function from a C++ library: a planet's acceleration at distance r.
+// A wrapped and tagged function: the acceleration of a planet at distance r.
 #include "typedcall/provider.h"
 
 double pull(double r) noexcept { return -1 / (r * r); }

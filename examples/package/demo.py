@@ -3,7 +3,7 @@
 
 import geodesy
 
-# For Python, geodesy is an ordinary module, which needs no other package.
+# geodesy needs no other package.
 lisbon, kyiv, quito = (38.72, -9.14), (50.45, 30.52), (-0.22, -78.51)
 for name, city in (("Kyiv", kyiv), ("Quito", quito)):
     kilometres, course = geodesy.distance(*lisbon, *city) / 1000, geodesy.bearing(*lisbon, *city)
@@ -16,11 +16,11 @@ try:
 except ValueError as error:
     print("ValueError:", error)
 
-# The package looks behind the Python functions.
+# The package typedcall finds the C++ functions.
 import typedcall
 
 print("distance offers", typedcall.signatures(geodesy.distance))
-distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # takes the radius, which has a default
+distance = typedcall.resolve(geodesy.distance, "ddddd->d")  # with the radius
 assert distance.address and typedcall.Flags.THREAD_SAFE in distance.flags
 assert distance(*lisbon, *kyiv, 6371008.8) == geodesy.distance(*lisbon, *kyiv)
 assert distance(*lisbon, *kyiv, radius=1.0) == geodesy.distance(*lisbon, *kyiv, radius=1.0)

@@ -1,5 +1,5 @@
-// A few functions on a globe as an extension module. The functions know nothing of Python; the
-// table at the end turns them into Python functions, and offers them to native code.
+// An extension module with a few functions for a globe. The table at the end turns them into Python
+// functions, and offers them to native code.
 #include "typedcall/provider.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 constexpr double degree = 3.14159265358979323846 / 180;
 constexpr double earth = 6371008.8;  // mean radius in metres
 
-// The haversine formula. min() is needed because rounding may go beyond the opposite point.
+// The haversine formula. min() is needed because rounding errors can make `h` larger than 1.
 double distance(double lat1, double lon1, double lat2, double lon2, double radius) noexcept {
   const double a = std::sin((lat2 - lat1) * degree / 2), b = std::sin((lon2 - lon1) * degree / 2);
   const double h = a * a + std::cos(lat1 * degree) * std::cos(lat2 * degree) * b * b;
@@ -27,7 +27,7 @@ double bearing(double lat1, double lon1, double lat2, double lon2) noexcept {
   return angle < 0 ? angle + 360 : angle;
 }
 
-// This function is not noexcept; its exception becomes Python's ValueError.
+// Python gets this exception as ValueError.
 long utm_zone(double lon) {
   if (!(lon >= -180 && lon <= 180)) throw std::domain_error("a longitude is from -180 to 180");
   return std::min(1 + static_cast<long>((lon + 180) / 6), 60L);

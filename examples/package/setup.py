@@ -1,4 +1,4 @@
-"""Says how to compile the module, the one thing that pyproject.toml cannot express."""
+"""Tells setuptools how to compile the module."""
 import typedcall
 from setuptools import Extension, setup
 

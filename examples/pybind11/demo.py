@@ -1,5 +1,4 @@
-"""Shows that a tagged pybind11 function is unchanged in Python, and is a C function to other
-libraries."""
+"""Calls tagged pybind11 functions from Python, and as C functions."""
 
 import gc
 

@@ -10,7 +10,7 @@ double checked_celsius(double fahrenheit) {
   return celsius(fahrenheit);
 }
 
-// A function that lives only as long as the module `other`, which is created here.
+// Returns a new function in a temporary module.
 pybind11::object make(bool whole) {
   pybind11::module_ other = pybind11::reinterpret_steal<pybind11::module_>(PyModule_New("other"));
   if (whole) {

@@ -1,5 +1,4 @@
-// Two functions that a Python loop calls at every step to simulate a pendulum with friction by
-// Euler's method.
+// Functions for the simulation of a pendulum with friction.
 #include "typedcall/provider.h"
 
 #include <cmath>

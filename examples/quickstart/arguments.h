@@ -1,4 +1,4 @@
-// Argument values for the demo's measurements: random values of every magnitude, and edge cases.
+// Random argument values for the demo.
 #ifndef EXAMPLES_QUICKSTART_ARGUMENTS_H_
 #define EXAMPLES_QUICKSTART_ARGUMENTS_H_
 
@@ -15,9 +15,7 @@ using generator = std::mt19937_64;
 template <class T>
 T random_value(generator &random);
 
-/// Returns an arbitrary bit pattern (and so values of every magnitude, infinities and nans), a
-/// value around the domain edges of elementary functions, or an edge case, each in one third of the
-/// calls.
+/// Returns an arbitrary bit pattern, a value between -10 and 10, or an edge case.
 template <>
 inline double random_value<double>(generator &random) {
   using limits = std::numeric_limits<double>;
@@ -90,14 +88,14 @@ inline long random_value<long>(generator &random) {
   }
 }
 
-/// Returns a value between 0 and 3, which is inside the domain of most functions.
+/// Returns a value between 0 and 3, which most functions accept.
 template <class T>
 T tame_value(generator &random) {
   return static_cast<T>(std::uniform_real_distribution<double>(0.0, 3.0)(random));
 }
 
-/// The number of representable values between two results: 0 for two nans, the largest number if
-/// only one is a nan.
+/// Returns the number of representable values between two results. Returns 0 for two nans, and the
+/// largest number if only one is a nan.
 inline std::uint64_t distance(double a, double b) {
   if (a != a || b != b) return a != a && b != b ? 0 : std::numeric_limits<std::uint64_t>::max();
   const auto ordered = [](double value) {

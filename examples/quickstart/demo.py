@@ -1,5 +1,5 @@
-"""The demo: calls real Python functions through their unboxed C pointers, checks the results against the boxed
-ones and compares the times. Run it with tools/demo; --quick compares fewer arguments."""
+"""The demo: calls Python functions boxed and unboxed, and compares the results and the times. Run
+it with tools/demo. --quick compares fewer arguments."""
 
 import argparse
 import math

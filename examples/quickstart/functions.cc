@@ -1,5 +1,4 @@
-// The C++ provider: each line of the table turns a C++ function into a Python function, tagged with
-// its signature and address.
+// The C++ provider. The table at the end turns C++ functions into tagged Python functions.
 #include "typedcall/provider.h"
 
 namespace {

@@ -1,5 +1,5 @@
-// The provider in plain C: the same `inc`, with a wrapper written by hand and a def written with
-// macros. The three places that tagging adds are marked.
+// The provider in plain C, with a hand-written wrapper. The three places that tagging adds are
+// numbered.
 #include "typedcall/tag.h"
 
 static long inc_impl(long x) { return (long)((unsigned long)x + 1); }

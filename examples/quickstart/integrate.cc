@@ -1,5 +1,5 @@
-// A consumer: adaptive quadrature over any Python callable. It looks for an entry `d->d` and calls
-// its C function; if there is none, it calls the Python object.
+// A consumer: adaptive quadrature over any Python callable. It calls the C function of an entry
+// `d->d`. If there is no such entry, it calls the Python object.
 #include <cmath>
 
 #include "typedcall/boxed_call.h"
@@ -12,13 +12,12 @@ struct module_state {
   const PyTypedcall_Interface *interface;
 };
 
-// Calls f(x) through Python.
 struct boxed_integrand {
   PyObject *callable;
   bool operator()(double x, double *y) const { return typedcall::boxed_call(callable, y, x); }
 };
 
-// Calls f(x) in C, or through Python if the C function falls back (math.sqrt of a negative number).
+// Calls f(x) in C, or through Python if the C function falls back.
 struct native_integrand {
   const typedcall::fallback_function<double(double)> &function;
   boxed_integrand boxed;

@@ -1,5 +1,5 @@
-// The demo's instruments: what a callable offers, how long each way of calling it takes, and
-// whether the boxed and the unboxed results agree.
+// Measurements for the demo: what a callable offers, how long calls take, and whether boxed and
+// unboxed results agree.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -39,7 +39,7 @@ timing summarise(std::vector<double> samples) {
   return {samples[n / 2], (samples[3 * n / 4] - samples[n / 4]) / 2};
 }
 
-// Measures ns per call of `call(i)` for i from 0 to calls - 1.
+// Returns the time of one call of `call(i)` in ns.
 template <class Call>
 double time_calls(std::size_t calls, Call &&call) {
   const auto start = std::chrono::steady_clock::now();
@@ -55,7 +55,7 @@ std::string spell(double value) {
 }
 std::string spell(long value) { return std::to_string(value); }
 
-// Returns the name of the pending exception and clears it; empty if there is none.
+// Clears the pending exception and returns its name. Returns an empty string if there is none.
 std::string take_error() {
   PyObject *type = PyErr_Occurred();
   if (type == nullptr) return "";
@@ -74,7 +74,8 @@ struct instruments<R(A...)> {
 
   static constexpr std::size_t calls_per_round = 4096, rounds = 41, prepared = 256;
 
-  // Finds arguments for which the Python callable does not raise. Returns false if there are none.
+  // Finds arguments for which the Python callable does not raise. Returns false if it finds too
+  // few.
   static bool tame_arguments(PyObject *callable, std::vector<arguments> *tame) {
     generator random(1);
     for (std::size_t tries = 0; tries < 100 * prepared && tame->size() < prepared; ++tries) {
@@ -186,7 +187,7 @@ const PyTypedcall_Interface *interface_of(PyObject *module) {
   return static_cast<const module_state *>(PyModule_GetState(module))->interface;
 }
 
-// Resolves `callable` for the instruments' signature and passes both to `action`.
+// Resolves `callable` and passes the function to `action`.
 template <class Signature, class Action>
 PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callable,
                         Action &&action) {
@@ -196,7 +197,7 @@ PyObject *with_function(const PyTypedcall_Interface *interface, PyObject *callab
   return action(instruments<Signature>(), direct);
 }
 
-// Knows only the signatures of the demo's functions; a library would list its own.
+// Knows only the signatures of the demo's functions.
 template <class Action>
 PyObject *by_signature(const PyTypedcall_Interface *interface, PyObject *callable,
                        const std::string &signature, Action &&action) {

@@ -1,5 +1,5 @@
-// Tags functions that someone else wrote: CPython's `math`, with libm's addresses. The tags are in
-// the interpreter's side table; math's method table is not modified.
+// Tags the functions of CPython's `math` with libm's addresses. The tags are in the interpreter's
+// side table.
 #include <math.h>
 
 #include <cmath>

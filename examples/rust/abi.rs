@@ -1,6 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the structs and constants of
-//! docs/ABI.md, and the look-up of the interface. For LP64, whose sizes and offsets docs/ABI.md
-//! lists.
+//! Part of the Rust example: the structs and constants of docs/ABI.md, and the look-up of the
+//! interface. For LP64.
 #![allow(dead_code)]
 
 use crate::python::*;
@@ -48,7 +47,7 @@ pub struct Entry {
     pub function: *const c_void,
 }
 
-/// `entries` has `count` elements; C and Rust declare one.
+/// `entries` has `count` elements, although one is declared.
 #[repr(C)]
 pub struct Table {
     pub count: isize,

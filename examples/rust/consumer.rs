@@ -1,5 +1,5 @@
-//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a reader that finds the
-//! C function behind a Python callable and calls it. Module `member_rust_consumer`; see tests/conformance/README.md.
+//! A reader in Rust, which finds the C function behind a Python callable and calls it. See
+//! tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -27,8 +27,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The interface is looked up until it is found, and then kept, because it lives as long as the
-    /// interpreter, which outlives this module (5.3).
+    /// The interface is kept once it is found, because it outlives this module (5.3).
     unsafe fn interface(&self) -> Option<&Interface> {
         if self.interface.get().is_null() {
             self.interface.set(find_interface());
@@ -67,15 +66,15 @@ impl Reader {
         slots.find(|slot| slot.id == id).map(|slot| slot.data)
     }
 
-    /// Returns the instance's own table (1.18 to 1.21), or NULL. The instance keeps it valid.
+    /// Returns the instance's own table (1.18 to 1.21), or NULL. The instance keeps the table
+    /// valid.
     unsafe fn table_in_instance(&self, object: *mut PyObject) -> Result<*const Table, Raised> {
         let kind = (*object).kind;
         let offset = match self.slot(kind, NATIVE_CALLABLE_ID, true) {
             Some(offset) => offset as isize,
             None => return Ok(null()),
         };
-        // A class may override __call__ below the class that introduced the slot; calls then do not
-        // follow the table.
+        // If a derived class overrides __call__, calls do not use the table.
         let name = Owned::new(PyUnicode_FromString(c!("__call__")))?;
         let mro = (*kind).tp_mro;
         let bases = (0..PyTuple_Size(mro)).map(|index| PyTuple_GetItem(mro, index) as *mut PyTypeObject);
@@ -100,7 +99,7 @@ impl Reader {
         }
     }
 
-    /// Looks in all places in order (8.1); the first place with a matching entry decides.
+    /// Looks in all places in order (8.1). The first place with a matching entry decides.
     unsafe fn look_everywhere(&self, callable: *mut PyObject, request: &Request) -> Result<Option<Found>, Raised> {
         let (kind, def) = ((*callable).kind, def_of(callable));
         if kind == addr_of_mut!(PyMethodDescr_Type) || kind == addr_of_mut!(PyClassMethodDescr_Type) {

@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the functions that the provider offers, each as a
-//! C function and as a Python callable, which returns 1000 more. tests/conformance/README.md lists them.
+//! Part of the Rust example: the functions that the provider offers, each as a C function and as a
+//! Python callable. tests/conformance/README.md lists them.
 
 use crate::python::*;
 use crate::Callable;

@@ -1,6 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: calls a C function, attached,
-//! and returns the value that Python would get (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64
-//! only.
+//! Part of the Rust example: calls a C function and returns the value that Python would get
+//! (docs/ABI.md, 3.14 to 3.19). x86-64 SysV and AAPCS64 only.
 
 use crate::abi::*;
 use crate::places::*;
@@ -11,13 +10,12 @@ use std::mem::{transmute, zeroed};
 use std::os::raw::{c_char, c_void};
 use std::ptr::{addr_of_mut, null_mut};
 
-/// The flags that `call` handles when attached, which are all but SETS_ERRNO, because Python has no
-/// errno to return.
+/// The flags that `call` handles: all but SETS_ERRNO, because Python has no errno.
 pub const HANDLED: usize =
     NEEDS_THREAD | ACQUIRES_GIL | MAY_RAISE | ERROR_IS_NEG_ZERO | RETURNS_STATUS | TAKES_SELF | DIFFERS | FALLS_BACK;
 
-/// Integers and floating-point numbers use separate registers. So a call that fills all of them can call any function
-/// whose arguments fit in registers, even if its signature is known only at run time.
+/// Integers and floating-point numbers use separate registers. A call that fills all registers can
+/// call any function whose arguments fit in registers.
 type WithAll<Result> = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, f64, f64, f64, f64, f64, f64, f64, f64) -> Result;
 
 #[derive(Default)]
@@ -84,7 +82,7 @@ pub unsafe fn call(callable: *mut PyObject, found: &Found, arguments: *mut PyObj
     }
 }
 
-/// Returns Python's value for a result or a place, whose unused bits may have any value.
+/// Returns Python's value for a result or a place. Unused bits may have any value.
 unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     Owned::new(match class {
         Class::Bool => PyBool_FromLong((bits as u8).into()),
@@ -98,7 +96,7 @@ unsafe fn value_of(class: Class, bits: u64) -> Result<Owned, Raised> {
     })
 }
 
-/// Returns a number, or, if it is the error value, the exception that Python has set.
+/// Returns the number, unless it is the error value and an exception is set.
 unsafe fn unless_raised<T: PartialEq>(number: T, error_value: T) -> Result<T, Raised> {
     let raised = number == error_value && !PyErr_Occurred().is_null();
     (!raised).then(|| number).ok_or(Raised)

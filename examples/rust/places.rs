@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the data in front of a def's name and beside it
-//! (docs/ABI.md, section 4), and the choice among one place's entries. Symbols are looked up with glibc.
+//! Part of the Rust example: the data in front of a def's name and beside it (docs/ABI.md, section
+//! 4), and the choice among the entries of one place. Symbols are looked up with glibc.
 
 use crate::abi::*;
 use crate::python::*;
@@ -9,8 +9,7 @@ use std::mem::size_of;
 use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{addr_of, addr_of_mut, null, null_mut};
 
-/// Returns the def of an object whose type is exactly one of the two types for C functions with a
-/// self (4.1), or NULL.
+/// Returns the def of a C function, or NULL for other objects (4.1).
 pub unsafe fn def_of(callable: *mut PyObject) -> *const PyMethodDef {
     let kind = (*callable).kind;
     let is_function = kind == addr_of_mut!(PyCFunction_Type) || kind == addr_of_mut!(PyCMethod_Type);
@@ -197,8 +196,7 @@ pub unsafe fn beside(def: *const PyMethodDef) -> Option<Vec<Found>> {
     let sibling = dlsym(handle, name.as_ptr() as *const c_char) as *const Sibling;
     dlclose(handle);
 
-    // The symbol at this address must be the one that was looked up, not another object's or one
-    // with another name.
+    // The symbol at this address must be the one that was looked up.
     let (place, symbol) = shared_object_of(sibling as *const c_void)?;
     let named = !place.name.is_null() && CStr::from_ptr(place.name).to_bytes_with_nul() == name;
     if place.base != object.base || !named || symbol.is_null() {

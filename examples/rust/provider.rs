@@ -1,6 +1,5 @@
-//! An example of typed functions in Rust without any library, written from docs/ABI.md alone: a
-//! provider of a few functions. Module `member_rust_provider`: OFFERS contains the functions,
-//! offered in each of that page's ways; see tests/conformance/README.md.
+//! A provider in Rust. OFFERS contains functions that are offered in each way that docs/ABI.md
+//! describes. See tests/conformance/README.md.
 
 #[macro_use]
 mod python;
@@ -48,8 +47,8 @@ const LONG: c_int = 1;
 const DOUBLE: c_int = 2;
 const OTHER: c_int = 0x100;
 
-/// The data that most ways of offering a function need: its table, a def without bits, our header,
-/// and a def whose name is in that header.
+/// The data for most ways of offering a function: its table, a def without bits, our header, and a
+/// def whose name is in that header.
 macro_rules! typed {
     ($module:ident, $signature:literal, $flags:expr, $function:ident, $convention:expr, $python:ident) => {
         mod $module {
@@ -184,8 +183,8 @@ unsafe fn make_callable_type() -> Result<Owned, Raised> {
     }))
 }
 
-/// Makes a subclass with the native-callable slot (1.11) by type's tp_new, and resolves it before
-/// the first look-up.
+/// Makes a subclass with the native-callable slot (1.11). The type must be resolved before the
+/// first look-up.
 unsafe fn make_native_type(interface: &Interface, base: &Owned) -> Result<Owned, Raised> {
     let metaclass = (interface.metaclass)(interface.state);
     if metaclass.is_null() {

@@ -1,6 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the parts of CPython that it
-//! needs, with references, exceptions and panics. For CPython 3.9 to 3.13 with a GIL, on LP64,
-//! where these layouts are all the same.
+//! Part of the Rust example: the parts of CPython that it needs. For CPython 3.9 to 3.13 with a
+//! GIL, on LP64.
 #![allow(dead_code, non_upper_case_globals)]
 
 use std::os::raw::{c_char, c_int, c_uint, c_ulong, c_void};
@@ -13,7 +12,7 @@ pub struct PyObject {
     pub kind: *mut PyTypeObject,
 }
 
-/// The fields that we use, at their offsets in 3.9 to 3.13; the real struct is longer.
+/// The fields that we use, at their offsets in 3.9 to 3.13. The real struct is longer.
 #[repr(C)]
 pub struct PyTypeObject {
     pub head: PyObject,
@@ -198,7 +197,6 @@ pub const fn module_def(name: *const c_char, size: usize, methods: *const PyMeth
     }
 }
 
-/// Makes a C string from a text.
 macro_rules! c {
     ($text:expr) => {
         concat!($text, "\0").as_ptr() as *const std::os::raw::c_char
@@ -208,7 +206,6 @@ macro_rules! c {
 /// Shows that a Python exception is set.
 pub struct Raised;
 
-/// Sets a Python exception.
 pub unsafe fn raise<T>(kind: *mut PyObject, text: *const c_char) -> Result<T, Raised> {
     PyErr_SetString(kind, text);
     Err(Raised)

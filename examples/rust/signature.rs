@@ -1,5 +1,5 @@
-//! Part of an example of typed functions in Rust without any library: the grammar of signatures, which entries are
-//! well-formed, and which match a request (docs/ABI.md, sections 3 and 8). Plain Rust, without Python.
+//! Part of the Rust example: the grammar of signatures, which entries are well-formed, and which
+//! match a request (docs/ABI.md, sections 3 and 8).
 
 use crate::abi::*;
 use std::mem::size_of;

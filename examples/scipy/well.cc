@@ -4,13 +4,13 @@
 #include <cmath>
 
 double bell(double x) noexcept { return std::exp(-x * x); }
-// The shape that SciPy expects for several variables: their number and their address.
+// SciPy's signature for several variables: their number and their address.
 double bump(int count, const double *x) noexcept {
   double sum = 0;
   for (int i = 0; i < count; ++i) sum += x[i] * x[i];
   return std::exp(-sum);
 }
-// The shape that SciPy expects for image filters.
+// SciPy's signature for image filters.
 int spread(const double *window, std::intptr_t size, double *result, void *) noexcept {
   double low = window[0], high = window[0];
   for (std::intptr_t i = 1; i < size; ++i) {

@@ -1,4 +1,4 @@
-"""Combines every provider with every consumer. Their source files share one header, agreed.h."""
+"""Combines every provider with every consumer."""
 import extent
 import ramp
 import samples

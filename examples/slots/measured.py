@@ -1,7 +1,6 @@
-"""The object whose address is a slot's pointer ID. The object has no other purpose; both sides only
-import it."""
+"""The object whose address is a slot's pointer ID."""
 
 
 class Measured:
-    """The idea of numbers with a unit: the slot's ID is this class's address, and its pointer is
-    the unit's name."""
+    """Numbers with a unit. The ID of the slot is the address of this class, and its pointer is the
+    name of the unit."""

@@ -1,10 +1,9 @@
-// A third provider, for a foreign type: it adds the vtable to numpy.ndarray in both possible ways.
-// The vtable reads the buffer, so NumPy's headers are not needed.
+// A third provider, which adds the vtable to numpy.ndarray in two ways. The vtable reads the
+// buffer, so NumPy's headers are not needed.
 //
-// - numpy.ndarray itself is NumPy's static type. Its slot is registered in the side table, and
-//   PyCustomSlots_FindAny finds it for the type and for its subclasses.
-// - Array is a subclass with the metaclass for slots. It has the slot itself, which
-//   PyCustomSlots_Find finds, too.
+// - numpy.ndarray is a foreign type. Its slot is registered in the side table, where
+//   PyCustomSlots_FindAny finds it.
+// - Array is a subclass with the metaclass for slots. PyCustomSlots_Find also finds its slot.
 #include "agreed.h"
 #include "core/extensibletype.h"
 #include "core/foreign_slots.h"

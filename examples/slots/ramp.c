@@ -39,7 +39,7 @@ static int exec_ramp(PyObject *module) {
   PyObject *measured = measured_interface();
   if (measured == NULL) return -1;
   PyCustomSlot slots[] = {{NUMBERS_VTABLE_ID, {&vtable}},
-                          {PyCustomSlot_ID_SKIP, {NULL}},  // a skipped position
+                          {PyCustomSlot_ID_SKIP, {NULL}},
                           {PyCustomSlot_POINTER_ID(measured), {(void *)"s"}}};
   PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 3);
   // The type keeps a reference to the object whose address is the ID of one of its slots.

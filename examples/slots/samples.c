@@ -1,5 +1,5 @@
-// Another provider: Samples(numbers) keeps its numbers in memory, at the end of the instance. It
-// offers the vtable, and also the memory, for consumers that read in place. It has no unit.
+// Another provider: Samples(numbers) keeps its numbers in the instance. It offers the vtable and
+// the memory, but no unit.
 #include "agreed.h"
 #include "core/extensibletype.h"
 
@@ -13,7 +13,7 @@ static PyObject *samples_new(PyTypeObject *type, PyObject *args, PyObject *names
   static char *keywords[] = {"numbers", NULL};
   PyObject *numbers;
   if (!PyArg_ParseTupleAndKeywords(args, names, "O", keywords, &numbers)) return NULL;
-  PyObject *given = PySequence_Tuple(numbers);  // a copy, which Python code run below cannot change
+  PyObject *given = PySequence_Tuple(numbers);  // a copy that Python code cannot change
   if (given == NULL) return NULL;
   const Py_ssize_t count = PyTuple_GET_SIZE(given);
   Samples *self = (Samples *)type->tp_alloc(type, count);

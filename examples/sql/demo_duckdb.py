@@ -1,12 +1,12 @@
-"""DuckDB calls the functions that SQLite calls in demo.py, but on whole columns at once, including
-texts and NULLs. An exception from a function becomes DuckDB's error."""
+"""DuckDB calls functions of an extension module for whole columns. An exception from a function
+becomes a DuckDB error."""
 
 import duckdb
 from typedcall import sql
 
 import distance
 
-# DuckDB must allow unsigned extensions, because typedcall's is not signed.
+# DuckDB must allow unsigned extensions, because typedcall's extension is not signed.
 connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
 sql.register(connection, distance.distance)
 sql.register(connection, distance.vowels)

@@ -1,4 +1,4 @@
-// C++ functions, wrapped and tagged. They know nothing of SQL.
+// C++ functions, wrapped and tagged.
 #include "typedcall/provider.h"
 // After Python.h.
 #include <cmath>

@@ -22,8 +22,7 @@ area_state &state_of(PyObject *module) { return typedcall::state_of<area_state>(
 
 double bowl(double x) noexcept { return x * x; }
 
-// A consumer: computes the area under any callable that offers double(double), by the midpoint
-// rule.
+// A consumer: computes the area under a callable that offers double(double), by the midpoint rule.
 double under(PyObject *module, PyObject *callable, double from, double to) {
   const auto height = typedcall::resolve<double(double)>(state_of(module).interface, callable);
   if (!height) return typedcall::error_value<double>();  // TypeError is set if none is offered

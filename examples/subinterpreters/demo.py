@@ -31,12 +31,12 @@ def run(source):
         interpreters.destroy(made)
 
 
-# This interpreter tags one of CPython's functions, and from now on the consumer calls libm's erf.
+# With this tag, the consumer calls libm's erf.
 typedcall.tag(math.erf, "d->d", libm.erf)
 assert abs(area.under(math.erf, 0.0, 1.0) - 0.486065) < 1e-6
 print("here:  erf offers", typedcall.signatures(math.erf), flush=True)
 
-# Another interpreter has its own `math`. It is made from the same C data, but it is not tagged.
+# In another interpreter, math.erf is not tagged.
 run(
     """
 assert abs(area.under(area.bowl, 0.0, 3.0) - 9) < 1e-6 and area.calls() == 1

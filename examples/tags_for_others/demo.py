@@ -1,4 +1,4 @@
-"""noise's functions are typed through tags from another package, which no program has to import."""
+"""Calls functions of the package noise through tags from another package."""
 
 import noise
 import typedcall

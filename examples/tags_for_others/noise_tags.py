@@ -1,4 +1,4 @@
-"""Tags the C functions of float in noise 1.2.2, whose authors do not know typedcall."""
+"""Tags the C functions of noise 1.2.2."""
 
 import typedcall
 from typedcall import Flags

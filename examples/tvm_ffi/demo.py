@@ -10,7 +10,7 @@ import activations
 for f in (activations.swish, activations.logit, activations.words):
     tvm_ffi.register_global_func("activations." + f.__name__, function(f), override=True)
 
-# Any user can get the function by its name like this, from Python, C++, Rust or a compiled kernel.
+# Python, C++, Rust and compiled kernels can get the function by its name.
 logit = tvm_ffi.get_global_func("activations.logit")
 print("swish(1) = %.4f, logit(0.5) = %.1f" % (activations.swish(1.0), logit(0.5)))
 print("words:", tvm_ffi.get_global_func("activations.words")("as any text of tvm-ffi is"))

@@ -1,4 +1,4 @@
-"""Uses a list and an array with their own C data, also in subclasses that Python code makes."""
+"""Uses a list and an array with C data, and a Python subclass."""
 import states
 
 

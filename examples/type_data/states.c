@@ -1,6 +1,5 @@
-// PEP 697's example, a list with its own state, and an array.array with its own state, written with
-// the PEP's names for CPython 3.12; one include makes them work from 3.9 on. They use neither
-// list's struct nor array's.
+// PEP 697's example, a list with its own state, and a similar array.array. core/pep697.h provides
+// the names of PEP 697 before 3.12.
 #include <Python.h>
 #include <structmember.h>
 

@@ -1,5 +1,5 @@
-// A provider in plain C that needs one copied file, typedcall_provider.h: module functions and
-// methods of a type, with hand-written wrappers for every common calling convention.
+// A provider in plain C that needs one copied file, typedcall_provider.h. The functions and methods
+// have hand-written wrappers.
 #include "typedcall_provider.h"
 
 // --- Module functions ----------------------------------------------------------------------------
@@ -37,11 +37,10 @@ static PyObject *clamp(PyObject *module, PyObject *args, PyObject *kwargs) {
   return PyFloat_FromDouble(clamp_to(x, low, high));
 }
 
-// PyTypedMethod_ENTRY makes the signature "ll->l" from the names of the types, result first, and
-// checks the types.
+// PyTypedMethod_ENTRY makes the signature "ll->l", and checks the types.
 PyTypedMethod_DEFINE(gcd_typed, "gcd",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, gcd_of, LONG, LONG, LONG));
-// Python callers may omit arguments; callers of the C function pass all.
+// Python callers may omit arguments. Callers of the C function must pass all arguments.
 PyTypedMethod_DEFINE(clamp_typed, "clamp",
                      PyTypedMethod_ENTRY(PyNativeCallable_PURE, clamp_to, DOUBLE, DOUBLE, DOUBLE,
                                          DOUBLE));
@@ -141,7 +140,7 @@ static int exec(PyObject *module) {
   return failed ? -1 : 0;
 }
 
-// These symbols are optional, for consumers that look up functions without the interpreter's table.
+// These symbols are optional. They are for consumers that do not use the interpreter's table.
 PyTypedMethod_SIBLING(gcd, functions[0], gcd_typed);
 
 static PyModuleDef_Slot slots[] = {

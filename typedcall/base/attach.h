@@ -1,5 +1,5 @@
-// Runs code that needs Python, in any thread: directly if the thread is attached, otherwise with a
-// temporary thread state. From CPython 3.15 on, this code detects when the interpreter is ending.
+// Runs code that needs Python in any thread. A thread that is not attached gets a temporary thread
+// state.
 #ifndef TYPEDCALL_BASE_ATTACH_H_
 #define TYPEDCALL_BASE_ATTACH_H_
 
@@ -12,12 +12,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// The interpreter that an object belongs to, for threads that will run the object's Python code.
-// From 3.15 on, the interpreter is identified by a view (PEP 788), which may outlive it; before
-// 3.15, by its address. GIL: held to copy, assign or destroy a home_interpreter that is set.
+// The interpreter that an object belongs to. From 3.15 on, the interpreter is identified by a view
+// (PEP 788), which may outlive the interpreter. GIL: held to copy, assign or destroy a
+// home_interpreter that is set.
 class home_interpreter {
  public:
-  // Stores this thread's interpreter. Returns false with MemoryError set. GIL: held.
+  // Stores this thread's interpreter. On failure, returns false with MemoryError set. GIL: held.
   bool set_current() {
     state_ = PyInterpreterState_Get();
 #if PY_VERSION_HEX >= 0x030F0000
@@ -34,9 +34,9 @@ class home_interpreter {
     return true;
   }
 
-  // True if this thread has an attached thread state of this interpreter. From 3.12 to 3.14 a
-  // thread state of any interpreter counts. Before 3.12 only the main interpreter can be checked,
-  // so threads of other interpreters must be attached. GIL: optional.
+  // True if this thread is attached to this interpreter. From 3.12 to 3.14, also true if the thread
+  // is attached to another interpreter. Before 3.12, always true for an interpreter other than the
+  // main interpreter. GIL: optional.
   bool is_attached() const {
 #if PY_VERSION_HEX >= 0x030F0000
     PyThreadState *const current = PyThreadState_GetUnchecked();
@@ -62,22 +62,21 @@ class home_interpreter {
   }
 
   object_ref keep_view_;
-  PyInterpreterView *view_ = nullptr;  // the capsule is not read without the GIL
+  PyInterpreterView *view_ = nullptr;  // can be read without the GIL
 #endif
   PyInterpreterState *state_ = nullptr;
 };
 
-// Runs `call` with the thread attached to `home`; `call` returns false if it raises an exception.
-// The argument of `call` is true if this thread's state outlives the call. If the thread state is
-// temporary, an exception, which would be lost with it, is passed to sys.unraisablehook with
-// `callable`.
+// Runs `call` with the thread attached to `home`. `call` must return false if it raises an
+// exception. The argument of `call` is true if the thread state outlives the call. If the thread
+// state is temporary, an exception is passed to sys.unraisablehook with `callable`.
 //
-// If no thread state can be made, because memory is exhausted or (from 3.15 on) the interpreter is
-// ending or has ended, returns false without running `call` or setting an exception. Before 3.15 an
-// unattached thread stops for good if the main interpreter has ended, unless it is the thread that
-// ends the interpreter. The end of other interpreters is not detected before 3.15. From 3.15 on the
-// interpreter does not end while `call` runs. `call` must not throw, because the GIL would stay
-// held. GIL: optional.
+// Returns false, without running `call` or setting an exception, if there is not enough memory.
+// From 3.15 on, also returns false if the interpreter is ending, and the interpreter does not end
+// while `call` runs. Before 3.15, an unattached thread stops for good if the main interpreter has
+// ended. This does not apply to the thread that ends the interpreter. Before 3.15, the end of other
+// interpreters is not detected. `call` must not throw, because the GIL would stay held. GIL:
+// optional.
 template <class Call>
 TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *callable,
                                     const Call &call) {
@@ -105,7 +104,7 @@ TYPEDCALL_RARE bool run_attached_to(const home_interpreter &home, PyObject *call
       return is_done;
     }
     PyThreadState *const made = PyThreadState_New(home.state());
-    if (made == nullptr) return false;  // out of memory, with no way to report it
+    if (made == nullptr) return false;  // out of memory
     PyEval_RestoreThread(made);
     const bool is_done = call(false);
     if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(callable);

@@ -1,5 +1,5 @@
-// Error values, the results by which a native function reports that an exception is set. Source:
-// docs/ABI.md, section 3, MAY_RAISE.
+// Error values. A native function returns its error value to report that an exception is set.
+// Source: docs/ABI.md, section 3, MAY_RAISE.
 #ifndef TYPEDCALL_BASE_ERROR_VALUE_H_
 #define TYPEDCALL_BASE_ERROR_VALUE_H_
 
@@ -31,7 +31,7 @@ constexpr T error_value() {
   }
 }
 
-/// True if `result` may mean that an exception is set, which PyErr_Occurred() must confirm.
+/// True if `result` is the error value. The caller must then check PyErr_Occurred().
 template <class T>
 bool is_error_value(T result) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -52,8 +52,8 @@ bool is_negative_zero(Real result) {
   return result <= 0 && result >= 0 && std::signbit(result);
 }
 
-/// Sets SystemError if a native function failed, or returned NULL for an object, without setting an
-/// exception. Source: CPython's "returned NULL without setting an exception". GIL: held.
+/// Sets SystemError if a native function failed without setting an exception. Source: CPython's
+/// "returned NULL without setting an exception". GIL: held.
 TYPEDCALL_RARE inline void set_missing_error() {
   if (!PyErr_Occurred()) {
     PyErr_SetString(PyExc_SystemError,
@@ -62,8 +62,8 @@ TYPEDCALL_RARE inline void set_missing_error() {
 }
 
 #ifndef PYPY_VERSION  // from Python 3.11 on, PyPy's headers do not declare PyErr_SetInterrupt()
-/// Clears the pending exception. Returns true if it was a KeyboardInterrupt, which Python will
-/// raise again. GIL: held.
+/// Clears the pending exception. If it was a KeyboardInterrupt, returns true, and Python will raise
+/// KeyboardInterrupt again. GIL: held.
 TYPEDCALL_RARE inline bool clear_exception() {
   const bool is_interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt) != 0;
   PyErr_Clear();

@@ -1,6 +1,6 @@
-// Handles the end of the interpreter in other threads. If a thread requests the GIL at that time,
-// CPython before 3.14 ends the thread by unwinding its whole stack without the GIL. (With musl the
-// stack is not unwound and nothing on it is destroyed, so this code is not needed.)
+// Handles threads that request the GIL while the interpreter is ending. Before 3.14, CPython ends
+// such a thread by unwinding its stack without the GIL. With musl, the stack is not unwound, so
+// this code is not needed.
 #ifndef TYPEDCALL_BASE_GIL_H_
 #define TYPEDCALL_BASE_GIL_H_
 
@@ -19,8 +19,7 @@
 #include <thread>
 #endif
 
-// PyPy does not unwind threads; from CPython 3.14 on, a thread that requests the GIL at the end of
-// the interpreter stops for good.
+// PyPy does not unwind threads. From 3.14 on, CPython hangs the thread instead of unwinding it.
 #if defined(PYPY_VERSION) || PY_VERSION_HEX >= 0x030E0000
 #define TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND 0
 #else
@@ -31,7 +30,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Loops because a signal ends pause(), possibly after a new interpreter has started.
+// Loops because a signal ends pause().
 [[noreturn]] inline void wait_for_ever() {
 #if TYPEDCALL_IS_SUPPORTED
   for (;;) pause();
@@ -52,17 +51,15 @@ inline bool python_is_ending() {
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
 
-/// True if this thread has the GIL (its thread state); false while its stack is unwound because the
-/// interpreter is ending. Before 3.12 the result is meaningful only during this unwinding, and is
-/// always true before the interpreter ends.
+/// True if this thread has the GIL. False while CPython unwinds the thread's stack at the end of
+/// the interpreter. Before 3.12, the result is meaningful only while the interpreter is ending.
 inline bool is_attached() {
 #if PY_VERSION_HEX >= 0x030D0000
   return PyThreadState_GetUnchecked() != nullptr;
 #else
   const PyThreadState *current = _PyThreadState_UncheckedGet();
 #if PY_VERSION_HEX < 0x030C0000
-  // `current` belongs to the thread that has the GIL; while the interpreter ends, only one thread
-  // can take the GIL.
+  // `current` belongs to the thread that has the GIL.
   if (current != nullptr && _Py_IsFinalizing()) {
     return current->thread_id == PyThread_get_thread_ident();
   }
@@ -90,17 +87,16 @@ TYPEDCALL_RARE inline void stop_if_python_ended() {
   if (has_python_ended()) wait_for_ever();
 }
 
-/// Call this in a thread that is about to take the GIL. CPython itself stops any thread that has a
-/// thread state, except the thread that ends the interpreter, which can take the GIL until the end.
+/// Call this in a thread that is about to take the GIL. CPython itself stops a thread that has a
+/// thread state. Only the thread that ends the interpreter can still take the GIL.
 TYPEDCALL_RARE inline void stop_if_stateless_at_the_end() {
   if (has_python_ended() && PyGILState_GetThisThreadState() == nullptr) wait_for_ever();
 }
 #endif
 
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
-/// Stops a thread whose stack CPython unwinds at the end of the interpreter. A destructor does this
-/// because C++ ends the process if a handler catches this unwinding while an outer exception is
-/// being handled.
+/// Stops a thread whose stack CPython unwinds at the end of the interpreter. This is done in a
+/// destructor because a handler that catches the unwinding inside another handler ends the process.
 struct unwinding_guard {
   bool is_done = false;
   unwinding_guard() = default;
@@ -115,13 +111,12 @@ struct unwinding_guard {
 }  // namespace internal
 
 /// Runs `call`, which may run Python code, and returns its result. If the interpreter ends
-/// meanwhile, the thread is not unwound but stops here for good, as in CPython 3.14 and later.
-/// Therefore a function that runs all its Python code through run_python() may be noexcept, and
-/// objects on its stack are never destroyed without the GIL. There is no cost while the interpreter
-/// runs.
+/// meanwhile, the thread stops here for good, as in CPython 3.14 and later. The thread's stack is
+/// not unwound, so objects on the stack are never destroyed without the GIL. A function that runs
+/// all its Python code through run_python() may be noexcept.
 ///
-/// A cancelled thread (pthread_cancel) is still unwound without the GIL. Neither CPython nor this
-/// library supports thread cancellation.
+/// Thread cancellation (pthread_cancel) is not supported. A cancelled thread is unwound without the
+/// GIL.
 template <class Call>
 TYPEDCALL_IN_LINE inline decltype(auto) run_python(Call &&call) {
 #if TYPEDCALL_INTERNAL_THREADS_ARE_UNWOUND
@@ -146,7 +141,7 @@ inline void restore_thread(PyThreadState *thread) {
   run_python([thread] { PyEval_RestoreThread(thread); });
 }
 
-/// Runs `call` without the GIL and returns its result; `has_gil` is true if this thread holds the
+/// Runs `call` without the GIL and returns its result. `has_gil` is true if this thread holds the
 /// GIL. The argument of `call` is the thread state to restore, or null. `call` must not throw.
 template <class Call>
 TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = true) {
@@ -162,8 +157,8 @@ TYPEDCALL_IN_LINE inline auto run_without_gil(const Call &call, bool has_gil = t
 }
 
 /// Runs `call`, which releases something that needs the GIL. Destructors use this because the stack
-/// must not be unwound through a destructor. Does nothing if the GIL is not held, which is the case
-/// while CPython unwinds the stack at the end of the interpreter.
+/// must not be unwound through a destructor. Does nothing while CPython unwinds the stack at the
+/// end of the interpreter.
 template <class Call>
 TYPEDCALL_IN_LINE inline void give_back(Call &&call) {
   if (TYPEDCALL_EXPECT(is_attached(), 1)) {

@@ -1,5 +1,5 @@
-// The namespace of the C++ layer's classes and inline functions. Each layout has a namespace of its
-// own, so that modules of different versions share no symbols, however they are loaded.
+// The namespace of the C++ layer's classes and inline functions. Each layout has its own namespace,
+// so modules of different versions share no symbols.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_BASE_NAMESPACE_H_
@@ -14,11 +14,7 @@
 #endif
 
 // Without TYPEDCALL_LAYOUT, a module loaded with RTLD_GLOBAL would replace another module's inline
-// functions with its own, which are compiled for a different layout. Change the name in each
-// release that changes a class or an inline function; between releases, modules built from
-// different checkouts share symbols. The name also depends on whether classes contain counters, on
-// the layout of the standard library's strings and containers, and on whether functions are
-// compiled separately.
+// functions. Change the version below in each release that changes a class or an inline function.
 #include <cstddef>
 
 #include "core/compiler.h"
@@ -52,8 +48,8 @@
   TYPEDCALL_INTERNAL_JOIN_5(v1_2, TYPEDCALL_INTERNAL_LIBRARY, TYPEDCALL_INTERNAL_CHECKED, \
                             TYPEDCALL_INTERNAL_COUNTING, TYPEDCALL_INTERNAL_KIND)
 
-// The specifier of a function that typedcall/separate.cc compiles for other files. The function's
-// body must be inside #if !TYPEDCALL_INTERNAL_IS_DECLARED.
+// Declares a function that typedcall/separate.cc compiles for other files. The function's body must
+// be inside #if !TYPEDCALL_INTERNAL_IS_DECLARED.
 #if TYPEDCALL_INTERNAL_IS_SEPARATE
 #define TYPEDCALL_INTERNAL_DEFINE __attribute__((weak))
 #else

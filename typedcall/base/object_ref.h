@@ -1,5 +1,4 @@
-// An owned reference to a Python object, which is released automatically. Only steal() and borrow()
-// make one, and their names show where the reference comes from.
+// A smart pointer that owns a reference to a Python object.
 #ifndef TYPEDCALL_BASE_OBJECT_REF_H_
 #define TYPEDCALL_BASE_OBJECT_REF_H_
 
@@ -13,10 +12,9 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// GIL: held to copy, assign or destroy a non-empty reference. Before 3.14, references on a stack
-/// that CPython unwinds at the end of the interpreter are not released (see gil.h). If the
-/// interpreter ends while a `__del__` runs because the last reference was released, the thread
-/// stops there.
+/// GIL: held to copy, assign or destroy a non-empty reference. Before 3.14, a reference is not
+/// released if CPython unwinds the stack at the end of the interpreter (see gil.h). If the
+/// interpreter ends while the destructor runs a `__del__`, the thread stops there.
 class object_ref {
  public:
   object_ref() = default;
@@ -32,7 +30,7 @@ class object_ref {
 
   /// Takes ownership of a new reference. `object` may be NULL.
   static object_ref steal(PyObject *object) { return object_ref(object); }
-  /// Adds its own reference to `object`, which may be NULL.
+  /// Makes a new reference to `object`, which may be NULL.
   static object_ref borrow(PyObject *object) {
     Py_XINCREF(object);
     return object_ref(object);
@@ -40,8 +38,7 @@ class object_ref {
 
   PyObject *get() const { return object_; }
   PyObject *release() { return std::exchange(object_, nullptr); }
-  /// Releases the reference now. Cheaper than the destructor, which must check whether the GIL is
-  /// held.
+  /// Releases the reference. Unlike the destructor, does not check whether the GIL is held.
   void reset() { Py_XDECREF(release()); }
   explicit operator bool() const { return object_ != nullptr; }
 

@@ -1,5 +1,5 @@
-// Makes signatures from C++ types at compile time: native_type<long>(), and
-// signature_of<double(double, long)>, whose text is "dl->d".
+// Makes signatures from C++ types at compile time. For example, signature_of<double(double,
+// long)>::text is "dl->d".
 #ifndef TYPEDCALL_BASE_SIGNATURE_OF_H_
 #define TYPEDCALL_BASE_SIGNATURE_OF_H_
 
@@ -16,8 +16,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns a type's code in the list of codes, or -1. If two codes have the same C++ type (`l` and
-/// `n` on LP64), the first in the list is used, because requests match by width anyway.
+/// Returns the code of T, or -1 if T has no code. If two codes have the same C++ type (`l` and `n`
+/// on LP64), returns the first one. The choice does not matter because requests match by width.
 template <class T>
 constexpr int code_of() {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -35,7 +35,7 @@ template <class T>
 constexpr bool is_integer_type = PyNativeCode_Kind(code_of<T>()) == PyNativeKind_SIGNED ||
                                  PyNativeCode_Kind(code_of<T>()) == PyNativeKind_UNSIGNED;
 
-/// A floating type itself, or the type of a complex type's parts; unspecified for other types.
+/// A floating type, or the type of the parts of a complex type. Unspecified for other types.
 template <PyNativeKind kind, class T>
 struct real_type {
   using type = double;
@@ -49,9 +49,8 @@ struct real_type<PyNativeKind_COMPLEX, T> {
   using type = std::remove_reference_t<decltype(PyNativeType_REAL(std::declval<T &>()))>;
 };
 
-/// Calls body(Real()) with the real_type of a floating or complex code; for other codes, returns 0
-/// without calling `body`. The types come from the list of codes, so a body that does not handle a
-/// new type (see mantissa_bits below) does not compile.
+/// Calls body(Real()), where Real is the real_type of a floating or complex code. For other codes,
+/// returns 0 without calling `body`.
 template <class Body>
 constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0)) {
 #define TYPEDCALL_ROW(NAME, LETTERS, TYPE, KIND)                        \
@@ -65,7 +64,7 @@ constexpr auto with_real_type(int code, const Body &body) -> decltype(body(0.0))
       return decltype(body(0.0))();
 }
 
-/// The largest width, in bits, of integers that a floating type can hold exactly.
+/// The number of bits in the mantissa of a floating type.
 template <class Real>
 struct mantissa_bits;
 template <>
@@ -130,7 +129,7 @@ constexpr PyNativeType native_type() {
   }
 }
 
-/// The canonical signature of a C++ function type, as a constant.
+/// The canonical signature of a C++ function type.
 template <class Function>
 struct TYPEDCALL_HIDDEN signature_of;
 

@@ -1,6 +1,5 @@
-// typedcall::span<const double>, a pointer and a count, for parameters that are buffers ("*kd").
-// Parameters can also be a std::span or a std::string_view ("*s"), whose headers are not needed
-// here.
+// typedcall::span, for parameters that are buffers. A parameter can also be a std::span or a
+// std::string_view.
 #ifndef TYPEDCALL_BASE_SPAN_H_
 #define TYPEDCALL_BASE_SPAN_H_
 
@@ -33,7 +32,7 @@ constexpr bool is_span = false;
 template <class T>
 constexpr bool is_span<span<T>> = true;
 
-/// True if T is the element type of `Data *`, or its const version.
+/// True if T is `Data` or `const Data`.
 template <class T, class Data>
 constexpr bool is_span_of = std::is_convertible_v<Data (*)[], T (*)[]>;
 
@@ -59,8 +58,7 @@ class span {
   constexpr span(T *data, std::size_t size) : data_(data), size_(size) {}
   template <std::size_t Size>
   constexpr span(T (&array)[Size]) : data_(array), size_(Size) {}
-  /// Converts from any type whose data() and size() describe such elements: std::vector,
-  /// std::array, std::span.
+  /// Converts from any type that has data() and size(), such as std::vector.
   template <class Container, class = std::enable_if_t<internal::is_container_of<T, Container>>>
   constexpr span(Container &container)
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
@@ -83,9 +81,9 @@ class span {
 namespace internal {
 
 #if TYPEDCALL_IS_SUPPORTED
-/// True if the compiler's name for a template (`__PRETTY_FUNCTION__`) is std::`wanted_name`. Names
-/// are compared because forward declarations in namespace std are not allowed, and the headers of
-/// these templates take longer to parse than this whole library's headers.
+/// True if the `__PRETTY_FUNCTION__` in `name` contains the template std::`wanted_name`. Comparing
+/// names avoids the headers of these templates, which are slow to parse. Forward declarations in
+/// namespace std are not allowed.
 constexpr bool names_std(const char *name, const char *wanted_name) {
   constexpr char wanted[] = "Template = std::";
   for (;; ++name) {
@@ -97,7 +95,7 @@ constexpr bool names_std(const char *name, const char *wanted_name) {
     }
     if (*name == '\0') return false;
   }
-  // In libc++ the template is in an inline namespace, which some compilers show: std::__1::complex.
+  // In libc++, the template is in an inline namespace: std::__1::complex.
   if (name[0] == '_' && name[1] == '_') {
     while (*name != ':' && *name != '\0') ++name;
     if (name[0] != ':' || name[1] != ':') return false;
@@ -121,7 +119,7 @@ constexpr bool is_sized_named_std(const char *wanted) {
   return names_std(__PRETTY_FUNCTION__, wanted);
 }
 #else
-// If the compiler does not name the templates, they are compared directly.
+// For other compilers, the templates themselves are compared.
 template <template <class> class, template <class> class>
 constexpr bool is_same_template = false;
 template <template <class> class Template>
@@ -188,8 +186,8 @@ constexpr type_list<A..., B...> operator+(type_list<A...>, type_list<B...>) {
   return {};
 }
 
-/// The C parameters for one C++ parameter: a buffer becomes two, the pointer and the count. A
-/// struct of two words would not do, because it is passed differently once registers run out.
+/// The C parameters for one C++ parameter. A buffer becomes a pointer and a count. A struct would
+/// not do, because it is passed differently once registers run out.
 template <class T, bool = is_buffer<T>>
 struct one_in_c {
   using type = type_list<T>;
@@ -213,12 +211,11 @@ template <class R, class... A>
 struct function_of<R, type_list<A...>> {
   using type = R(A...);
 };
-/// The C function type for R(A...).
 template <class R, class... A>
 using c_function = typename function_of<R, decltype(all_in_c(type_list<A...>()))>::type;
 
-/// Calls function(values...), with each buffer as a pointer and a count. The first `Count` values
-/// have yet to be processed; each value moves to the end once it is processed.
+/// Calls function(values...), with each buffer as a pointer and a count. `Count` is the number of
+/// values that have yet to be converted. A converted value moves to the end.
 template <std::size_t Count, class Function>
 TYPEDCALL_IN_LINE constexpr decltype(auto) call_rotated(const Function &function) {
   static_assert(Count == 0);

@@ -1,5 +1,5 @@
-// Headers that throw or catch exceptions include this one first, so that there is one clear error
-// if exceptions are disabled.
+// Gives a clear error if C++ exceptions are disabled. Headers that throw or catch exceptions
+// include this one first.
 #ifndef TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
 #define TYPEDCALL_BASE_WITH_EXCEPTIONS_H_
 

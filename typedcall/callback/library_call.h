@@ -1,5 +1,5 @@
-// Maps the arguments of a library's C function to those of a typed function, at compile time. Used
-// by typedcall/callback.h and the package's callbacks.
+// Calls a typed function with the arguments that a library passes to a callback. Used by
+// typedcall/callback.h and the package's callbacks.
 #ifndef TYPEDCALL_CALLBACK_LIBRARY_CALL_H_
 #define TYPEDCALL_CALLBACK_LIBRARY_CALL_H_
 
@@ -41,11 +41,11 @@ constexpr passed passed_as() {
   }
 }
 
-/// Maps the parameters of a callback to arguments and their lengths.
+/// Finds the roles of a callback's parameters.
 template <class... P>
 struct parameter_roles {
   static constexpr std::size_t count = sizeof...(P), none = count;
-  // Clang 14 requires the bound, which is one larger because `P` may be empty.
+  // Clang 14 requires the bound. The bound is one larger because `P` may be empty.
   static constexpr passed kinds[count + 1] = {passed_as<P>()...};
 
   static constexpr std::size_t find(passed kind, std::size_t from, std::size_t to) {
@@ -60,8 +60,9 @@ struct parameter_roles {
     return found;
   }
   static constexpr std::size_t data() { return find_last(passed::data, count); }
-  /// Returns the position of the nearest integer before an array, or of the nearest one after it if
-  /// the first array precedes all integers. Returns `none` if there is no such integer.
+  /// Returns the position of an array's length, which is the nearest integer before the array. If
+  /// the first array precedes all integers, the length is the nearest integer after the array.
+  /// Returns `none` if there is no such integer.
   static constexpr std::size_t length_of(std::size_t at) {
     const std::size_t behind = find(passed::integer, at, count);
     const bool is_behind = find(passed::array, 0, count) < find(passed::integer, 0, count);
@@ -74,7 +75,7 @@ struct parameter_roles {
     return false;
   }
   static constexpr bool is_taken(std::size_t at) { return at != data() && !is_length(at); }
-  /// Returns the position of the parameter from which argument number `number` is taken.
+  /// Returns the position of the parameter that becomes argument `number`.
   static constexpr std::size_t source_of(std::size_t number) {
     for (std::size_t i = 0; i < count; ++i) {
       if (is_taken(i) && number-- == 0) return i;
@@ -89,10 +90,10 @@ struct parameter_roles {
 };
 
 /// Calls a typed function `Result(A...)` from a C function `R(P...)`. The comment on
-/// typedcall::callback describes the mapping. The callback, of type `Owner`, has these members:
+/// typedcall::callback describes the mapping. `Owner`, the type of the callback, has these members:
 ///
 /// - writes_in_place is true if the function may write to the place even if it then raises;
-/// - length(at) returns the length of the array in parameter `at` if no parameter is that length;
+/// - length(at) returns the length of the array in parameter `at` if no parameter holds it;
 /// - count(first, length) returns the number of elements to pass for an array; `first` may be NULL;
 /// - elements(value) returns the elements of a value of the library's own type;
 /// - call_function<falls_back>(&result, arguments...) returns false if there is no result;

@@ -14,7 +14,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Holds the first exception of a callback until the library has returned.
 class waiting_exception {
  public:
   waiting_exception() = default;
@@ -26,8 +25,8 @@ class waiting_exception {
   PyObject *get() const { return object_.load(); }
 
   /// Runs `body` in any thread and keeps the exception if `body` returns false. An exception that
-  /// is already pending stays pending. Returns false if `body` does, or if the interpreter has
-  /// ended. `callee` is a callable_at_home.
+  /// is already pending stays pending. Returns false if `body` returns false or if the interpreter
+  /// has ended. `callee` is a callable_at_home.
   template <class Callee, class Body>
   TYPEDCALL_RARE bool run_attached(const Callee &callee, const Body &body) {
     bool is_done = false;
@@ -41,8 +40,8 @@ class waiting_exception {
     return is_done;
   }
 
-  /// Takes the pending exception, or SystemError if there is none. If another exception is already
-  /// kept, sys.unraisablehook gets this one. GIL: held.
+  /// Keeps the pending exception, or SystemError if there is none. If an exception is already kept,
+  /// passes the new one to sys.unraisablehook. GIL: held.
   void keep(PyObject *callable) {
     set_missing_error();
     PyObject *kind, *raised, *traceback, *none = nullptr;

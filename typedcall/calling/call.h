@@ -1,5 +1,5 @@
 // Makes one call to a typed function for another runtime. Calls the overload that Python would
-// choose, in the thread state that it requires, or failing that the Python callable.
+// choose. If no overload suits, calls the Python callable.
 #ifndef TYPEDCALL_CALLING_CALL_H_
 #define TYPEDCALL_CALLING_CALL_H_
 
@@ -41,8 +41,8 @@ inline object_ref box(const given &value) {
   }
 }
 
-/// Calls `callable` with an object_ref `box(i)` for each argument. Returns null with an exception
-/// set. GIL: held.
+/// Calls `callable` with the object_ref that box(i) returns for each argument. On failure, returns
+/// null with an exception set. GIL: held.
 template <class Box>
 object_ref call_boxed(PyObject *callable, std::size_t count, const Box &box) {
   internal::boxed_arguments<PyNativeSignature_MAX_ARGS> boxed;
@@ -69,8 +69,7 @@ inline void reattach(PyThreadState *thread) {
   if (thread != nullptr) internal::restore_thread(thread);
 }
 
-/// Runs `body` without the GIL, which is released if this thread has it. Before 3.12 the GIL can be
-/// released only in the main interpreter.
+/// Runs `body` without the GIL. Before 3.12, the GIL can be released only in the main interpreter.
 template <class Body>
 void without_gil(const Body &body) {
   internal::run_without_gil([&](PyThreadState *) { body(); }, PyTypedcall_IsAttached() != 0);
@@ -78,8 +77,8 @@ void without_gil(const Body &body) {
 #endif
 
 /// Implements fall_back() by calling `callable` in the home `where`. The sink must have `object_ref
-/// box(std::size_t i)` and `bool give_object(PyObject *)`, which returns false with an exception
-/// set.
+/// box(std::size_t i)` and `bool give_object(PyObject *)`. On failure, give_object() returns false
+/// with an exception set.
 template <class Home, class Sink>
 TYPEDCALL_RARE void by_boxing(PyObject *callable, const Home &where, std::size_t count,
                               Sink &sink) {
@@ -113,7 +112,8 @@ TYPEDCALL_OUT_OF_LINE bool run_held(const entry &chosen, PyObject *callable, con
   return found != outcome::none;
 }
 
-/// Calls the chosen overload (one that is not plain), or Python if there is none or it falls back.
+/// Calls the chosen overload, which is not plain. Calls Python if there is no overload or if the
+/// overload falls back.
 template <class Home, class Sink>
 TYPEDCALL_OUT_OF_LINE void finish(const entry *chosen, PyObject *callable, const Home &where,
                                   std::size_t count, native_value *values, Sink &sink) {
@@ -157,9 +157,9 @@ TYPEDCALL_OUT_OF_LINE void choose_and_run(const overloads &functions, PyObject *
   run(chosen, callable, where, count, values, sink);
 }
 
-/// Calls the one of the `functions` that suits the values best, and passes the result to the sink;
-/// falls back if none suits. A call to a plain C function uses no allocation, lock, reference count
-/// or static variable.
+/// Calls the overload that suits the values best, and passes the result to the sink. Falls back if
+/// no overload suits. A call to a plain C function uses no allocation, lock, reference count or
+/// static variable.
 template <class Home, class Sink>
 TYPEDCALL_IN_LINE inline void call(const overloads &functions, PyObject *callable,
                                    const Home &where, std::size_t count, Sink &sink) {

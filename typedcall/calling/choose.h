@@ -1,5 +1,4 @@
-// Chooses the overload for a call's values by Python's rule: the one whose worst argument ranks
-// best, then one that no other beats, then the first in the table. Source: docs/ABI.md, 8.7 to 8.9.
+// Chooses the overload for a call's values. Source: docs/ABI.md, 8.7 to 8.9.
 #ifndef TYPEDCALL_CALLING_CHOOSE_H_
 #define TYPEDCALL_CALLING_CHOOSE_H_
 
@@ -18,8 +17,8 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
 /// Calls `visit` for each suitable overload, best first, until `visit` returns false. `ranks` has a
-/// row for each overload: the worst rank, or NONE if the overload is not suitable, and then all
-/// `count` ranks. The worst ranks are overwritten.
+/// row for each overload: the worst rank, then the rank of each argument. The worst rank is NONE if
+/// the overload is not suitable. The worst ranks are overwritten.
 template <class Visit>
 void each_best(unsigned char *ranks, std::size_t rows, std::size_t count, const Visit &visit) {
   const auto at = [=](std::size_t row) { return ranks + row * (count + 1); };
@@ -56,7 +55,7 @@ class overloads {
  public:
   std::vector<entry> all;
 
-  /// Call prepare() once `all` is complete.
+  /// Call this once `all` is complete.
   void prepare() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     for (unsigned kind = 0; kind < PyNativeGiven_COUNT; ++kind) {
@@ -64,16 +63,16 @@ class overloads {
     }
   }
 
-  /// Replaces prepare() if all future values have the same kinds and `all` is already in the order
-  /// of each_in_order() for them.
+  /// Call this instead of prepare() if the arguments will always have the same kinds. `all` must be
+  /// in the order of each_in_order() for these arguments.
   void prepare_in_order() {
     alone_ = all.size() == 1 ? &all[0] : nullptr;
     is_in_order_ = true;
   }
 
-  /// Returns the only overload, which needs no ranking, or null if there are several.
+  /// Returns the only overload, or null if there are several.
   const entry *alone() const { return alone_; }
-  /// For a single argument of this kind, returns the overload to try before choose(), or null.
+  /// Returns the overload to try first for a single argument of this kind, or null.
   const entry *first(PyNativeGiven kind) const { return first_[kind]; }
 
   /// Returns the overload for these arguments and fills in `values`. Returns null if Python must
@@ -116,8 +115,8 @@ class overloads {
     return true;
   }
 
-  // Returns null if any overload takes a buffer, because a value's kind does not show whether a
-  // buffer can take it.
+  // Returns null if any overload takes a buffer, because the kind does not show whether the buffer
+  // can take the value.
   const entry *first_for(PyNativeGiven kind) const {
     const entry *best = nullptr;
     PyNativeRank how = PyNativeRank_NONE;
@@ -148,7 +147,7 @@ class overloads {
   // or an earlier overload.
   static taken attempt(const entry &one, const given *arguments, std::size_t count,
                        native_value *values, positions *too_large) {
-    // An int that was too large for an earlier overload would lose digits in this overload.
+    // An int that was too large for an earlier overload would lose digits here.
     for (std::size_t i = 0; i < count; ++i) {
       if ((*too_large)[i] && one.parameters[i].loses_digits) return taken::out_of_range;
     }

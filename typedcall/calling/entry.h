@@ -1,5 +1,4 @@
-// An entry prepared for repeated calls. Its parameters and result are worked out once, so that one
-// comparison suffices to recognise the outcome of a call.
+// An entry that is prepared for repeated calls.
 #ifndef TYPEDCALL_CALLING_ENTRY_H_
 #define TYPEDCALL_CALLING_ENTRY_H_
 
@@ -46,8 +45,8 @@ TYPEDCALL_RARE inline outcome settle(PyNativeVerdict verdict) {
   }
 }
 
-/// The result after entry::run(), either in `returned` or in `place`. The place is the C function's
-/// last argument or holds a result that is too wide for a register.
+/// The result of entry::run(), either in `returned` or in `place`. `place` is used for results that
+/// are too wide for a register, or that the C function stores through its last argument.
 struct result_cell {
   native_value returned;
   wide_value place;
@@ -55,9 +54,9 @@ struct result_cell {
 
 /// A C function and the way to call it. Immutable, so any number of threads may use it.
 struct entry : description {
-  /// Returns nullopt with ValueError set for an entry that `caller` cannot call. If `calls_all` is
-  /// true, the caller can pass self and take results that do not fit in a register. For other
-  /// callers, an entry without an address can be ranked but not called. GIL: held.
+  /// Returns nullopt with ValueError set if `caller` cannot call the entry. If `calls_all` is true,
+  /// the caller can pass self and take results that do not fit in a register. For other callers, an
+  /// entry without an address can be ranked but not called. GIL: held.
   static std::optional<entry> make(const char *signature, std::uintptr_t flags, void *address,
                                    const char *caller, bool calls_all = false) {
     PyNativeSignature parsed;
@@ -76,9 +75,9 @@ struct entry : description {
   }
 
   /// Calls the function with `values`, which must have room for one more value. Returns `value` if
-  /// the result is in `at(*cell)`, `none` if the function falls back, `raised` if an exception is
-  /// set. The thread must be in the state that view.hold requires, with no exception pending if the
-  /// function may raise.
+  /// the result is in `at(*cell)`, `none` if the function falls back, and `raised` if an exception
+  /// is set. The thread must be in the state that view.hold requires. If the function may raise, no
+  /// exception must be pending.
   outcome run(native_value *values, result_cell *cell) const {
     if (view.has_place) values[invoke.arity() - 1] = native_value::at(&cell->place);
     cell->returned = invoke(values, &cell->place);
@@ -87,7 +86,7 @@ struct entry : description {
   }
 
   /// Sets all bytes in writable arrays of bools to 0 or 1, because uninitialised memory may contain
-  /// other values. Call prepare() once for each call, with its values.
+  /// other values. Call this once for each call, with its values.
   void prepare(const native_value *values) const {
     if (TYPEDCALL_EXPECT(!has_written_bools_, 1)) return;
     if (view.takes_self) ++values;

@@ -1,5 +1,5 @@
-// A value from another runtime in one compact form: its kind in Python and its bits. Each sink
-// converts its own values to this form.
+// A value from another runtime: its kind in Python and its bits. Each sink converts its values to
+// this form.
 #ifndef TYPEDCALL_CALLING_GIVEN_H_
 #define TYPEDCALL_CALLING_GIVEN_H_
 
@@ -16,11 +16,10 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// One argument. There are no initialisers, because each call makes an array long enough for the
-/// longest signature.
+/// One argument. The members have no initialisers because each call creates a large array.
 struct given {
-  /// The value's kind in Python. `element` and `element_size` describe the elements of an ARRAY, or
-  /// of bytes, whose kind is OTHER; for values that no buffer takes, they are VOID and 0.
+  /// The value's kind in Python. The kind of bytes is OTHER. `element` and `element_size` describe
+  /// the elements of an ARRAY or of bytes. For other values, they are VOID and 0.
   PyNativeGiven kind;
   PyNativeKind element;
   std::uint16_t element_size;
@@ -32,7 +31,6 @@ struct given {
   /// The length of a STR in bytes, or the number of elements.
   std::int64_t size;
 
-  /// A value without elements.
   static given of(PyNativeGiven kind, std::uint64_t bits, std::int64_t size = 0) {
     return {kind, PyNativeKind_VOID, 0, true, bits, size};
   }
@@ -45,8 +43,8 @@ struct given {
     return of(PyNativeGiven_INT, value, value > INT64_MAX ? 1 : 0);
   }
   static given real(double value) { return of(PyNativeGiven_FLOAT, native_value::of(value).bits); }
-  /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null because memory ran out,
-  /// Python will raise MemoryError.
+  /// Makes a STR from UTF-8 with a terminating NUL. If `utf8` is null, Python will raise
+  /// MemoryError.
   static given text(const void *utf8, std::size_t size) {
     if (utf8 == nullptr) return nothing();
     return of(PyNativeGiven_STR, native_value::of(utf8).bits, static_cast<std::int64_t>(size));
@@ -56,7 +54,7 @@ struct given {
     return {PyNativeGiven_OTHER,         PyNativeKind_UNSIGNED,          1, true,
             native_value::of(data).bits, static_cast<std::int64_t>(size)};
   }
-  /// A text that is not valid UTF-8 has the kind OTHER and the text's address.
+  /// Makes a value for a text that is not valid UTF-8.
   static given no_text(const void *bytes) {
     return of(PyNativeGiven_OTHER, native_value::of(bytes).bits);
   }
@@ -73,8 +71,7 @@ struct given {
   }
 };
 
-/// Converts a C value that is not a buffer (a result, or an argument of a closure) to this form. A
-/// value of type `v` and a null text become nothing().
+/// Converts a C value that is not a buffer. A value of type `v` and a null text become nothing().
 inline given given_of(const value_type &type, const void *place) {
   const std::uint64_t bits = type.bits_at(place);
   switch (type.kind) {
@@ -138,8 +135,8 @@ TYPEDCALL_OUT_OF_LINE inline taken take_other(const given &value, const value_ty
   return taken::yes;
 }
 
-/// Stores a value in one or two elements of `out`, exactly as the Python function would pass it to
-/// the C function. Returns `no` if Python must decide.
+/// Stores a value in one or two elements of `out`, as the Python function would pass it. Returns
+/// `no` if Python must decide.
 inline taken take(const given &value, const value_type &wanted, native_value *out) {
   const bool is_usual = wanted.is_double ? value.kind == PyNativeGiven_FLOAT
                                          : wanted.is_integer && value.is_int() && value.size == 0 &&

@@ -1,5 +1,4 @@
-// A type of a signature, prepared for calls. It ranks the values that suit it, recognises those
-// that a C function takes unchanged, and reads results.
+// A type of a signature, prepared for calls.
 #ifndef TYPEDCALL_CALLING_VALUE_TYPE_H_
 #define TYPEDCALL_CALLING_VALUE_TYPE_H_
 
@@ -16,8 +15,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace calling {
 
-/// True if Python would decode the text as UTF-8. Used for texts that other runtimes pass to C
-/// functions.
+/// True if Python would decode the text as UTF-8.
 inline bool is_utf8(const unsigned char *text, std::size_t size) {
   std::size_t at = 0;
   while (at < size) {
@@ -45,8 +43,8 @@ inline bool is_utf8(const unsigned char *text, std::size_t size) {
   return true;
 }
 
-/// `size` and `kind` describe the argument (for a buffer, its pointer), and `element_size` and
-/// `element` describe what it points to. `is_text` is true if Python passes a str.
+/// `size` and `kind` describe the argument. For a buffer, they describe the pointer, and
+/// `element_size` and `element` describe the elements. `is_text` is true if Python passes a str.
 struct value_type {
   TYPEDCALL_OUT_OF_LINE explicit value_type(PyNativeType asked)
       : type(asked),
@@ -73,8 +71,7 @@ struct value_type {
   bool holds(std::int64_t number) const {
     return internal::is_in_range(number, kind == PyNativeKind_SIGNED, size);
   }
-  /// True if this is a text type and Python would pass these bytes, which end with a NUL, to a C
-  /// function unchanged.
+  /// True if Python would pass this text, which ends with a NUL, to a C function unchanged.
   bool holds(const void *text, std::size_t length) const {
     return is_utf8(static_cast<const unsigned char *>(text), length) &&
            (is_buffer || std::memchr(text, 0, length) == nullptr);
@@ -88,7 +85,7 @@ struct value_type {
     return is_double ? native_value{bits}.get<double>()
                      : static_cast<double>(native_value{bits}.get<float>());
   }
-  /// Returns the bits of a value; integers are extended to 64 bits.
+  /// Returns the bits of a value. Integers are extended to 64 bits.
   std::uint64_t bits_at(const void *place) const {
     std::uint64_t bits = 0;
     std::memcpy(&bits, place, size);

@@ -1,5 +1,5 @@
 // One argument of a generated wrapper: the value for the C function and everything that must live
-// until the call returns. Also ranks objects for a parameter, which decides among overloads.
+// until the call returns. Also ranks objects for overloads.
 #ifndef TYPEDCALL_CONVERT_ARGUMENT_H_
 #define TYPEDCALL_CONVERT_ARGUMENT_H_
 
@@ -12,30 +12,28 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Ranks of an object for an overload's parameter, best first. All but the last correspond to a
-/// PyNativeRank.
+/// The ranks of an object for a parameter of an overload, best first. All but the last correspond
+/// to a PyNativeRank.
 enum class conversion_rank : unsigned char {
   exact = PyNativeRank_EXACT,
   subclass = PyNativeRank_NEAR,
   safe = PyNativeRank_SAFE,
   none = PyNativeRank_NONE,
-  raised  ///< a method of the object's class raised an exception
+  raised  ///< the object's code raised an exception
 };
 
 namespace internal {
 
-/// Holds a number or an object, so there is nothing to release.
 template <class T, class = void>
 struct argument {
   T value;
 
-  /// Returns false with an exception set. `object` must outlive the argument, which borrows it.
+  /// On failure, returns false with an exception set. `object` must outlive the argument.
   TYPEDCALL_IN_LINE bool convert(PyObject *object) { return from_python(object, &value); }
   void set(T ready) { value = ready; }
 };
 
-/// Holds the UTF-8 of a str. The text belongs to the object and lives as long as the caller's
-/// reference.
+/// Holds the UTF-8 of a str. The text belongs to the str.
 template <>
 struct argument<const char *> {
   const char *value;
@@ -55,7 +53,8 @@ struct argument<const char *> {
   void set(const char *ready) { value = ready; }
 };
 
-/// A buffer that an object exports, or none if `view.obj` is NULL. The destructor releases it.
+/// A buffer that an object exports, or none if `view.obj` is NULL. The destructor releases the
+/// buffer.
 struct held_buffer {
   Py_buffer view;
 
@@ -83,7 +82,8 @@ struct argument<T, std::enable_if_t<has_pointer_code<T> && !std::is_same_v<T, co
   held_buffer held_;
 };
 
-/// Holds the elements that an object exports, which stay in place until the argument is destroyed.
+/// Holds the elements that an object exports. The elements stay valid until the argument is
+/// destroyed.
 template <class Element>
 struct argument<span<Element>, void> {
   span<Element> value;
@@ -111,7 +111,6 @@ struct argument<span<Element>, void> {
   held_buffer held_;
 };
 
-/// Holds the UTF-8 of a str, which belongs to the object.
 template <>
 struct argument<span<const char>, void> {
   span<const char> value;
@@ -120,7 +119,8 @@ struct argument<span<const char>, void> {
   void set(span<const char> ready) { value = ready; }
 };
 
-/// True if a Python caller can pass a value of type T (python_can_pass) or receive one.
+/// True if a Python caller can pass a value of type T (python_can_pass) or receive one
+/// (python_can_get).
 template <class T>
 constexpr bool python_can_pass =
     is_convertible_type<T> || has_pointer_code<T> || has_buffer_code<T>;
@@ -135,9 +135,8 @@ inline int has_complex_method(PyTypeObject *type) {
 
 /// Call this after an object has failed to convert to a pointer. Clears the exception and returns
 /// true if objects of this type never convert. Returns false after any other error, which another
-/// overload must not hide. Exporters raise BufferError if they cannot export, and exporters in C
-/// (NumPy, memoryview) also raise TypeError or ValueError. Only exceptions from a `__buffer__` in
-/// Python have a traceback.
+/// overload must not hide. Exporters in C raise BufferError, TypeError or ValueError if they cannot
+/// export. Only exceptions from a `__buffer__` in Python have a traceback.
 inline bool clear_pointer_refusal() {
   bool is_refusal = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
   if (!is_refusal &&
@@ -145,7 +144,7 @@ inline bool clear_pointer_refusal() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
 #ifdef PYPY_VERSION
-    is_refusal = true;  // all exceptions have tracebacks here; no class has `__buffer__`
+    is_refusal = true;  // all exceptions have tracebacks on PyPy
 #else
     is_refusal = traceback == nullptr;
 #endif
@@ -155,7 +154,7 @@ inline bool clear_pointer_refusal() {
   return is_refusal;
 }
 
-/// True for types that require a conversion to find out whether an object suits.
+/// True if an object must be converted to find out whether it suits a parameter of type T.
 template <class T>
 constexpr bool is_tried = is_buffer<T> ? !std::is_same_v<T, span<const char>>
                                        : std::is_pointer_v<T> && !std::is_same_v<T, const char *> &&
@@ -167,9 +166,9 @@ constexpr std::uint64_t ranks_of = PyNativeChoice_Row(native_type<T>());
 
 }  // namespace internal
 
-/// Returns the rank of `object`, whose internal::kind_of() is `kind`, for a parameter of type T.
-/// Sets an exception only if it returns conversion_rank::raised. Runs Python code only to match a
-/// pointer or buffer with an object whose class defines `__buffer__` in Python. GIL: held.
+/// Returns the rank of `object` for a parameter of type T. `kind` must be
+/// internal::kind_of(object). Sets an exception only if it returns conversion_rank::raised. Runs no
+/// Python code, except for a `__buffer__` method that is written in Python. GIL: held.
 template <class T>
 conversion_rank conversion_rank_of(PyObject *object, PyNativeGiven kind) {
   if constexpr (internal::is_tried<T>) {

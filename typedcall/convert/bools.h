@@ -1,6 +1,5 @@
-// Checks and corrects C bools in memory filled by other code. Compilers assume that the byte of a C
-// bool is 0 or 1, and may use it as a number. Buffers and libraries' arrays may contain other
-// bytes.
+// Checks and corrects C bools in memory that other code has filled. Compilers assume that the byte
+// of a C bool is 0 or 1. Other code may have stored other bytes.
 #ifndef TYPEDCALL_CONVERT_BOOLS_H_
 #define TYPEDCALL_CONVERT_BOOLS_H_
 
@@ -20,8 +19,8 @@ inline std::size_t first_not_bool(const void *bytes, std::size_t count) {
   return at;
 }
 
-/// Sets writable bytes, such as uninitialised memory, to 0 or 1. Does not write to bytes that are
-/// already 0 or 1, because another thread may be reading them.
+/// Sets all bytes to 0 or 1. Does not write to bytes that are already 0 or 1, because another
+/// thread may be reading them.
 inline void make_bools(void *bytes, std::size_t count) {
   auto *const all = static_cast<unsigned char *>(bytes);
   for (std::size_t i = 0; i < count; ++i) {

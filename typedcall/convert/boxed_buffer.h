@@ -1,5 +1,5 @@
-// Passes a copy of a buffer to a Python callable in a boxed call. Data that the callable writes are
-// copied back after the call.
+// Passes a copy of a buffer to a Python callable in a boxed call. Changes are copied back after the
+// call.
 #ifndef TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 #define TYPEDCALL_CONVERT_BOXED_BUFFER_H_
 
@@ -17,13 +17,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The elements of one buffer and their type.
 struct buffer_parts {
   PyNativeType type;
   const void *data;
   std::size_t count;
 
-  /// The size of an element in bytes, which is 1 for a text.
+  /// The size of an element in bytes.
   std::size_t size() const {
     return type.code == PyNativeType_STRING ? 1 : PyNativeCode_Size(type.code);
   }
@@ -41,8 +40,8 @@ struct buffer_parts {
   const char *begin() const { return static_cast<const char *>(data); }
 };
 
-/// A buffer and the object that holds its copy for Python. There are no elements if an argument is
-/// not a buffer.
+/// A buffer and the object that holds the copy for Python. Empty for an argument that is not a
+/// buffer.
 struct copied_buffer {
   buffer_parts parts = {};
   object_ref copy;
@@ -59,12 +58,12 @@ buffer_parts parts_of(Buffer buffer) {
   return {buffer_type<typename buffer_of<Buffer>::element>(), buffer.data(), buffer.size()};
 }
 
-/// Returns a memoryview of the elements in `copy`, a bytes or bytearray object to which the view
-/// holds a reference, or NULL with MemoryError set. Sets the view's fields itself, because
-/// memoryview.cast() supports neither complex numbers nor empty buffers.
+/// Returns a memoryview of `copy`, which is a bytes or bytearray object. On failure, returns NULL
+/// with MemoryError set. Sets the fields of the view because memoryview.cast() supports neither
+/// complex numbers nor empty buffers.
 inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
 #ifdef PYPY_VERSION
-  // PyPy reads fields only once: after PyMemoryView_FromObject(), changing them has no effect.
+  // On PyPy, changing the fields after PyMemoryView_FromObject() has no effect.
   Py_buffer whole;
   if (PyObject_GetBuffer(copy, &whole, PyBUF_SIMPLE) < 0) return nullptr;
   PyObject *const view = PyMemoryView_FromBuffer(&whole);
@@ -87,10 +86,10 @@ inline PyObject *view_of_copy(const buffer_parts &parts, PyObject *copy) {
   return view;
 }
 
-/// Returns the Python object for buffer `at` of a call. The object is a str for a text, bytes for
-/// const bytes, and otherwise a one-dimensional memoryview of a copy, read-only for const elements.
-/// Buffers over the same memory share one copy, so data written to one are visible in the other.
-/// Returns NULL with MemoryError, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
+/// Returns the Python object for buffer `at` of a call. The object is a str for a text and bytes
+/// for const bytes. Otherwise it is a one-dimensional memoryview of a copy, read-only for const
+/// elements. Buffers of the same memory share one copy. On failure, returns NULL with MemoryError
+/// set, or with UnicodeDecodeError if a text is not UTF-8. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_t count,
                                                   std::size_t at) {
   copied_buffer &own = all[at];
@@ -116,11 +115,11 @@ TYPEDCALL_OUT_OF_LINE inline PyObject *box_buffer(copied_buffer *all, std::size_
   return view_of_copy(parts, own.copy.get());
 }
 
-/// Copies data that Python has written back after the call, even if the call failed. GIL: held.
+/// Copies the data back after a call, even if the call failed. GIL: held.
 inline void finish_buffer(const copied_buffer &own) {
   const buffer_parts &parts = own.parts;
   if (!own.copy || !own.is_written() || !PyByteArray_Check(own.copy.get())) return;
-  // Code that has released the view may have shortened the bytearray.
+  // Python code can shorten the bytearray after releasing the view.
   const Py_ssize_t left = std::min(parts.bytes(), PyByteArray_GET_SIZE(own.copy.get()));
   if (left <= 0) return;
   std::memcpy(const_cast<void *>(parts.data), PyByteArray_AS_STRING(own.copy.get()),

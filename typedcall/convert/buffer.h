@@ -1,5 +1,4 @@
-// Gets buffers from Python callers, who can pass any object that exports a contiguous array of the
-// right elements, or a str for a text.
+// Gets buffers from Python callers.
 #ifndef TYPEDCALL_CONVERT_BUFFER_H_
 #define TYPEDCALL_CONVERT_BUFFER_H_
 
@@ -14,12 +13,12 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Gets the elements that `object` exports, and their number; `wanted` is the buffer's type. If
-/// `view->obj` is not NULL afterwards, the caller releases the buffer once the elements are no
-/// longer used. `*data` is arbitrary if there are no elements. Returns false with TypeError if the
-/// object exports no elements of the wanted type, with ValueError if the array is not aligned or
-/// not one-dimensional (a single count cannot describe its shape), or with BufferError if the
-/// memory is not contiguous, or is read-only but must be writable. GIL: held.
+/// Gets the elements that `object` exports, and their number. `wanted` is the type of the buffer.
+/// If `view->obj` is not NULL afterwards, the caller must release the buffer. If there are no
+/// elements, `*data` is unspecified. On failure, returns false with an exception set. Raises
+/// TypeError if the object exports no elements of the wanted type. Raises ValueError if the array
+/// is not aligned or not one-dimensional. Raises BufferError if the memory is not contiguous, or
+/// read-only but must be writable. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeType wanted,
                                                      void **data, std::size_t *count,
                                                      Py_buffer *view) {
@@ -51,8 +50,8 @@ TYPEDCALL_OUT_OF_LINE inline bool buffer_from_python(PyObject *object, PyNativeT
   return true;
 }
 
-/// Gets the UTF-8 of a str, which is valid as long as the object lives. Returns false with
-/// TypeError if the object is not a str, or with UnicodeEncodeError for lone surrogates. GIL: held.
+/// Gets the UTF-8 of a str. The text is valid as long as the str exists. Raises TypeError if the
+/// object is not a str, and UnicodeEncodeError for lone surrogates. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool text_from_python(PyObject *object, span<const char> *text) {
   if (!PyUnicode_Check(object)) {
     PyErr_Format(PyExc_TypeError, "a str is needed, not '%.100s'", Py_TYPE(object)->tp_name);

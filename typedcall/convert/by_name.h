@@ -1,5 +1,5 @@
-// Finds a Python callable's keyword-only arguments, for C callers that pass all arguments in order.
-// Used by typedcall/boxed_call.h.
+// Finds the names of a Python callable's keyword-only arguments. C callers pass all arguments in
+// order. Used by typedcall/boxed_call.h.
 #ifndef TYPEDCALL_CONVERT_BY_NAME_H_
 #define TYPEDCALL_CONVERT_BY_NAME_H_
 
@@ -15,8 +15,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns the end of a parameter in a text signature, which is a comma, the closing bracket or the
-/// NUL.
+/// Returns the end of a parameter in a text signature: a comma, the closing bracket or the NUL.
 inline const char *end_of_parameter(const char *text) {
   int depth = 0;
   char quote = '\0';
@@ -37,7 +36,7 @@ inline const char *end_of_parameter(const char *text) {
 }
 
 /// Makes `*names` from a text like "($self, x, /, y=1.5, *, z)". `*names` stays empty if the text
-/// does not show which of the last arguments are passed by name. Returns false with MemoryError
+/// does not show which arguments are passed by name. On failure, returns false with MemoryError
 /// set.
 inline bool names_in_text(const char *text, std::size_t count, object_ref *names) {
   std::size_t at = 0;
@@ -62,7 +61,8 @@ inline bool names_in_text(const char *text, std::size_t count, object_ref *names
   return true;
 }
 
-/// Makes `*names` from the code object of a Python function. Returns false with an exception set.
+/// Makes `*names` from the code object of a Python function. On failure, returns false with an
+/// exception set.
 inline bool names_in_code(PyObject *function, std::size_t count, object_ref *names) {
   const object_ref code = object_ref::steal(PyObject_GetAttrString(function, "__code__"));
   if (!code) return false;
@@ -80,14 +80,14 @@ inline bool names_in_code(PyObject *function, std::size_t count, object_ref *nam
   return static_cast<bool>(*names);
 }
 
-/// Sets `*names` to the tuple of names for the last of `count` arguments that PyObject_Vectorcall()
-/// expects. `*names` stays empty if all arguments are passed by position or the names are unknown.
-/// Returns false with MemoryError or an exception that does not derive from Exception; otherwise a
-/// pending exception stays pending. GIL: held.
+/// Sets `*names` to the `kwnames` tuple of PyObject_Vectorcall() for `count` arguments. `*names`
+/// stays empty if all arguments are passed by position or the names are unknown. Returns false with
+/// an exception set for MemoryError and for exceptions that do not derive from Exception.
+/// Otherwise, a pending exception stays pending. GIL: held.
 TYPEDCALL_OUT_OF_LINE inline bool find_names(PyObject *callable, std::size_t count,
                                              object_ref *names) {
 #ifndef PYPY_VERSION
-  if (PyCFunction_Check(callable)) {  // the usual case, and a quick test
+  if (PyCFunction_Check(callable)) {
     const char *const doc = reinterpret_cast<PyCFunctionObject *>(callable)->m_ml->ml_doc;
     if (doc == nullptr || std::strchr(doc, '*') == nullptr) return true;
   }

@@ -1,5 +1,4 @@
-// The C types that correspond to a function's C++ types in the entry that consumers call, and
-// conversions between the two.
+// The C types that correspond to a function's C++ types, and conversions between the two.
 #ifndef TYPEDCALL_CONVERT_C_TYPE_H_
 #define TYPEDCALL_CONVERT_C_TYPE_H_
 
@@ -15,26 +14,24 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// The signature's letters follow from the C++ types. An alias cannot be told from its target, so no
-// type is deduced as `n` or `N` on platforms where Py_ssize_t is long and size_t is unsigned long.
-// There `l` and `L` match `n` and `N` (signature.h), and PyTypedMethod_ENTRY makes an entry whose
-// signature must contain those letters. `g` and `Zg` results are exact in the entry but rounded in
-// the wrapper, hence PyNativeCallable_DIFFERS.
+// The signature's letters follow from the C++ types. Where Py_ssize_t is long and size_t is
+// unsigned long, their letters are `l` and `L`, which match `n` and `N` (signature.h). Use
+// PyTypedMethod_ENTRY for a signature that must contain `n` or `N`. `g` and `Zg` results are
+// rounded in the wrapper, so these entries have PyNativeCallable_DIFFERS.
 
 template <class T>
 constexpr bool is_complex_part =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, long double>;
 
-/// C's complex type whose parts have the type Part.
 template <class Part>
 using c_complex =
     std::conditional_t<std::is_same_v<Part, float>, PyNativeType_ComplexFloat,
                        std::conditional_t<std::is_same_v<Part, double>, PyNativeType_ComplexDouble,
                                           PyNativeType_ComplexLongDouble>>;
 
-/// The C type for a parameter or result. `std::complex` becomes C's complex type, which has the
-/// same layout but is passed and returned in different registers. A buffer becomes a
-/// typedcall::span of C elements, which is two parameters in C. Other types are unchanged.
+/// The C type for a parameter or result. `std::complex` becomes the C complex type, which has the
+/// same layout but is passed in different registers. A buffer becomes a typedcall::span of C
+/// elements. Other types are unchanged.
 template <class T, class = void>
 struct c_type {
   using type = T;
@@ -65,8 +62,7 @@ struct c_type<T, std::enable_if_t<is_buffer<T>>> {
 template <class T>
 using c_type_of = typename c_type<T>::type;
 
-/// True if T is a std::complex, for which C has a different type, so consumers cannot call the
-/// function directly.
+/// True if T is a std::complex, for which C has a different type.
 template <class T>
 constexpr bool is_std_complex =
     !std::is_pointer_v<T> && !is_buffer<T> && !std::is_same_v<T, c_type_of<T>>;
@@ -83,7 +79,6 @@ To from_c(From value) {
   }
 }
 
-/// Converts a C++ result to C.
 template <class From>
 c_type_of<From> to_c(From value) {
   if constexpr (is_std_complex<From>) {
@@ -104,13 +99,11 @@ template <class T>
 constexpr bool is_typed_pointer<T *> =
     has_pointer_code<c_type_of<T *>> && !std::is_void_v<T> && !std::is_same_v<T *, const char *>;
 
-/// True for a pointer to a Python object's struct, which may be the first parameter of a function
-/// with takes_self.
+/// True if T can be the first parameter of a function with takes_self.
 template <class T>
 constexpr bool is_self_pointer = std::is_pointer_v<T> &&std::is_class_v<std::remove_pointer_t<T>> &&
                                  !std::is_const_v<std::remove_pointer_t<T>>;
 
-/// The elements First to First + Count - 1 of a tuple type, as C types.
 template <class Tuple, std::size_t First, std::size_t Count>
 struct c_slice {
   template <std::size_t... I>
@@ -123,12 +116,11 @@ template <class Tuple, std::size_t... I>
 constexpr std::size_t buffers_among(std::index_sequence<I...>) {
   return (std::size_t{0} + ... + std::size_t{is_buffer<std::tuple_element_t<I, Tuple>>});
 }
-/// The index of a C++ parameter among the C parameters; for a buffer, the index of its pointer.
+/// The index of a C++ parameter among the C parameters. For a buffer, the index of the pointer.
 template <class Tuple, std::size_t Parameter>
 constexpr std::size_t place_in_c = Parameter +
                                    buffers_among<Tuple>(std::make_index_sequence<Parameter>());
 
-/// The elements First to First + Count - 1 of a tuple type, as a type_list.
 template <class Tuple, std::size_t First, class Indices>
 struct some_of;
 template <class Tuple, std::size_t First, std::size_t... I>

@@ -1,6 +1,5 @@
 // Converts between Python objects and C values, in generated wrappers and boxed calls. The rules
-// are CPython's own: ints and bools convert to float, all three to complex, floats do not convert
-// to int, and ints never wrap around.
+// are those of CPython: floats do not convert to int, and ints never wrap around.
 #ifndef TYPEDCALL_CONVERT_CONVERT_H_
 #define TYPEDCALL_CONVERT_CONVERT_H_
 
@@ -26,8 +25,8 @@ template <class T>
 constexpr bool is_complex_type =
     internal::has_code<T> &&PyNativeCode_Kind(internal::code_of<T>()) == PyNativeKind_COMPLEX;
 
-/// True for the types that from_python converts: bool, integers, floating and complex types and
-/// PyObject *. In addition, to_python converts strings and pointers.
+/// True for the types that from_python() converts. The function to_python() also converts strings
+/// and pointers.
 template <class T>
 constexpr bool is_convertible_type = internal::has_code<T> &&
                                      (!std::is_pointer_v<T> ||
@@ -37,8 +36,8 @@ namespace internal {
 
 inline bool is_minus_one(double value) { return value >= -1.0 && value <= -1.0; }
 
-/// For an int of one digit (below 2**30), the usual case, gets the value without a call. Returns
-/// false for longer ints, and always on PyPy, where the digits are not accessible.
+/// Gets the value of an int of one digit (below 2**30) without a call. Returns false for longer
+/// ints. Always returns false on PyPy, where the digits are not accessible.
 #ifdef PYPY_VERSION
 inline bool short_int(PyObject *, long *) { return false; }
 #else
@@ -48,7 +47,7 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
   if (!PyUnstable_Long_IsCompact(digits)) return false;
   *value = static_cast<long>(PyUnstable_Long_CompactValue(digits));
 #elif PY_VERSION_HEX >= 0x030B0000
-  // 0 also has a digit. Source: CPython 3.11, _PyLong_New.
+  // Even 0 has a digit. Source: CPython 3.11, _PyLong_New.
   const Py_ssize_t size = Py_SIZE(digits);
   if (static_cast<std::size_t>(size) + 1 > 2) return false;
   *value = static_cast<long>(size) * static_cast<long>(digits->ob_digit[0]);
@@ -64,21 +63,20 @@ TYPEDCALL_IN_LINE inline bool short_int(PyObject *integer, long *value) {
 }
 #endif  // PYPY_VERSION
 
-/// A value, or an indication that an exception is set. Returned in registers, because passing the
-/// value's address would force the value into memory in every wrapper.
+/// A value. If `is_valid` is false, an exception is set. This struct is returned in registers. An
+/// out parameter would force the value into memory.
 template <class T>
 struct converted {
   T value;
   bool is_valid;
 };
 
-// These functions are not inline, so that all wrappers share them. They convert arguments that are
-// not short ints.
+// These functions are not inline, so that all wrappers share them.
 TYPEDCALL_HIDDEN converted<long long> signed_from_object(PyObject *object, std::size_t bytes);
 TYPEDCALL_HIDDEN converted<unsigned long long> unsigned_from_object(PyObject *object,
                                                                     std::size_t bytes);
-// Takes the value's address because a returned value would occupy the register of the call's first
-// floating argument, and compilers would move that argument out of the way in every call.
+// Takes an address because a returned double would occupy the register of the call's first floating
+// argument.
 TYPEDCALL_HIDDEN bool double_from_object(PyObject *object, double *value);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
@@ -153,7 +151,7 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE converted<unsigned long long> un
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE bool double_from_object(PyObject *object,
                                                                         double *value) {
   long long integer;
-  // The conversion rounds to nearest even, like int.__float__.
+  // The cast rounds to nearest even, like int.__float__.
   if (PyLong_CheckExact(object) && middling_int(object, &integer)) {
     *value = static_cast<double>(integer);
     return true;
@@ -178,8 +176,8 @@ T complex_of(const Py_complex &parts) {
   return made;
 }
 
-/// The first half of from_python(): converts the usual objects without a call. Returns false with
-/// no exception set for all others. Inlined into every wrapper, because it is a few instructions.
+/// Converts the usual objects without a call. Returns false with no exception set for other
+/// objects.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python_at_once(PyObject *object, T *value) {
   if constexpr (std::is_same_v<T, PyObject *>) {
@@ -199,7 +197,7 @@ TYPEDCALL_IN_LINE inline bool from_python_at_once(PyObject *object, T *value) {
   } else {
     using limits = std::numeric_limits<T>;
     constexpr bool holds_short_ints = sizeof(T) >= sizeof(int);
-    long small = 0;  // set because gcc -Og warns that it may be uninitialised
+    long small = 0;  // initialised because gcc -Og warns otherwise
     if (!TYPEDCALL_EXPECT(PyLong_CheckExact(object) && short_int(object, &small), 1)) return false;
     *value = static_cast<T>(small);
     if constexpr (!holds_short_ints) {
@@ -209,7 +207,7 @@ TYPEDCALL_IN_LINE inline bool from_python_at_once(PyObject *object, T *value) {
   }
 }
 
-/// The second half: converts any object by a call.
+/// Converts any object by a call.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python_by_call(PyObject *object, T *value) {
   if constexpr (std::is_same_v<T, PyObject *>) {
@@ -246,9 +244,9 @@ TYPEDCALL_IN_LINE inline bool from_python_by_call(PyObject *object, T *value) {
 
 }  // namespace internal
 
-/// Converts `object`. Returns false with TypeError for a wrong type, with OverflowError for an int
-/// that does not fit, or with an exception from the object's own __index__, __float__, __complex__
-/// or __bool__. A PyObject * is borrowed. GIL: held.
+/// Converts `object`. On failure, returns false with an exception set. Raises TypeError for a wrong
+/// type, and OverflowError for an int that does not fit. The object's __index__, __float__,
+/// __complex__ or __bool__ may raise other exceptions. A PyObject * is borrowed. GIL: held.
 template <class T>
 TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
   static_assert(is_convertible_type<T>,
@@ -260,8 +258,8 @@ TYPEDCALL_IN_LINE inline bool from_python(PyObject *object, T *value) {
 }
 
 /// Returns a new reference, or NULL with MemoryError set. An object is returned unchanged, even if
-/// it is NULL. A string is copied to a str (UnicodeDecodeError if it is not UTF-8), a pointer
-/// becomes a capsule (see pointer.h), and a null string or pointer becomes None. GIL: held.
+/// it is NULL. A string becomes a str, and raises UnicodeDecodeError if it is not UTF-8. A pointer
+/// becomes a capsule (see pointer.h). A null string or pointer becomes None. GIL: held.
 template <class T>
 PyObject *to_python(T value) {
   static_assert(is_convertible_type<T> || internal::has_pointer_code<T>,

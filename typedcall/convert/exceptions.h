@@ -1,5 +1,5 @@
-// Converts C++ exceptions to Python exceptions. A module's own translator can handle classes that
-// are not in the standard library. Bytes of what() that are not UTF-8 are shown as \xff.
+// Converts C++ exceptions to Python exceptions. A module can have a translator for its own
+// exception classes. Bytes of what() that are not UTF-8 are shown as \xff.
 #ifndef TYPEDCALL_CONVERT_EXCEPTIONS_H_
 #define TYPEDCALL_CONVERT_EXCEPTIONS_H_
 
@@ -7,7 +7,7 @@
 
 #include <Python.h>
 
-#if __has_include(<cxxabi.h>)  // MSVC neither has nor needs this header
+#if __has_include(<cxxabi.h>)  // MSVC does not have this header
 #include <cxxabi.h>
 #endif
 
@@ -35,25 +35,23 @@ struct translation {
 };
 
 namespace {
-// This class is different in each source file, so templates instantiated with it belong to one
-// file.
+// This class is different in each source file.
 struct this_file {};
 }  // namespace
 
-// This variable and the others below are hidden, so that each shared object has its own. One shared
-// object may contain several modules.
+// These variables are hidden, so each shared object has its own. One shared object may contain
+// several modules.
 template <class File>
 TYPEDCALL_HIDDEN inline translation translation_of_file{};
 
-/// The translation of the module that is being executed in this thread (TYPEDCALL_MODULE and its
-/// variants).
+/// The translation of the module that this thread is executing.
 TYPEDCALL_HIDDEN inline thread_local translation *executing = nullptr;
 
-/// The most recently set translator, for a shared object with one module but several source files.
+/// The most recently set translator. Used if the shared object has only one module.
 TYPEDCALL_HIDDEN inline translation last_translation{};
 TYPEDCALL_HIDDEN inline std::atomic<int> modules_here{0};
 
-/// The translation of one module. Has static storage duration.
+/// Has static storage duration.
 struct TYPEDCALL_HIDDEN module_translation : translation {
   explicit module_translation(const translation *file) {
     outer = file;
@@ -78,9 +76,8 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 
 }  // namespace internal
 
-/// Gives the module a translator for exceptions of its own classes. The translator is called while
-/// an exception is being handled. It rethrows the exception and sets a Python exception for each
-/// class that it handles:
+/// Sets the module's translator for C++ exceptions. The translator must rethrow the exception, and
+/// set a Python exception for each class that it handles:
 ///
 ///     typedcall::set_exception_translator([] {
 ///       try {
@@ -91,10 +88,11 @@ TYPEDCALL_HIDDEN inline std::atomic<const translation *> translation_of{nullptr}
 ///     });
 ///
 /// If the translator throws, or sets no Python exception, the C++ exception is translated as if
-/// there were no translator. Each extension module has one translator for all interpreters; a later
-/// call replaces it, and null removes it. Call this before the module's functions are called. Any
-/// file may call it while the module is executed (exec() of its state). A static initialiser may
-/// call it for the modules of its source file, or for the only module of the shared object.
+/// there were no translator. Each extension module has one translator for all interpreters. A later
+/// call replaces the translator, and null removes it. Call this before the module's functions are
+/// called. Any file may call this while the module is executed (exec() of its state). A static
+/// initialiser may call this for the modules of its source file, or for the only module of the
+/// shared object.
 template <class File = internal::this_file>
 TYPEDCALL_HIDDEN void set_exception_translator(void (*translate)()) {
   if (translate == nullptr) translate = [] { throw; };
@@ -115,7 +113,7 @@ struct TYPEDCALL_HIDDEN wrong_object : std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Like PyErr_SetString, for text in any encoding. Invalid UTF-8 must not raise another exception.
+/// Like PyErr_SetString(), but accepts invalid UTF-8.
 TYPEDCALL_RARE inline void set_error_from_text(PyObject *type, const char *text) {
   if (text == nullptr) text = "";
   PyObject *decoded =
@@ -149,7 +147,6 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
   } catch (const wrong_object &error) {
     set_error_from_text(PyExc_TypeError, error.what());
   } catch (const std::logic_error &error) {
-    // The caller has passed wrong values: invalid_argument, domain_error, length_error.
     set_error_from_text(PyExc_ValueError, error.what());
   } catch (const std::exception &error) {
     set_error_from_text(PyExc_RuntimeError, error.what());
@@ -160,8 +157,8 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void set_error_from_exception(const tra
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Returns the result of `call` or, if `call` throws, of `thrown`, which runs in the handler.
-/// Inline and not noexcept, because the stack of a cancelled thread must continue to unwind. GIL:
+/// Returns the result of `call`. If `call` throws, returns the result of `thrown`, which runs in
+/// the handler. Not noexcept, because the stack of a cancelled thread must continue to unwind. GIL:
 /// not needed.
 template <class Call, class Thrown>
 // A reference to a caught __forced_unwind is null, because no such object exists.
@@ -178,9 +175,9 @@ TYPEDCALL_IN_LINE TYPEDCALL_NULL_REFERENCES inline auto unless_thrown(Call &&cal
   }
 }
 
-/// Returns the result of `call`, which may run Python code. If `call` throws, uses the translation
-/// that `of` returns to set a Python exception, and returns the result of `failed`. GIL: held. If
-/// CPython ends this thread, the thread stops in run_python().
+/// Returns the result of `call`, which may run Python code. If `call` throws, sets a Python
+/// exception with the translation that `of` returns, and returns the result of `failed`. GIL: held.
+/// If CPython ends this thread, the thread stops in run_python().
 template <class Of, class Call, class Failed>
 TYPEDCALL_IN_LINE inline auto translated(Of &&of, Call &&call, Failed &&failed) {
   return unless_thrown([&] { return run_python(std::forward<Call>(call)); },

@@ -1,5 +1,4 @@
-// Checks whether an int fits an integer type, and converts numbers between types. Types known at
-// compile time and type codes follow the same rules.
+// Checks whether an int fits an integer type, and converts numbers between types.
 #ifndef TYPEDCALL_CONVERT_INT_RANGE_H_
 #define TYPEDCALL_CONVERT_INT_RANGE_H_
 
@@ -14,8 +13,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if `value`, an integer of up to 64 bits, fits an integer type of `bytes` bytes (at most
-/// eight).
+/// True if `value` fits an integer type of `bytes` bytes (at most eight).
 template <class Given>
 constexpr bool is_in_range(Given value, bool is_signed, std::size_t bytes) {
   const std::size_t unused = 64 - 8 * bytes;
@@ -40,8 +38,8 @@ constexpr bool has_room(Given value) {
   }
 }
 
-/// Converts a number that fits, by the wrapper's rules: conversions to float or long double go
-/// through double, and nan becomes true.
+/// Converts a number that fits, as the wrapper does. Conversions to float or long double go through
+/// double. A nan becomes true.
 template <class Own, class Given>
 constexpr Own narrowed(Given value) {
   if constexpr (std::is_same_v<Own, bool>) {
@@ -56,9 +54,9 @@ constexpr Own narrowed(Given value) {
 template <class T>
 constexpr bool is_int_or_bool = is_integer_type<T> || std::is_same_v<T, bool>;
 
-/// True if a Given may be passed where the native function takes an Own. As in the wrapper, a float
-/// cannot become an int, an int cannot become a bool, and a long double is not accepted because no
-/// Python float can hold it. Types other than numbers must be implicitly convertible.
+/// True if a Given may be passed where the native function takes an Own. A float cannot become an
+/// int, and an int cannot become a bool. A long double is not accepted because no Python float can
+/// hold it. Types other than numbers must be implicitly convertible.
 template <class Given, class Own>
 constexpr bool is_taken_for() {
   if constexpr (std::is_same_v<Given, Own>) {
@@ -73,8 +71,8 @@ constexpr bool is_taken_for() {
   }
 }
 
-/// Returns the value that is passed to the Python callable instead of an Own. An int becomes a long
-/// long or unsigned long long, and a float becomes a double.
+/// Returns the value that is passed to the Python callable for a parameter of type Own. Integers
+/// become long long or unsigned long long, and float becomes double.
 template <class Own, class Given>
 constexpr auto widened(Given value) {
   if constexpr (!std::is_arithmetic_v<Own>) {

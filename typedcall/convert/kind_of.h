@@ -1,4 +1,4 @@
-// Determines the kind of an object from its type alone, to choose among overloads.
+// Determines the kind of an object from its type, to choose among overloads.
 #ifndef TYPEDCALL_CONVERT_KIND_OF_H_
 #define TYPEDCALL_CONVERT_KIND_OF_H_
 
@@ -14,9 +14,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. The type is
-/// recognised by its name, so NumPy is not needed. The name is "numpy.bool_" up to NumPy 1.x and
-/// "numpy.bool" from 2.0 on.
+/// True for NumPy's bool, which has no `__index__` and is not a subclass of bool. The name is
+/// "numpy.bool_" before NumPy 2 and "numpy.bool" from NumPy 2 on.
 inline bool is_numpy_bool(const PyTypeObject *type) {
   static constexpr char name[] = "numpy.bool";
   const char *rest = type->tp_name;
@@ -26,10 +25,9 @@ inline bool is_numpy_bool(const PyTypeObject *type) {
 }
 
 #ifdef PYPY_VERSION
-// On PyPy, the slots of classes written in Python are not reliable. Some slots are never set
-// (nb_index up to 7.3.11, number slots in subclasses of bytes), some are always set (the lengths,
-// and nb_float before 2024), and no slot changes after C code has seen the class. Each name is made
-// only once, because making one costs more than the look-up.
+// On PyPy, the slots of classes written in Python are not reliable. Some slots are never set, some
+// are always set, and no slot changes after C code has seen the class. Each name is made only once,
+// because making a name costs more than the look-up.
 inline PyObject *method_of(PyTypeObject *type, PyObject *name) {
   if (name == nullptr) PyErr_Clear();
   return name != nullptr ? _PyType_Lookup(type, name) : nullptr;
@@ -50,9 +48,9 @@ inline bool has_length(PyTypeObject *type) {
   static PyObject *const name = PyUnicode_FromString("__len__");
   return method_of(type, name) != nullptr;
 }
-/// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept, because before PyPy
-/// 8 both functions ignore `__index__`. `first` looks up the method that the function tries first.
-/// Returns null with an exception set.
+/// Returns an object that PyFloat_AsDouble() and PyComplex_AsCComplex() accept. Before PyPy 8, both
+/// functions ignore `__index__`. `first` looks up the method that the function tries first. Returns
+/// null with an exception set.
 inline object_ref number_of(PyObject *object, PyObject *(*first)(PyTypeObject *)) {
   PyTypeObject *type = Py_TYPE(object);
   const bool is_index = PYPY_VERSION_NUM < 0x08000000 && type != &PyComplex_Type &&
@@ -83,7 +81,7 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   if (PyLong_Check(object)) {
     return PyBool_Check(object) ? PyNativeGiven_BOOL : PyNativeGiven_INT_SUBCLASS;
   }
-  // Both float and complex have nb_absolute, so the MRO of a type without it need not be searched.
+  // Both float and complex have nb_absolute. For other types, the MRO need not be searched.
   const PyNumberMethods *number = type->tp_as_number;
   if (number != nullptr && number->nb_absolute != nullptr) {
     if (PyComplex_CheckExact(object)) return PyNativeGiven_COMPLEX;
@@ -97,9 +95,8 @@ TYPEDCALL_OUT_OF_LINE inline PyNativeGiven kind_of_other(PyObject *object) {
   return has_length(type) ? PyNativeGiven_ARRAY : PyNativeGiven_INT;
 }
 
-/// Returns the kind of `object`, which is OTHER if the object has only `__complex__`. Types have no
-/// slot for `__complex__`, so conversion_rank_of() looks it up for a complex parameter. GIL: held.
-/// Sets no exception, and runs no Python code.
+/// Returns the kind of `object`. The kind is OTHER if the object has only `__complex__`, because
+/// types have no slot for `__complex__`. GIL: held. Sets no exception, and runs no Python code.
 TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
   if (PyLong_CheckExact(object)) return PyNativeGiven_INT;
   if (PyFloat_CheckExact(object)) return PyNativeGiven_FLOAT;
@@ -107,8 +104,8 @@ TYPEDCALL_IN_LINE inline PyNativeGiven kind_of(PyObject *object) {
 }
 
 /// Call this after PyNumber_Index() has failed for `object`. Returns 0 or 1 if the object is
-/// NumPy's bool, which can be used as an integer like Python's bool; otherwise returns -1 and the
-/// exception stays set. GIL: held.
+/// NumPy's bool, which is accepted as an integer. Otherwise, returns -1 and the exception stays
+/// set. GIL: held.
 TYPEDCALL_RARE inline int truth_without_index(PyObject *object) {
   if (!is_numpy_bool(Py_TYPE(object))) return -1;
   PyErr_Clear();

@@ -1,6 +1,5 @@
-// Converts pointer arguments and results. A pointer is a buffer of the right items, or a capsule
-// with the pointer's code as its name; NULL is None; and a void * can also be a ctypes pointer
-// object. An int is never converted to an address.
+// Converts pointer arguments and results. In Python, a pointer is a buffer, a capsule or None. A
+// void * can also be a ctypes pointer object. An int is never converted to an address.
 #ifndef TYPEDCALL_CONVERT_POINTER_H_
 #define TYPEDCALL_CONVERT_POINTER_H_
 
@@ -21,14 +20,13 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if items of this format (NULL means "B") and size have the type `type`, or one of the same
-/// width and class. As in signatures, "l" and "q" match where both have eight bytes. A "c" can be a
-/// signed or an unsigned char. Formats in the other byte order do not match. Source: PEP 3118; the
-/// module `struct`, where the prefix determines the sizes.
+/// True if items of this format and size have the type `type`, or a type of the same width and
+/// class. NULL means "B". A "c" can be a signed or an unsigned char. Formats in the other byte
+/// order do not match. Source: PEP 3118; the module `struct`.
 inline bool is_buffer_of(PyNativeType type, const char *format, std::size_t size) {
   if (format == nullptr) format = "B";
   if (*format == '@' || *format == '=' || *format == '<' || *format == '^') {
-    ++format;  // same as native on the platforms that core/platform.h supports
+    ++format;  // same as native on supported platforms
   }
   if (*format == '\0' || (format[1] != '\0' && format[2] != '\0')) return false;
   if (size != PyNativeType_Size(type)) return false;
@@ -47,8 +45,8 @@ constexpr bool has_pointer_code =
     (std::is_void_v<std::remove_pointer_t<T>> || std::is_same_v<T, const char *> ||
      (has_code<std::remove_cv_t<std::remove_pointer_t<T>>> && !std::is_same_v<T, PyObject *>));
 
-/// The name of capsules for a pointer, which is the pointer's code, such as "&d" or "P". The prefix
-/// "const " means read-only memory.
+/// The name of a capsule for a pointer, such as "&d" or "P". The prefix "const " means read-only
+/// memory.
 template <class T>
 struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr bool is_const = std::is_const_v<std::remove_pointer_t<T>>;
@@ -76,16 +74,16 @@ struct TYPEDCALL_HIDDEN pointer_name {
   static constexpr const char *text = printed.text;
 };
 
-/// Returns a capsule, or None for NULL. `name` must live as long as the process; a constant in an
-/// extension module does, because extension modules are never unloaded.
+/// Returns a capsule, or None for NULL. `name` must live as long as the process. A constant in an
+/// extension module is suitable.
 inline PyObject *pointer_to_capsule(const volatile void *pointer, const char *name) {
   if (pointer == nullptr) Py_RETURN_NONE;
   return PyCapsule_New(const_cast<void *>(pointer), name, nullptr);
 }
 
-/// A parameter's requirements for a pointer.
+/// The pointer that a parameter needs.
 struct pointer_wanted {
-  PyNativeType type;  ///< {POINTER, 0} for void *, else the pointer's type
+  PyNativeType type;  ///< {POINTER, 0} for void *
   bool is_const;      ///< true if read-only memory is accepted
   const char *name;   ///< pointer_name
 };
@@ -96,8 +94,8 @@ constexpr pointer_wanted wanted_pointer() {
   return {type, pointer_name<T>::is_const, pointer_name<T>::text};
 }
 
-/// True if a pointer from a capsule with this name can be passed. A `void *` accepts every pointer,
-/// and a pointer to an integer accepts pointers to integers of the same width and sign.
+/// True if a pointer from a capsule with this name can be passed. A `void *` accepts every pointer.
+/// A pointer to an integer accepts pointers to integers of the same width and sign.
 inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
   static constexpr char is_const[] = "const ";
   if (name == nullptr) return false;
@@ -115,7 +113,7 @@ inline bool capsule_fits(const char *name, const pointer_wanted &wanted) {
 }
 
 /// Corrects writable bools in place. Returns false with ValueError set if a read-only byte is not a
-/// bool. Must be the last check on a buffer, because it may change the elements.
+/// bool. This must be the last check of a buffer, because it may change the elements.
 TYPEDCALL_OUT_OF_LINE inline bool items_are_bools(const Py_buffer &view, bool is_const) {
   const auto count = static_cast<std::size_t>(view.len);
   if (!is_const) {
@@ -151,7 +149,7 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
 #endif
   const std::size_t alignment =
       wanted.type.is_pointer ? PyNativeCode_Alignment(wanted.type.code) : 1;
-  // The alignment of an empty buffer does not matter; an empty array.array has an odd address.
+  // An empty array.array has an odd address.
   if (view.len != 0 && reinterpret_cast<std::uintptr_t>(view.buf) % alignment != 0) {
     PyErr_Format(PyExc_ValueError, "the buffer's items are not aligned to %zu bytes", alignment);
     return false;
@@ -159,9 +157,8 @@ inline bool buffer_fits(const Py_buffer &view, const pointer_wanted &wanted) {
   return true;
 }
 
-/// True for the memory of a ctypes pointer object: c_void_p, c_char_p, c_wchar_p, py_object,
-/// POINTER(...) or a function. An array of pointers has a dimension, and is treated as ordinary
-/// memory. Source: ctypes, `stgdict->format`.
+/// True for the memory of a ctypes pointer object, such as c_void_p or POINTER(...). An array of
+/// pointers is treated as ordinary memory. Source: ctypes, `stgdict->format`.
 inline bool is_pointer_object(const Py_buffer &view) {
   const char *format = view.format;
   if (view.ndim != 0 || format == nullptr || view.itemsize != sizeof(void *)) return false;
@@ -177,9 +174,10 @@ inline bool points_to_text(const char *format) {
 }
 
 /// Gets the pointer that `object` represents. If `view->obj` is not NULL afterwards, the caller
-/// releases the buffer once the pointer is no longer used. Returns false with TypeError if the
-/// object does not provide the wanted pointer, with BufferError if its memory is not contiguous, or
-/// is read-only but must be writable, or with ValueError if the memory is not aligned. GIL: held.
+/// must release the buffer. On failure, returns false with an exception set. Raises TypeError if
+/// the object does not provide the wanted pointer. Raises ValueError if the memory is not aligned.
+/// Raises BufferError if the memory is not contiguous, or read-only but must be writable. GIL:
+/// held.
 TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
                                                       const pointer_wanted &wanted, void **pointer,
                                                       Py_buffer *view) {
@@ -220,8 +218,8 @@ TYPEDCALL_OUT_OF_LINE inline bool pointer_from_python(PyObject *object,
     return false;
   }
   *pointer = view->buf;
-  // Like ctypes, passes a pointer object's value; a memoryview of the object passes the object's
-  // own memory.
+  // Like ctypes, passes the value of a pointer object. A memoryview of a pointer object passes the
+  // object's memory.
   if (!wanted.type.is_pointer && is_pointer_object(*view) && !PyMemoryView_Check(object)) {
     if (!wanted.is_const && points_to_text(view->format)) {
       PyErr_Format(PyExc_TypeError, "'%.100s' points to a constant, and this may be written to",

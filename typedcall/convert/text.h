@@ -1,5 +1,5 @@
-// Builds text for documentation and messages with a few shared functions, off the hot path. Does
-// not use std::string, which is inline: each use would add its own clean-up code.
+// Builds text for documentation and messages. Does not use std::string, because each use would add
+// inline clean-up code.
 #ifndef TYPEDCALL_CONVERT_TEXT_H_
 #define TYPEDCALL_CONVERT_TEXT_H_
 
@@ -13,8 +13,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A growing text. It never throws; if memory runs out, the text is incomplete and is_complete() is
-/// false.
+/// A growing text. Never throws. If memory runs out, the text is incomplete and is_complete()
+/// returns false.
 class text {
  public:
   text() = default;
@@ -53,8 +53,7 @@ class text {
   const char *c_str() const { return bytes_ != nullptr ? bytes_ : ""; }
   std::size_t length() const { return length_; }
   bool is_complete() const { return !is_cut_; }
-  /// Returns the text, which lives as long as the process, or null if memory ran out or nothing was
-  /// added.
+  /// Returns the text, which is never freed. Returns null if memory ran out or nothing was added.
   const char *keep() {
     const char *const kept = is_cut_ ? nullptr : bytes_;
     if (kept != nullptr) bytes_ = nullptr;

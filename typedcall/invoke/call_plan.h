@@ -1,15 +1,14 @@
-// A plan for calling functions whose signature is known only at run time. It is prepared once for
-// each signature and shared by all invokers with that signature. Used by typedcall/invoker.h.
+// A plan for calling functions whose signature is known only at run time. All invokers with the
+// same signature share one plan. Used by typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_CALL_PLAN_H_
 #define TYPEDCALL_INVOKE_CALL_PLAN_H_
 
 #include "typedcall/base/namespace.h"
 
-#if TYPEDCALL_IS_SUPPORTED  // otherwise there are no plans
+#if TYPEDCALL_IS_SUPPORTED
 #include <pthread.h>
 #endif
-// With TYPEDCALL_WITHOUT_FFI, for modules linked without libffi, only signatures that fit registers
-// and the stack can be called.
+// TYPEDCALL_WITHOUT_FFI is for modules that are linked without libffi.
 #if TYPEDCALL_IS_SUPPORTED && !defined(TYPEDCALL_WITHOUT_FFI)
 #define TYPEDCALL_INTERNAL_HAS_FFI 1
 #include "typedcall/invoke/ffi_signature.h"
@@ -34,8 +33,8 @@ inline namespace TYPEDCALL_LAYOUT {
 
 /// How an invoker calls a function.
 enum class way {
-  trampoline,  ///< a compiled function for the classes of up to four scalars
-  image,       ///< registers and stack are filled with any number of scalars
+  trampoline,  ///< a compiled function for up to four scalars
+  image,       ///< registers and stack are filled, for any number of scalars
   ffi,         ///< everything else
 };
 
@@ -43,8 +42,8 @@ namespace internal {
 
 class call_plan;
 
-/// A counted reference to a plan. Used instead of std::shared_ptr because <memory>, like <map> and
-/// <mutex>, would take much of this header's compile time.
+/// A counted reference to a plan. Used instead of std::shared_ptr because <memory> is slow to
+/// compile.
 class plan_ref {
  public:
   plan_ref() = default;
@@ -66,14 +65,12 @@ class plan_ref {
   const call_plan *plan_ = nullptr;
 };
 
-/// Everything needed to call a function with one particular signature, except the function's
-/// address. Immutable once made.
+/// Everything that is needed to call functions with one signature. Immutable.
 class call_plan {
  public:
-  /// Returns the plan for `signature`, with the requested way of calling or, if none is requested,
-  /// the fastest one. If there is no such plan, returns null and the position of the fault. Plans
-  /// are cached, so preparing another invoker with the same signature takes only a look-up. Throws
-  /// std::bad_alloc. GIL: none.
+  /// Returns the plan for `signature`, with the requested way of calling or the fastest way. If
+  /// there is no such plan, returns null and the position of the fault. Throws std::bad_alloc. GIL:
+  /// none.
   static plan_ref get(const char *signature, bool takes_self, std::optional<way> asked,
                       PyNativeSignature_Fault *fault) {
 #if TYPEDCALL_IS_SUPPORTED
@@ -93,7 +90,7 @@ class call_plan {
     made->signature_ = signature;
     made->takes_self_ = takes_self;
     made->asked_ = number;
-    // Dropping plans is safe because invokers have their own references; a plan may be made again.
+    // Dropping plans is safe because invokers have their own references.
     if (known.count >= kMostKept) known.drop();
     ++known.count;
     made->next_ = std::move(first);
@@ -130,7 +127,8 @@ class call_plan {
 
     void drop() {
       for (plan_ref &chain : chains) {
-        // Plans are unlinked one by one, because an invoker may keep a plan but not its successors.
+        // Plans are unlinked one by one, because a plan that an invoker keeps must not keep its
+        // successors.
         while (chain) {
           const plan_ref gone = std::move(chain);
           chain = std::move(const_cast<call_plan *>(gone.get())->next_);
@@ -153,18 +151,18 @@ class call_plan {
     }
     return hash % kChains;
   }
-  // Never destroyed, because another static object's destructor may still make an invoker. Hidden,
-  // so that modules built with different versions of this header have separate caches.
+  // Never destroyed, because the destructor of another static object may still make an invoker.
+  // Hidden, so that modules built with different versions of this header have separate caches.
   TYPEDCALL_HIDDEN static cache &kept() {
     static cache *const made = make_cache();
     return *made;
   }
-  // The mutex is held across a fork, because a thread that held it without the GIL would not exist
-  // in the child.
+  // The mutex is held across a fork, because another thread that held it would not exist in the
+  // child.
   TYPEDCALL_HIDDEN static cache *make_cache() {
     const auto lock = [] { pthread_mutex_lock(&kept().mutex); };
     const auto unlock = [] { pthread_mutex_unlock(&kept().mutex); };
-    // The cache still works if this call runs out of memory.
+    // The cache works even if this call runs out of memory.
     static_cast<void>(pthread_atfork(lock, unlock, unlock));
     return new cache;
   }
@@ -231,7 +229,7 @@ class call_plan {
   std::string signature_;
   bool takes_self_ = false;
   int asked_ = -1;
-  plan_ref next_;  // the next plan in the chain, guarded by the cache's mutex
+  plan_ref next_;  // guarded by the cache's mutex
 #endif
 };
 

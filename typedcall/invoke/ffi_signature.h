@@ -1,5 +1,4 @@
-// Calls through libffi, for signatures that are known only at run time. Link with -lffi. The call
-// interface is prepared only once, after which each call only fills registers.
+// Calls through libffi, for signatures that are known only at run time. Link with -lffi.
 #ifndef TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 #define TYPEDCALL_INVOKE_FFI_SIGNATURE_H_
 
@@ -19,7 +18,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns libffi's type for an integer of `size` bytes; libffi names integer types by width.
+/// Returns the libffi type for an integer of `size` bytes.
 inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   switch (size) {
     case 1:
@@ -33,7 +32,6 @@ inline ffi_type *ffi_integer(std::size_t size, bool is_signed) {
   }
 }
 
-/// libffi's types for a floating type and for the corresponding complex type.
 template <class Real>
 struct ffi_real;
 template <>
@@ -52,7 +50,7 @@ struct ffi_real<long double> {
   static ffi_type *paired() { return &ffi_type_complex_longdouble; }
 };
 
-/// Returns the libffi type of a native type. Every code of the grammar has a libffi type.
+/// Every code has a libffi type.
 inline ffi_type *ffi_type_of(PyNativeType type) {
   const std::size_t size = PyNativeType_Size(type);
   switch (PyNativeType_Passed(type)) {
@@ -73,7 +71,7 @@ inline ffi_type *ffi_type_of(PyNativeType type) {
   return &ffi_type_void;
 }
 
-/// A libffi call interface. Must not be moved, because libffi's struct points to the types.
+/// A libffi call interface. Must not be moved, because `cif` points to `types`.
 struct ffi_interface {
   ffi_cif cif{};
   std::vector<ffi_type *> types;
@@ -98,8 +96,8 @@ struct ffi_interface {
 
 }  // namespace internal
 
-/// A call interface that libffi has prepared for any number of functions with the same signature.
-/// Movable. Several threads may use it at once.
+/// A libffi call interface for functions with the same signature. Movable. Several threads may use
+/// one object at the same time.
 class ffi_signature {
  public:
   ffi_signature(ffi_signature &&other) noexcept
@@ -112,8 +110,7 @@ class ffi_signature {
 
   /// `signature` has the same form as in an entry. If `takes_self` is true, the first argument is
   /// self, which the signature does not show. If the text is not a signature, or libffi rejects it,
-  /// returns nullopt and the position of the fault (the text's end if libffi rejects it). GIL: not
-  /// needed; sets no exception.
+  /// returns nullopt and the position of the fault. GIL: not needed; sets no exception.
   static std::optional<ffi_signature> make(const char *signature, bool takes_self,
                                            PyNativeSignature_Fault *fault = nullptr) {
     PyNativeSignature parsed;
@@ -132,12 +129,11 @@ class ffi_signature {
     return made;
   }
 
-  /// Calls `funcptr`. `arguments` contains the address of each argument, which has the C type that
-  /// the signature specifies. `result` points to memory for the C result and is unused for `v`. The
-  /// caller must meet the requirements of the entry's flags.
+  /// Calls `funcptr`. `arguments` contains the address of each argument. `result` points to memory
+  /// for the C result, and is unused for `v`. The caller must meet the requirements of the entry's
+  /// flags.
   void call(void *funcptr, void *result, void *const *arguments) const {
-    // libffi only reads the cif and the argument addresses, but its prototypes are not
-    // const-correct.
+    // libffi does not modify these arguments, but its prototypes are not const-correct.
     ffi_cif *cif = const_cast<ffi_cif *>(&prepared_->cif);
     void **values = const_cast<void **>(arguments);
     if (!prepared_->narrow) {
@@ -149,7 +145,7 @@ class ffi_signature {
     store_narrow(result, wide, prepared_->result_size);
   }
 
-  /// The number of arguments of a call, including self; a buffer counts as two, as in C.
+  /// The number of arguments of a call, including self. A buffer counts as two, as in C.
   std::size_t arity() const { return prepared_->types.size(); }
 
  private:
@@ -161,7 +157,7 @@ class ffi_signature {
   ffi_signature() = default;
 
   // libffi widens integers that are narrower than a register. Not inline, because gcc would warn
-  // about calls with other signatures that pass a null `result`.
+  // about calls that pass a null `result`.
   TYPEDCALL_OUT_OF_LINE static void store_narrow(void *result, ffi_arg wide, std::size_t size) {
     const char *narrow = reinterpret_cast<const char *>(&wide);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

@@ -1,5 +1,5 @@
-// One argument or result of a call with a run-time signature, in the form that a register holds.
-// Used by typedcall/invoker.h.
+// One argument or result of a call whose signature is known only at run time. Used by
+// typedcall/invoker.h.
 #ifndef TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 #define TYPEDCALL_INVOKE_NATIVE_VALUE_H_
 
@@ -13,15 +13,15 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Eight bytes that hold an integer or pointer extended to 64 bits by its signedness, a double, a
-/// float in the low half, or the two floats of a `Zf`. A `g`, `Zd` or `Zg` does not fit, so its
-/// value holds the address of the number, which must stay valid until the call is over.
+/// The content of a register: an integer or pointer extended to 64 bits, a double, a float in the
+/// low half, or the two floats of a `Zf`. A `g`, `Zd` or `Zg` does not fit, so the value holds the
+/// address of the number. The number must stay valid until the call is over.
 ///
-/// Code that writes `bits` directly must also extend narrow integers, because callees rely on it.
+/// Code that writes `bits` directly must extend narrow integers, because callees rely on this.
 struct native_value {
   std::uint64_t bits;
 
-  /// Returns the value of a C argument of type T. The type is not checked against a signature.
+  /// Returns the value of a C argument. The type is not checked against a signature.
   template <class T>
   static native_value of(T value) {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t),
@@ -39,13 +39,14 @@ struct native_value {
     return made;
   }
 
-  /// Returns the value for a number that is too wide, which is passed by address.
+  /// Returns the value for a number that is passed by address.
   template <class T>
   static native_value at(const T *wide) {
     return of(reinterpret_cast<std::uintptr_t>(wide));
   }
 
-  /// Returns the value as a T. The result's type must be T or have the same width and class.
+  /// Returns the value as a T. The value must have been made from a T, or from a type of the same
+  /// width and class.
   template <class T>
   T get() const {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(bits));
@@ -78,7 +79,7 @@ inline bool is_wide(PyNativeType type) {
 }  // namespace internal
 
 #if TYPEDCALL_IS_SUPPORTED
-// A float's bytes are at the start of the value only in little-endian order.
+// In big-endian order, a float is not at the start of the value.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "typedcall: little-endian only");
 #endif
 

@@ -1,5 +1,5 @@
-// Calls scalar functions whose signature is known only at run time, without libffi. Calling
-// conventions assign registers by class, so a few prototypes serve all signatures. Source: System V
+// Calls functions whose signature is known only at run time, without libffi. Calling conventions
+// assign registers by class, so a few prototypes serve all signatures of scalars. Source: System V
 // AMD64 ABI, 3.2.3; AAPCS64, 6.8.2; docs/ABI.md, section 7.
 #ifndef TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
 #define TYPEDCALL_INVOKE_REGISTER_IMAGE_H_
@@ -15,7 +15,7 @@
 #include "typedcall/signature.h"
 
 // Register images need one of these calling conventions. They cannot be used if indirect calls are
-// checked against the prototype, because the prototype differs from the callee's.
+// checked, because the prototypes differ.
 #if defined(__LP64__) && (defined(__x86_64__) || (defined(__aarch64__) && !defined(__APPLE__)))
 #define TYPEDCALL_REGISTER_IMAGE 1
 #else
@@ -28,8 +28,7 @@
 #endif
 #endif
 
-// Clang's -fsanitize=function reports calls through a prototype that differs from the callee's
-// type.
+// Clang's -fsanitize=function reports calls through a different prototype.
 #ifdef __clang__
 #define TYPEDCALL_OTHER_PROTOTYPE __attribute__((no_sanitize("function")))
 #else
@@ -42,8 +41,7 @@ namespace internal {
 
 enum class register_class : std::uint8_t { integer, floating, none };
 
-/// Returns the class of register that holds a value of this type, or `none` if only libffi can pass
-/// it.
+/// Returns the class of the register for this type, or `none` if only libffi can pass the type.
 inline register_class register_class_of(PyNativeType type) {
   switch (PyNativeType_Passed(type)) {
     case PyNativePassed_SIGNED:
@@ -66,14 +64,13 @@ inline constexpr int integer_registers = 6;
 #endif
 inline constexpr int floating_registers = 8;
 
-// A float is passed in the low half of a double's register, so both are passed as doubles here.
+// A float is passed in the low half of a register, so it can be passed as a double.
 inline double floating(native_value value) { return value.get<double>(); }
 
-/// Returns the content of the result register as a value.
 inline native_value as_value(std::uint64_t result) { return {result}; }
 inline native_value as_value(double result) { return native_value::of(result); }
 
-// --- Trampolines have the real prototype, except for widths, and serve up to four arguments ------
+// --- Trampolines, for up to four arguments -------------------------------------------------------
 
 inline constexpr unsigned trampoline_arguments = 4;
 /// A shape is a 1 followed by one bit for each argument, with the first argument in the lowest bit.
@@ -132,15 +129,14 @@ inline trampoline find_trampoline(register_class result, const register_class *a
   return result == register_class::floating ? floating[shape] : integer[shape];
 }
 
-// --- Images fill the argument registers, whatever the signature, and then the stack --------------
+// --- Images, for any number of arguments ---------------------------------------------------------
 
 inline constexpr int image_registers = integer_registers + floating_registers;
 inline constexpr std::size_t most_arguments = PyNativeSignature_MAX_ARGS + 1;  // and self
 inline constexpr std::size_t most_words = most_arguments - integer_registers;
 
-/// The index of each argument in an image, which has integer registers first, then floating-point
-/// registers, then stack words. Both conventions give each scalar on the stack eight bytes, in
-/// order.
+/// The index of each argument in an image. An image has integer registers first, then
+/// floating-point registers, then stack words. Each scalar takes eight bytes on the stack.
 struct image_plan {
   std::array<std::uint8_t, most_arguments> where = {};
   std::uint8_t count = 0;
@@ -190,8 +186,8 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 
 #if defined(__x86_64__)
-/// For this many words, one struct argument makes smaller code. The struct's copy is on the stack,
-/// where the callee expects the words. AArch64 would pass the struct's address.
+/// For this many words, one struct argument makes smaller code. The struct is copied to the stack,
+/// where the callee expects the words. AArch64 would pass the address of the struct.
 struct stack_words {
   native_value words[most_words];
 };
@@ -209,8 +205,7 @@ TYPEDCALL_OTHER_PROTOTYPE native_value call_image(void *funcptr, const native_va
 }
 #endif
 
-/// Registers that the callee does not read may hold anything. The stack above the callee's
-/// arguments, which the caller pushes and removes, may also hold anything.
+/// Registers and stack words that the callee does not read may hold anything.
 template <class Result, std::size_t floatings, std::size_t words>
 native_value fill_image(const image_plan &plan, void *funcptr, const native_value *arguments) {
   native_value image[image_registers + words] = {};
@@ -234,7 +229,6 @@ native_value run_image_for(const image_plan &plan, void *funcptr, const native_v
   return fill_image<Result, all, most_words>(plan, funcptr, arguments);
 }
 
-/// Calls a function by filling an image.
 inline native_value run_image(const image_plan &plan, void *funcptr,
                               const native_value *arguments) {
   return plan.result == register_class::floating

@@ -1,6 +1,5 @@
-// The general inner loop, for signatures without a compiled loop. It loads elements by type code,
-// makes each call through the invoker (or calls the Python callable if the function falls back),
-// and stores results by type code. Used by typedcall/loop.h.
+// The general inner loop, for signatures without a compiled loop. Makes each call through the
+// invoker. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_ELEMENTS_H_
 #define TYPEDCALL_LOOP_ELEMENTS_H_
 
@@ -27,8 +26,8 @@ struct element_type {
   using type = T;
 };
 
-/// Returns body(element_type<T>()) for a C type T, which is `void *` for all typed pointers.
-/// For "v", which has no values, returns 0, false or null.
+/// Returns body(element_type<T>()), where T is the C type. T is `void *` for typed pointers. For
+/// "v", returns 0, false or null.
 template <class Body>
 TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &body) {
   switch (type.is_pointer != 0 ? static_cast<int>(PyNativeType_POINTER) : type.code) {
@@ -44,7 +43,7 @@ TYPEDCALL_IN_LINE inline auto with_element_type(PyNativeType type, const Body &b
 template <class T>
 native_value load_value(const char *from, wide_value *scratch) {
   if constexpr (std::is_same_v<T, PyObject *>) {
-    // An element that was never set counts as None, as in NumPy's loops over objects.
+    // A NULL element counts as None, as in NumPy.
     PyObject *object = load_as<PyObject *>(from);
     return native_value::of(object != nullptr ? object : Py_None);
   } else if constexpr (sizeof(T) > sizeof(native_value::bits)) {
@@ -64,8 +63,7 @@ TYPEDCALL_IN_LINE inline native_value load_element(PyNativeType type, const char
   });
 }
 
-/// Stores a result that is not an object, from the low bytes of `result` or, if it is wide, from
-/// `scratch`.
+/// Stores a result that is not an object. A wide result is in `scratch`.
 inline void store_element(std::size_t size, native_value result, const wide_value *scratch,
                           char *to) {
   switch (size) {  // copies of constant size are faster
@@ -78,16 +76,17 @@ inline void store_element(std::size_t size, native_value result, const wide_valu
   }
 }
 
-/// Replaces the reference at `to`, which may be NULL, with `object`. As with Py_SETREF, the array
-/// has already changed when the old object's destructor runs.
+/// Replaces the reference at `to`, which may be NULL, with `object`. As in Py_SETREF(), the array
+/// must be changed before the old object's destructor runs.
 inline void store_object(PyObject *object, char *to) {
   PyObject *const old = load_as<PyObject *>(to);
   std::memcpy(to, &object, sizeof(object));
   Py_XDECREF(old);
 }
 
-/// References to a call's object arguments, which the called code may remove from the arrays. An
-/// array of object_refs would be slower, because each call would construct and destroy all of it.
+/// References to a call's object arguments. The called code may remove these objects from the
+/// arrays. An array of object_refs would be slower, because each call would construct and destroy
+/// every element.
 struct held_objects {
   PyObject *objects[most_arguments];
   std::size_t count = 0;
@@ -101,8 +100,6 @@ struct held_objects {
   }
 };
 
-/// The parts of a signature that the loop uses: the types of the arrays and the place of the
-/// result.
 struct element_plan {
   std::vector<PyNativeType> inputs;
   PyNativeType output = {PyNativeType_VOID, 0};
@@ -115,11 +112,10 @@ struct element_plan {
     return PyNativeType_Kind(type) == PyNativeKind_OBJECT;
   }
   bool reads_objects() const { return any_input(is_object); }
-  /// True if any input is a buffer, which is possible only for calls outside loops.
+  /// True if any input is a buffer. Loops have no buffers.
   bool has_buffers() const {
     return any_input([](PyNativeType type) { return PyNativeType_IsBuffer(type) != 0; });
   }
-  /// True if any input is a typed pointer or a buffer.
   bool has_typed_pointers() const {
     return any_input([](PyNativeType type) { return type.is_pointer != 0; });
   }
@@ -134,7 +130,7 @@ struct element_plan {
   }
 };
 
-/// Used for loops that hold no objects and whose function never falls back.
+/// For loops that hold no objects and never fall back.
 struct no_fallback {
   static constexpr bool holds = false;
   bool operator()(const element_plan &plan, const native_value *, wide_value *) const {
@@ -142,10 +138,9 @@ struct no_fallback {
   }
 };
 
-/// Like a kernel, takes `args` and `steps` that list the inputs and then the output. `self` is
-/// passed first unless it is null. Uses Python only if the flags or objects require it. If
-/// `back.holds` is true, each call holds references to its objects, which needs the GIL. If a C
-/// result is not a value, `back` supplies the value, or returns false with an exception set.
+/// `args` and `steps` list the inputs and then the output. `self` is passed first unless it is
+/// null. If `back.holds` is true, each call holds references to its objects, which needs the GIL.
+/// If a C result is not a value, `back` supplies the value, or returns false with an exception set.
 template <class Fallback>
 std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyObject *self,
                            char *const *args, const std::intptr_t *steps, std::intptr_t count,
@@ -167,8 +162,7 @@ std::intptr_t run_elements(const element_plan &plan, const invoker &invoke, PyOb
       if (element_plan::is_object(plan.inputs[at])) held.hold(arguments[at].get<PyObject *>());
     }
     wide_value scratch = {};
-    // Without a place nothing may be stored, because after 127 arguments and self there is no room
-    // for another argument.
+    // After 127 arguments and self, `values` has no room for another argument.
     if (plan.has_place) arguments[inputs] = native_value::at(&scratch);
     native_value result = invoke(values, &scratch);
     if (!invoke.is_result(result) && !back(plan, arguments, &scratch)) break;
@@ -235,8 +229,8 @@ inline bool unbox_element(PyNativeType type, PyObject *object, wide_value *to) {
 }
 
 /// Calls `callee` with `values`, which do not include self. A buffer takes up two values and is
-/// passed as a copy. `buffers` has one element for each argument, or is null. Returns false with an
-/// exception set.
+/// passed as a copy. `buffers` has one element for each argument, or is null. On failure, returns
+/// false with an exception set.
 inline bool call_with(const python_callable &callee, const element_plan &plan,
                       const native_value *values, copied_buffer *buffers, wide_value *result) {
   boxed_arguments<most_arguments> boxed;
@@ -269,8 +263,8 @@ TYPEDCALL_RARE inline bool call_with_copies(const python_callable &callee, const
   return call_with(callee, plan, values, buffers, result);
 }
 
-/// Calls the Python callable with the C function's arguments. Returns false with an exception set.
-/// If an exception is already pending, nothing is called and the exception stays. GIL: held.
+/// Calls the Python callable with the C function's arguments. On failure, returns false with an
+/// exception set. If an exception is already pending, calls nothing and returns false. GIL: held.
 TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const element_plan &plan,
                                         const native_value *values, wide_value *result) {
   if (PyErr_Occurred() != nullptr) return false;
@@ -278,11 +272,12 @@ TYPEDCALL_RARE inline bool call_element(const python_callable &callee, const ele
                             : call_with(callee, plan, values, nullptr, result);
 }
 
-/// Used for loops that hold objects or whose function may fall back.
+/// For loops that hold objects or may fall back.
 struct element_fallback {
   bool holds = false;
   const callable_at_home *callee = nullptr;
-  /// The thread state that the loop has detached. If it is null, the thread may be attached or not.
+  /// The thread state that the loop has detached. If this is null, the thread may be attached or
+  /// not.
   PyThreadState *detached = nullptr;
 
   bool operator()(const element_plan &plan, const native_value *values, wide_value *result) const {

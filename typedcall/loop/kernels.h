@@ -1,5 +1,4 @@
-// Inner loops compiled for the most common signatures. Dispatch happens outside the loop, so the
-// loop is as fast as a hand-written one. Used by typedcall/loop.h.
+// Inner loops that are compiled for the most common signatures. Used by typedcall/loop.h.
 #ifndef TYPEDCALL_LOOP_KERNELS_H_
 #define TYPEDCALL_LOOP_KERNELS_H_
 
@@ -19,24 +18,21 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Calls `funcptr` for `count` elements. Returns the number of elements before the first call that
-/// raised an exception, or `count` if none did.
+/// Calls `funcptr` for `count` elements. Returns the number of calls before the first one that
+/// raised an exception, or `count`.
 using kernel = std::intptr_t (*)(void *funcptr, char *const *args, const std::intptr_t *steps,
                                  std::intptr_t count);
 
-/// The loops for one signature: for contiguous arrays, for any strides, and for any strides with a
-/// check for errors. Each loop is small, but a program that includes this header compiles all loops
-/// of all signatures.
+/// The loops for one signature. `checked` also accepts any strides, and checks for exceptions.
 struct compiled_loops {
   kernel contiguous, strided, checked;
 };
 
-/// Uses memcpy, which compiles to one load, because neither the alignment nor the type of the
-/// element is certain.
+/// Uses memcpy because neither the alignment nor the type of the element is certain.
 template <class T>
 T load_as(const char *from) {
   if constexpr (std::is_same_v<T, bool>) {
-    return load_as<unsigned char>(from) != 0;  // a byte in an array may be neither 0 nor 1
+    return load_as<unsigned char>(from) != 0;  // the byte may be neither 0 nor 1
   } else {
     T value;
     std::memcpy(&value, from, sizeof(value));
@@ -44,7 +40,7 @@ T load_as(const char *from) {
   }
 }
 
-/// The loops for the signature R(A...). `At` is the index sequence of its arguments.
+/// `At` is the index sequence of the arguments.
 template <class At, class R, class... A>
 struct kernels_of;
 template <std::size_t... at, class R, class... A>
@@ -53,8 +49,7 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
 
   /// `args` lists the arrays of the arguments and then the array of the result. Each result is
   /// stored before the next element is read, so the output may overlap inputs. The index runs from
-  /// -count to 0, so that one register is both index and counter, because few registers survive a
-  /// call.
+  /// -count to 0, so that one register is both index and counter.
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t contiguous(void *funcptr, char *const *args,
                                                             const std::intptr_t *,
                                                             std::intptr_t count) {
@@ -69,9 +64,9 @@ struct kernels_of<std::index_sequence<at...>, R, A...> {
     return count;
   }
 
-  /// Like contiguous(), but each array has its own stride in `steps`. Two arrays already fill the
-  /// registers that survive a call, so the loop counts down, and advances the pointers before the
-  /// call. If `checked` is true, R must have an error value.
+  /// Like contiguous(), but each array has its own stride in `steps`. The pointers are advanced
+  /// before the call because few registers survive a call. If `checked` is true, R must have an
+  /// error value.
   template <bool checked>
   TYPEDCALL_OTHER_PROTOTYPE static std::intptr_t strided(void *funcptr, char *const *args,
                                                          const std::intptr_t *steps,
@@ -106,9 +101,9 @@ inline constexpr compiled_loops loops_of = {
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<false>,
     &kernels_of<std::index_sequence_for<A...>, R, A...>::template strided<has_error_value<R>>};
 
-/// Returns the class of a type, or 0 if no kernel handles the type. Kernels load, pass, return and
-/// store all types of one class in the same way. Narrow integers have their own classes because
-/// they are extended by their sign, and objects have none because they need reference counting.
+/// Returns the class of a type, or 0 if no kernel handles the type. Kernels handle all types of one
+/// class in the same way. Narrow integers have their own classes because they are extended by their
+/// sign. Objects have no class because they need reference counting.
 constexpr unsigned kernel_class(PyNativeType type) {
   const unsigned size = static_cast<unsigned>(PyNativeType_Size(type));
   const PyNativeKind kind = PyNativeType_Kind(type);
@@ -118,7 +113,7 @@ constexpr unsigned kernel_class(PyNativeType type) {
     case PyNativePassed_SIGNED:
     case PyNativePassed_UNSIGNED:
     case PyNativePassed_ADDRESS:
-      // If calls are checked against the prototype, the types must match exactly.
+      // If indirect calls are checked, the types must match exactly.
       if (TYPEDCALL_REGISTER_IMAGE && size >= sizeof(int)) {
         return size * 16 + PyNativeKind_SIGNED + 1;
       }
@@ -134,12 +129,12 @@ constexpr unsigned kernel_class(PyNativeType type) {
 template <class T>
 inline constexpr unsigned kernel_class_of = kernel_class(native_type<T>());
 
-/// A type list that, unlike std::tuple, the compiler does not have to instantiate.
+/// A type list that is cheaper to compile than std::tuple.
 template <class... T>
 struct types {};
 
 /// Finds the loops for a signature that begins with `Signature` (result first) and has `left` more
-/// arguments, whose types are chosen from `Arguments` by class.
+/// arguments. Their types are chosen from `Arguments` by class.
 template <std::size_t left, class Arguments, class... Signature>
 struct chosen;
 template <std::size_t left, class... A, class... Signature>
@@ -158,8 +153,7 @@ struct chosen<left, types<A...>, Signature...> {
   }
 };
 
-/// A set of kernels, with every combination of argument types, result types and numbers of
-/// arguments.
+/// A set of kernels for all combinations of argument types, result types and numbers of arguments.
 template <class Arguments, class Results, class Counts>
 struct kernel_set;
 template <class Arguments, class... R, std::size_t... arity>
@@ -182,7 +176,7 @@ struct kernel_set<Arguments, types<R...>, std::index_sequence<arity...>> {
   }
 };
 
-/// Returns the loops for the signature R(A...) if its classes are those passed, otherwise null.
+/// Returns the loops for the signature R(A...) if it has these classes. Otherwise, returns null.
 template <class R, class... A>
 const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, std::size_t count) {
   if (count != sizeof...(A) || result != kernel_class_of<R>) return nullptr;
@@ -192,8 +186,7 @@ const compiled_loops *find_exactly(unsigned result, const unsigned *arguments, s
 inline constexpr std::size_t kernel_arguments = 4;
 
 /// Returns the loops for a signature with these classes, or null. To limit compile time, the list
-/// contains only signatures that are common in C libraries: mixes of the usual types, truth values
-/// as results, and narrow integers of one type.
+/// contains only signatures that are common in C libraries.
 inline const compiled_loops *find_compiled(unsigned result, const unsigned *arguments,
                                            std::size_t count) {
   if (count > kernel_arguments) return nullptr;

@@ -1,5 +1,4 @@
-// Explains why the resolver finds nothing. Messages show where a signature is wrong, which entries
-// exist and why they cannot be used, and what to do with callables that cannot have a table.
+// Makes the error messages of the resolver.
 #ifndef TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 #define TYPEDCALL_RESOLVE_DIAGNOSTICS_H_
 
@@ -19,9 +18,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// True if `text` is a signature, which is parsed into `out` unless `out` is null. Otherwise
-/// returns false with a ValueError that contains the position of the fault. A null `text` counts as
-/// empty. GIL: held.
+/// Parses the signature `text` into `out`, unless `out` is null. Returns false with ValueError set
+/// if `text` is not a signature. A null `text` counts as empty. GIL: held.
 inline bool check_signature(const char *text, PyNativeSignature *out) {
   PyNativeSignature_Fault fault;
   if (PyNativeSignature_ParseString(text, out, &fault) == 0) return true;
@@ -41,8 +39,8 @@ TYPEDCALL_COLD TYPEDCALL_HIDDEN void set_not_unbound(PyObject *callable);
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Clears the exception of a failed look-up, except MemoryError and exceptions that do not derive
-/// from Exception (KeyboardInterrupt, SystemExit).
+/// Clears the exception of a failed look-up. Keeps MemoryError and exceptions that do not derive
+/// from Exception.
 inline void clear_failed_look_up() {
   if (PyErr_Occurred() == nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return;
   if (!PyErr_ExceptionMatches(PyExc_MemoryError)) PyErr_Clear();
@@ -57,9 +55,9 @@ TYPEDCALL_COLD inline void add_attribute(text *to, PyObject *object, const char 
   clear_failed_look_up();
 }
 
-/// True if `qualified` is the class of the function's `__self__` followed by a method that this
-/// class does not have. In pybind11's functions, `__self__` is an internal record. See add_name()
-/// for errors and the GIL.
+/// True if the class in `qualified` is the class of `__self__` but does not have the method.
+/// pybind11's functions have an internal record as `__self__`. See add_name() for errors and the
+/// GIL.
 TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &qualified,
                                                const text &name) {
   if (name.length() == 0 || qualified.length() <= name.length()) return false;
@@ -78,9 +76,8 @@ TYPEDCALL_COLD inline bool is_of_hidden_record(PyObject *callable, const text &q
   return !method;
 }
 
-/// Adds the callable's name for messages, which is a meaningful `__qualname__`, else `__name__`,
-/// else the type's name. If an exception is pending afterwards, such as MemoryError, the exception
-/// replaces the message. GIL: held, with no exception pending.
+/// Adds the callable's name for messages. If an exception is pending afterwards, such as
+/// MemoryError, the exception replaces the message. GIL: held, with no exception pending.
 TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   text qualified, name;
   add_attribute(&qualified, callable, "__qualname__");
@@ -96,8 +93,7 @@ TYPEDCALL_COLD inline void add_name(text *to, PyObject *callable) {
   if (!to->is_complete() && PyErr_Occurred() == nullptr) PyErr_NoMemory();
 }
 
-/// Adds the reasons why an entry cannot be used, in parentheses. Adds nothing if only the signature
-/// differs.
+/// Adds the reasons why an entry cannot be used. Adds nothing if only the signature differs.
 TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &entry,
                                          const request &asked, PyObject *callable) {
   bool is_first = true;
@@ -140,13 +136,13 @@ TYPEDCALL_COLD inline void add_obstacles(text *to, const PyNativeCallableEntry &
   if (!is_first) to->add(")");
 }
 
-/// True for `staticmethod(f)` and `classmethod(f)` objects, which class dictionaries contain.
-/// Python 3.9 can call neither of them; later versions can call only the first.
+/// True for staticmethod and classmethod objects, which class dictionaries contain. Neither kind is
+/// callable in Python 3.9. From 3.10 on, staticmethod objects are callable.
 inline bool is_method_in_class_body(PyObject *object) {
   return Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type;
 }
 
-/// For a callable without a table, adds what kind of callable it is and what to do instead.
+/// Tells what to do with a callable that has no table.
 TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *interface,
                                       PyObject *callable) {
   PyTypeObject *type = Py_TYPE(callable);
@@ -184,16 +180,15 @@ TYPEDCALL_COLD inline void add_advice(text *to, const PyTypedcall_Interface *int
   }
 }
 
-/// Implements set_refusal(), which handles the end of the interpreter.
+/// Implements set_refusal().
 TYPEDCALL_COLD inline void describe_refusal(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const request &asked) {
-  // Attributes cannot be looked up while an exception is pending, and the TypeError replaces the
-  // exception anyway.
+  // Attributes cannot be looked up while an exception is pending.
   PyErr_Clear();
   text name, reason;
   add_name(&name, callable);
   if (PyErr_Occurred() != nullptr) return;
-  // A class method in a class's dictionary is not itself callable.
+  // A classmethod object is not callable.
   const bool is_callable =
       PyCallable_Check(callable) || is_unbound(callable) || is_method_in_class_body(callable);
   if (is_callable) {

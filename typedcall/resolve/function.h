@@ -1,6 +1,6 @@
-// typedcall::function<double(double, double)>, which holds the C function pointer of a Python
-// callable and the reference that keeps it valid. Calling the function calls the pointer. There are
-// similar classes for bound and unbound functions that take self.
+// typedcall::function holds the C function pointer of a Python callable, and a reference that keeps
+// the pointer valid. The classes bound_function and unbound_function are for functions that take
+// self.
 #ifndef TYPEDCALL_RESOLVE_FUNCTION_H_
 #define TYPEDCALL_RESOLVE_FUNCTION_H_
 
@@ -21,8 +21,6 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A function pointer and its flags, which determine the meaning of results. A buffer argument is
-/// passed as two C arguments.
 template <class R, class... A>
 class native_pointer {
  public:
@@ -39,7 +37,8 @@ class native_pointer {
     return (flags_ & raises) != 0 && PyErr_Occurred() != nullptr;
   }
   /// True if a call that returned `result` has set an exception. Checks for an exception only if
-  /// `result` is the error value, which is an ordinary result if no exception is set. GIL: held.
+  /// `result` is the error value. If no exception is set, the error value is an ordinary result.
+  /// GIL: held.
   template <class Result>
   bool raised(Result result) const {
     static_assert(std::is_same_v<Result, R>, "typedcall: pass what the call returned");
@@ -76,25 +75,25 @@ class native_pointer {
 template <class Signature>
 class function;
 
-/// Empty, or an entry with the signature R(A...). The GIL is required to copy or destroy a
-/// non-empty function; the flags show whether a call needs the GIL. A span (typedcall::span,
-/// std::span, std::string_view) is passed as a pointer and a count, and its elements must stay in
-/// place until the call returns.
+/// An entry with the signature R(A...), or empty. The GIL is required to copy or destroy a
+/// non-empty function. The flags show whether a call needs the GIL. A span (typedcall::span,
+/// std::span, std::string_view) is passed as a pointer and a count. The elements must stay in place
+/// until the call returns.
 template <class R, class... A>
 class function<R(A...)> : public internal::native_pointer<R, A...> {
  public:
   using pointer = internal::c_function<R, A...> *;
 
   function() = default;
-  /// `keep_alive` is the object that keeps the pointer valid, or empty.
+  /// `keep_alive` is the object that keeps the pointer valid. It may be empty.
   function(pointer address, std::uintptr_t flags, object_ref keep_alive)
       : internal::native_pointer<R, A...>(address, flags), keep_alive_(std::move(keep_alive)) {}
 
   /// The behaviour is undefined if the function is empty.
   R operator()(A... args) const { return this->call(args...); }
 
-  /// Returns the object that keeps the pointer valid, for the tp_traverse of an object that stores
-  /// this function. Borrowed; may be null.
+  /// Returns a borrowed reference to the object that keeps the pointer valid, or null. If an object
+  /// stores this function, its tp_traverse must visit the result.
   PyObject *keep_alive() const { return keep_alive_.get(); }
 
  private:
@@ -104,9 +103,9 @@ class function<R(A...)> : public internal::native_pointer<R, A...> {
 template <class Signature>
 class bound_function;
 
-/// Empty, or an entry R(A...) that takes self first, together with its self. The self is the
-/// instance or class of a bound method, the module of a module's function, or an instance with its
-/// own table. The GIL rules are those of `function`.
+/// An entry R(A...) that takes self first, together with self. May be empty. Self is the instance
+/// or class of a bound method, the module of a function, or an instance with its own table. The GIL
+/// rules are those of `function`.
 template <class R, class... A>
 class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
@@ -122,7 +121,7 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
   /// The behaviour is undefined if the function is empty.
   R operator()(A... args) const { return this->call(self_.get(), args...); }
 
-  /// Borrowed; may be null.
+  /// Returns a borrowed reference, or null.
   PyObject *self() const { return self_.get(); }
   /// As function::keep_alive().
   PyObject *keep_alive() const { return keep_alive_.get(); }
@@ -134,15 +133,15 @@ class bound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A
 template <class Signature>
 class unbound_function;
 
-/// Empty, or an entry R(A...) of an unbound method (`Type.method`), which takes self first. The GIL
-/// rules are those of `function`.
+/// An entry R(A...) of an unbound method (`Type.method`), which takes self first. May be empty. The
+/// GIL rules are those of `function`.
 template <class R, class... A>
 class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *, A...> {
  public:
   using pointer = internal::c_function<R, PyObject *, A...> *;
 
   unbound_function() = default;
-  /// The entry was found behind `descriptor`, which `keep_alive` also keeps alive.
+  /// `descriptor` is the unbound method. `keep_alive` must also keep the descriptor alive.
   unbound_function(pointer address, std::uintptr_t flags, PyObject *descriptor,
                    object_ref keep_alive)
       : internal::native_pointer<R, PyObject *, A...>(address, flags),
@@ -156,8 +155,8 @@ class unbound_function<R(A...)> : public internal::native_pointer<R, PyObject *,
   /// The behaviour is undefined if the function is empty or check(self) is false.
   R operator()(PyObject *self, A... args) const { return this->call(self, args...); }
 
-  /// Returns this function bound to `self`; if check() fails, returns an empty function and leaves
-  /// the exception set. GIL: held.
+  /// Returns this function bound to `self`. If check() fails, returns an empty function with the
+  /// exception set. GIL: held.
   bound_function<R(A...)> bind(PyObject *self) const {
     if (!check(self)) return {};
     return {this->get(), this->flags(), object_ref::borrow(self), keep_alive_};

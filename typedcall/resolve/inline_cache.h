@@ -1,5 +1,5 @@
-// The inline cache of a call site. It contains entries that were found behind callables, and guards
-// that show whether each entry is still valid. Used by typedcall/call_site.h.
+// The inline cache of a call site. It contains entries, and guards that show whether each entry is
+// still valid. Used by typedcall/call_site.h.
 #ifndef TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 #define TYPEDCALL_RESOLVE_INLINE_CACHE_H_
 
@@ -20,25 +20,21 @@ inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
 // An entry is valid as long as its guards hold. No guard reads memory that may have been freed. The
-// callable must be at the remembered address, and the caller must have a reference to it. Other
-// objects may have had this address in the meantime, so the callable's PyMethodDef must also match.
-// The def may be new, at the address of a freed def, or may have changed. Therefore results from
-// the side table and from sibling symbols are remembered with an epoch, the sum of the
-// interpreter's counters, which change whenever a row is added or removed. A row is removed before
-// its def or object is freed, and a def with a sibling symbol is never freed. An entry found in
-// front of `ml_name` is remembered with the name's address, and only if def, name, table and
-// signature are static data of one shared object, which is never freed. All other tables, in
-// instances and on the heap, can change or be freed unnoticed, and are read again each time. The
-// side table's row for an object that may have its own table is also read again, because the
-// object's own table would take precedence.
+// callable must be at the remembered address. A new object may be at the address of a freed object,
+// so the callable's PyMethodDef must also match. A new def may also be at the address of a freed
+// def. Therefore results from the side table and from sibling symbols are remembered with an epoch,
+// which changes whenever a row is added or removed. A row is removed before its def or object is
+// freed. A table in front of `ml_name` is remembered only if def, name, table and signature are
+// static data of one shared object, which is never freed. All other tables can change or be freed
+// unnoticed, and are read again each time. The side table is also read again for an object that may
+// have its own table, because that table would take precedence.
 
-/// Identifies a callable in addition to its address, by its type and by a word in the object. For
-/// functions and unbound methods the word is the address of the def, and for other objects it is
-/// the type again.
+/// Identifies a callable, in addition to its address. `word` is the address of the def for
+/// functions and unbound methods, and the type for other objects.
 struct identity {
   const PyTypeObject *type;
   std::uintptr_t word;
-  std::uint8_t offset;  ///< the offset of the word in the object
+  std::uint8_t offset;
 
   static identity of(PyObject *callable) {
     const auto *def = def_of(callable);
@@ -49,8 +45,8 @@ struct identity {
             offsetof(PyObject, ob_type)};
   }
 
-  /// Equivalent to a comparison with of(callable), but need not determine the kind of callable,
-  /// because all objects of a type have the word at the same offset.
+  /// Faster than a comparison with of(callable). All objects of a type have the word at the same
+  /// offset.
   bool is_of(PyObject *callable) const {
     return type == Py_TYPE(callable) &&
            word == *reinterpret_cast<const std::uintptr_t *>(
@@ -60,14 +56,14 @@ struct identity {
 
 /// A cached entry. All its data are copies, so freed memory is never read.
 struct cache_entry {
-  const PyObject *callable;  // used only as an address, never read
+  const PyObject *callable;  // never dereferenced
   identity was;              // identity of the callable that was found
   std::uint64_t guard;       // an epoch, or the address of a name
   void *funcptr;             // null if nothing is offered or the table must be read again
   std::uint32_t flags : 24;  // only these bits can be set in a usable entry
   std::uint32_t where : 4;
 
-  /// Call def() only if the callable is a live function or unbound method that matches `was`.
+  /// Only for a live function or unbound method that matches `was`.
   const PyMethodDef *def() const { return reinterpret_cast<const PyMethodDef *>(was.word); }
 };
 
@@ -76,7 +72,7 @@ inline std::uint64_t address_of_name(const PyMethodDef *def) {
 }
 
 /// True if def, name, entry and signature are all static data of one shared object or of the
-/// program. Takes about a microsecond.
+/// program. This is slow.
 inline bool is_static(const PyMethodDef *def, const PyNativeCallableEntry *entry) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
   PyTypedMethod_Internal_Object object;
@@ -125,20 +121,19 @@ class inline_cache {
              (slot.def()->ml_flags & METH_TYPED) != 0;
     }
     if (slot.guard != epoch(interface)) return false;
-    // Only functions are remembered as offering nothing, which is valid until their flags contain
-    // METH_TYPED.
+    // Only functions are remembered as offering nothing, until their flags contain METH_TYPED.
     return slot.funcptr != nullptr || (slot.def()->ml_flags & METH_TYPED) == 0;
   }
 
-  /// True if this function's table is known to be on the heap and so must be read again.
+  /// True if this function's table is on the heap and must be read again.
   static bool is_reread(const cache_entry &slot) {
     return slot.where == static_cast<unsigned>(place::method_def) && slot.funcptr == nullptr &&
            slot.guard == address_of_name(slot.def());
   }
 
-  /// True if an entry found in `where` may be remembered; sets `*guard`. `entry` is null if nothing
+  /// True if an entry found in `where` may be remembered. Sets `*guard`. `entry` is null if nothing
   /// was found. `before` is the epoch before the search, because the search may have missed later
-  /// changes. `reread` is the result of is_reread() for the previously cached entry.
+  /// changes. `reread` is the result of is_reread() for the previous entry.
   bool may_remember(PyObject *callable, const PyNativeCallableEntry *entry, place where,
                     bool reread, std::uint64_t before, std::uint64_t *guard) {
     const PyMethodDef *def = is_builtin(callable) ? def_of(callable) : nullptr;
@@ -155,7 +150,7 @@ class inline_cache {
            where == place::sibling_symbol;
   }
 
-  /// Remembers an entry. Does nothing if memory runs out.
+  /// Does nothing if memory runs out.
   void remember(PyObject *callable, std::uint64_t guard, void *funcptr, std::uintptr_t flags,
                 place where) {
     const cache_entry found = {callable,
@@ -175,21 +170,18 @@ class inline_cache {
   static constexpr cache_entry kNothing[2] = {};  // indexed by the highest bit of the hash
 
   std::size_t home_of(const PyObject *callable) const {
-    // Allocators place objects at regular distances, and multiplication alone would not distribute
-    // all such addresses well.
+    // Objects are often at regular distances. Multiplication alone would not distribute their
+    // addresses well.
     std::uint64_t bits = reinterpret_cast<std::uintptr_t>(callable);
     bits ^= bits >> 7;
     return static_cast<std::size_t>(bits * UINT64_C(0x9e3779b97f4a7c15) >> shift_);
   }
 
-  /// True if the entry may still be valid, as far as the cache itself can determine.
   bool is_current(const cache_entry &slot) const {
     return slot.callable != nullptr &&
            (slot.where == static_cast<unsigned>(place::method_def) || slot.guard == latest_);
   }
 
-  /// Returns the slot for this entry, which is the slot with the same callable, else the first free
-  /// slot, else a slot whose entry is no longer valid, else the entry's home slot.
   cache_entry *slot_for(const cache_entry &found) {
     cache_entry *home = slots_memory_.get() + home_of(found.callable), *stale = nullptr;
     for (cache_entry *slot = home; slot != home + kProbes; ++slot) {
@@ -203,8 +195,7 @@ class inline_cache {
     return stale != nullptr ? stale : home;
   }
 
-  /// Called when a quarter of the slots are in use. Drops entries that are no longer valid, and
-  /// makes the capacity large enough for the others.
+  /// Drops entries that are no longer valid, and makes the capacity large enough for the others.
   TYPEDCALL_OUT_OF_LINE void make_room() {
     std::size_t live = 0;
     for (std::size_t i = 0; i < length(); ++i) live += is_current(slots_[i]);

@@ -1,6 +1,5 @@
-// The places where a Python callable's table can be: in an instance, in front of the name of a
-// PyMethodDef, in the interpreter's side table, or in a sibling symbol of the def. Also finds the
-// object to which a callable is bound.
+// The places where a Python callable's table can be. Also finds the object to which a callable is
+// bound.
 #ifndef TYPEDCALL_RESOLVE_PLACES_H_
 #define TYPEDCALL_RESOLVE_PLACES_H_
 
@@ -24,13 +23,13 @@ inline namespace TYPEDCALL_LAYOUT {
 enum class place : unsigned char {
   instance_slot,      ///< the native-callable slot of an extensible type (SEP 201)
   method_def,         ///< typedcall's header in front of `ml_name` (METH_TYPED | METH_TYPED_EXT)
-  pypy_method_def,    ///< PyPy's struct, or Bernstein's, in front of `ml_name` (METH_TYPED)
+  pypy_method_def,    ///< PyPy's or Bernstein's struct in front of `ml_name` (METH_TYPED)
   side_table_def,     ///< the interpreter's side table, keyed by PyMethodDef
   side_table_object,  ///< the interpreter's side table, keyed by object
   sibling_symbol,     ///< a symbol `_PyPyTyped_<name>` in the shared object that contains the def
 };
 
-/// Returns a static description of a place in plain words.
+/// Returns a description of a place. The string is static.
 inline const char *describe(place where) {
   static constexpr const char *words[] = {
       "native-callable slot",       "METH_TYPED with header", "METH_TYPED, PyPy's layout",
@@ -51,10 +50,10 @@ inline const PyMethodDef *def_of(PyObject *callable) { return PyTypedMethod_DefO
 }  // namespace internal
 
 /// Returns the self to pass to an entry with TAKES_SELF when `callable` is called. For builtin
-/// functions and bound methods this is the self that CPython passes to their C function (the
-/// module, instance or class, or null for static methods and functions without self). Returns null
-/// for unbound methods, whose callers supply self, and the callable itself for everything else,
-/// such as an instance with a table. Borrowed from `callable`. GIL: held; sets no exception.
+/// functions and bound methods, this is the self that CPython passes to the C function, which may
+/// be null. Returns null for unbound methods, whose callers supply self. Returns the callable
+/// itself for other objects, such as an instance with a table. Borrowed from `callable`. GIL: held;
+/// sets no exception.
 inline PyObject *self_of(PyObject *callable) {
   if (internal::is_builtin(callable)) return PyCFunction_GET_SELF(callable);
   return internal::is_unbound(callable) ? nullptr : callable;
@@ -67,8 +66,8 @@ inline PyTypeObject *defining_class_of(PyObject *callable) {
 }
 
 /// True if `self` may be the first argument of `unbound`, a method descriptor or class method
-/// descriptor. Otherwise returns false with the TypeError that CPython would raise for the call. If
-/// `unbound` is neither kind of descriptor, raises TypeError. GIL: held.
+/// descriptor. Otherwise, returns false with the TypeError that CPython would raise for the call.
+/// Also raises TypeError if `unbound` is not such a descriptor. GIL: held.
 inline bool check_self(PyObject *unbound, PyObject *self) {
   if (!internal::is_unbound(unbound)) {
     PyErr_Format(PyExc_TypeError, "'%.100s' objects are not unbound methods",
@@ -104,11 +103,10 @@ inline bool check_self(PyObject *unbound, PyObject *self) {
 
 namespace internal {
 
-/// Wraps PyTypedMethod_SiblingTable in a function of the type that the interface requires.
 inline const void *read_sibling(const PyMethodDef *def) { return PyTypedMethod_SiblingTable(def); }
 
-/// Returns the table of a sibling symbol, or null. The interface caches the result; without an
-/// interface every look-up takes microseconds.
+/// Returns the table of a sibling symbol, or null. The interface caches the result. Without an
+/// interface, look-ups are slow.
 inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *interface,
                                                   const PyMethodDef *def) {
   if (interface == nullptr) return PyTypedMethod_SiblingTable(def);
@@ -116,9 +114,9 @@ inline const PyNativeCallableTable *sibling_table(const PyTypedcall_Interface *i
       interface->sibling(interface->state, def, read_sibling));
 }
 
-/// Sets `*table` to the table for `key`. Returns the interface's reference, which keeps the table
-/// valid and `callable` alive. The reference is empty if there is no table or memory runs out
-/// (MemoryError). GIL: held; may collect garbage.
+/// Sets `*table` to the table for `key`. Returns a reference that keeps the table valid and
+/// `callable` alive. Returns an empty reference if there is no table. If memory runs out,
+/// MemoryError is set. GIL: held; may collect garbage.
 inline object_ref hold_row(const PyTypedcall_Interface *interface, int space, const void *key,
                            PyObject *callable, const PyNativeCallableTable **table) {
   const void *value = interface->find(interface->state, space, key);
@@ -143,7 +141,8 @@ inline constexpr bool others_run = true;
 inline constexpr bool others_run = false;
 #endif
 
-/// Calls `visit` with a row of the side table, if there is one. Returns true if `visit` does.
+/// Calls `visit` with a row of the side table, if there is one. Returns true if `visit` returned
+/// true.
 template <keeping kept, class Visitor>
 bool visit_row(const PyTypedcall_Interface *interface, int space, const void *key,
                PyObject *callable, place where, Visitor &visit) {
@@ -153,7 +152,7 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
       const object_ref held = hold_row(interface, space, key, callable, &table);
       return held && visit(*table, where, held);
     } else {
-      // Finds nothing and sets no exception if memory runs out.
+      // If memory runs out, this finds nothing and sets no exception.
       const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
       const object_ref held = hold_row(interface, space, key, callable, &table);
       PyTypedcall_RestoreError(saved);
@@ -166,14 +165,14 @@ bool visit_row(const PyTypedcall_Interface *interface, int space, const void *ke
   }
 }
 
-/// Calls `visit` for each table of `callable` until `visit` returns true; see `keeping` for its
+/// Calls `visit` for each table of `callable` until `visit` returns true. See `keeping` for the
 /// arguments. A table from PyPy's struct is valid only during the call to `visit`. The side table
-/// is skipped if `interface` is null. Runs no Python code, except when a class with slots is used
-/// for the first time, or in a garbage collection. With keeping::held, may set MemoryError and skip
-/// a table.
+/// is skipped if `interface` is null. Python code can run when a class with slots is used for the
+/// first time, or in a garbage collection. With keeping::held, may set MemoryError and skip a
+/// table.
 template <keeping kept = keeping::nothing, class Visitor>
 bool visit_tables(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
-  // These tables belong to the callable itself, to a shared object or to the callable's def.
+  // These tables belong to the callable, to its def or to a shared object.
   const auto show = [&](const PyNativeCallableTable &table, place where) {
     if constexpr (kept == keeping::held) {
       return visit(table, where, object_ref::borrow(callable));

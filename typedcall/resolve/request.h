@@ -1,6 +1,4 @@
-// A consumer's request, which consists of a signature, the effects that the consumer handles and
-// the conversions that it can make. Also selects the best entry of a table for a request. Only
-// reads tables and does not call Python.
+// A consumer's request. Also selects the best entry of a table for a request.
 #ifndef TYPEDCALL_RESOLVE_REQUEST_H_
 #define TYPEDCALL_RESOLVE_REQUEST_H_
 
@@ -33,8 +31,8 @@ inline constexpr capabilities passes_self = PyNativeCallable_TAKES_SELF;
 /// Which signatures satisfy a request, in order of preference.
 enum class casting : unsigned char {
   exact,       ///< entries with the same text
-  equivalent,  ///< entries with the same widths, signedness and classes, which the same machine
-               ///< code can call; more of their arguments may be const
+  equivalent,  ///< entries with the same widths, signedness and classes; more of their arguments
+               ///< may be const
   safe         ///< entries that the consumer can call with lossless conversions (safe_cast)
 };
 
@@ -42,20 +40,20 @@ enum class casting : unsigned char {
 struct request {
   const char *signature = nullptr;  ///< canonical text
   capabilities can = 0;
-  /// With `exact`, not even `q` satisfies a request for `l`.
+  /// With `exact`, `q` does not satisfy a request for `l`.
   casting allowed = casting::equivalent;
   /// Bits that an entry must have, such as PyNativeCallable_TAKES_SELF or
   /// PyNativeCallable_THREAD_SAFE.
   std::uintptr_t required = 0;
   /// True to include unbound methods (`Type.method`). The consumer must then check each self with
-  /// check_self() before passing it, or call without self.
+  /// check_self(), or call without self.
   bool unbound = false;
 };
 
 namespace internal {
 
-/// Maps each integer letter to the letter that represents its width and signedness, and other
-/// letters to themselves.
+/// Maps integer letters of the same width and signedness to one letter, and other letters to
+/// themselves.
 struct width_classes {
   char of[128];
 };
@@ -77,10 +75,8 @@ constexpr width_classes make_width_classes() {
   return classes;
 }
 
-/// True if a function with the signature `text` satisfies a request for `signature`, which is
-/// canonical. `text` may be any string. A canonical text remains canonical if one integer letter
-/// replaces another, or a "k" follows a pointer's mark, so any text that satisfies the request is a
-/// signature. Returns the same result as PyNativeSignature_Answers, without parsing.
+/// Returns the same result as PyNativeSignature_Answers, without parsing. `signature` is the
+/// request, and must be canonical. `text` may be any string.
 inline bool has_widths_of(const char *signature, const char *text) {
   static constexpr width_classes classes = make_width_classes();
   char before = '\0';  // the character before `signature` and `text`
@@ -88,8 +84,7 @@ inline bool has_widths_of(const char *signature, const char *text) {
   for (;; ++signature, ++text) {
     auto a = static_cast<unsigned char>(*signature), b = static_cast<unsigned char>(*text);
     if (TYPEDCALL_EXPECT(a != b && (before == '&' || before == '*'), 0)) {
-      // A writable argument may be passed to a function that promises not to write, and a writable
-      // result may be returned where a const one is expected.
+      // A writable argument may be passed as const. A writable result may be returned as const.
       if (is_result ? a == 'k' : b == 'k') {
         if (is_result) {
           a = static_cast<unsigned char>(*++signature);
@@ -117,8 +112,7 @@ inline bool is_same_text(const char *a, const char *b) {
   return false;
 }
 
-/// Ranks the kinds bool, unsigned, signed, floating and complex. Each can hold values of the kinds
-/// before it, if it is wide enough.
+/// Each kind can hold values of the lower kinds if it is wide enough.
 constexpr int rank_of(PyNativeType type) {
   switch (PyNativeType_Kind(type)) {
     case PyNativeKind_BOOL:
@@ -136,8 +130,8 @@ constexpr int rank_of(PyNativeType type) {
   }
 }
 
-/// Returns the number of bits in an integer's magnitude, or in the largest integers that a floating
-/// type (or a part of a complex type) represents exactly.
+/// Returns the number of bits in the magnitude of an integer, or in the mantissa of a floating or
+/// complex type.
 constexpr int precision_of(PyNativeType type) {
   const int rank = rank_of(type), bits = static_cast<int>(8 * PyNativeCode_Size(type.code));
   if (rank > 2) {
@@ -153,9 +147,9 @@ constexpr std::size_t width_of(PyNativeType type) {
   return PyNativeCode_Kind(type.code) == PyNativeKind_COMPLEX ? size / 2 : size;
 }
 
-/// Returns the cost of a conversion, which is 0 if the value can be passed unchanged, or -1 if `to`
-/// cannot hold every value of `from`. A change of class (8 for each step of rank) costs more than
-/// any widening. Pointers, strings, objects and buffers cannot be converted.
+/// Returns the cost of a conversion. Returns 0 if the value can be passed unchanged, and -1 if `to`
+/// cannot hold every value of `from`. A change of rank costs more than any widening. Pointers,
+/// strings, objects and buffers cannot be converted.
 constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   if (PyNativeType_PassesAs(from, to)) return 0;
   const int low = rank_of(from), high = rank_of(to);
@@ -165,8 +159,7 @@ constexpr int conversion_cost(PyNativeType from, PyNativeType to) {
   return 8 * (high - low) + doublings;
 }
 
-/// Returns the cost of satisfying `asked` with `offered`, or -1 if a value could be lost. Arguments
-/// are converted to the offered types, and the result to the requested type.
+/// Returns the cost of satisfying `asked` with `offered`, or -1 if a value could be lost.
 inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature &offered) {
   if (asked.nargs != offered.nargs) return -1;
   int sum = conversion_cost(offered.result, asked.result);
@@ -178,7 +171,7 @@ inline int casting_cost(const PyNativeSignature &asked, const PyNativeSignature 
 }
 
 /// The entries of a table, for range-based loops. Uses pointers because the struct declares an
-/// array of one element, and -fstrict-flex-arrays and -fsanitize=bounds enforce that bound.
+/// array of one element, and -fsanitize=bounds would report other indices.
 class entries_of {
  public:
   explicit entries_of(const PyNativeCallableTable &table)
@@ -195,17 +188,17 @@ inline bool can_call(const PyNativeCallableEntry &entry, capabilities can) {
          (entry.flags & PyNativeCallable_MANDATORY_MASK & ~can) == 0;
 }
 
-/// True if the consumer may use this entry, provided that its signature suits.
+/// True if the consumer may use this entry. Does not check the signature.
 inline bool is_open(const PyNativeCallableEntry &entry, const request &asked) {
   return entry.funcptr != nullptr && can_call(entry, asked.can) &&
          (asked.required & ~entry.flags) == 0;
 }
 
-/// True if the flags suit the result. The signature must be canonical, because it is not parsed.
+/// True if the flags suit the result. The signature must be canonical.
 TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) {
   const char *text = entry.signature;
   while (*text != '>') {
-    if (*text++ == '\0') return false;  // the request was not checked and is not a signature
+    if (*text++ == '\0') return false;  // not a signature
   }
   PyNativeType result = {0, static_cast<unsigned char>(*++text == '&' ? 1 : 0)};
   if (result.is_pointer != 0) text += text[1] == 'k' ? 2 : 1;
@@ -214,8 +207,8 @@ TYPEDCALL_RARE inline bool goes_with_result(const PyNativeCallableEntry &entry) 
   return PyNativeCallable_IsWellFormed(entry.flags, result) != 0;
 }
 
-/// True if the flags for exceptions, status results and falling back suit the result. The entry
-/// must be is_open() and have a canonical signature.
+/// True if the flags for exceptions, status and falling back suit the result. The entry must be
+/// is_open() and have a canonical signature.
 inline bool is_usable(const PyNativeCallableEntry &entry) {
   constexpr std::uintptr_t reports =
       PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
@@ -233,16 +226,15 @@ TYPEDCALL_RARE inline bool has_same_place(const PyNativeCallableEntry &entry,
   return is_place(entry.signature) == is_place(asked.signature);
 }
 
-/// True if the entry, which must be is_usable(), stores the value of a status function where the
-/// request expects it. Arguments may be const where the request's are not, but a const argument is
-/// never a place for the value.
+/// True if the entry stores the value of a status function where the request expects it. The entry
+/// must be is_usable(). A const argument is never a place for the value.
 inline bool gives_value_there(const PyNativeCallableEntry &entry, const request &asked) {
   constexpr std::uintptr_t by_place = PyNativeCallable_RETURNS_STATUS | PyNativeCallable_FALLS_BACK;
   return (entry.flags & by_place) == 0 || has_same_place(entry, asked);
 }
 
-/// Returns the first entry with the same text; else, if allowed, the first entry with the same
-/// widths and classes; else null.
+/// Returns the first entry with the same text. If there is none and the request allows it, returns
+/// the first entry with the same widths and classes. Otherwise, returns null.
 inline const PyNativeCallableEntry *select(const PyNativeCallableTable &table,
                                            const request &asked) {
   for (const PyNativeCallableEntry &entry : entries_of(table)) {

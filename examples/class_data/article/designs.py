@@ -1,5 +1,5 @@
-"""Derives from the classes of the article's five designs and of the custom slot, and shows what happens. Each program
-runs in a child process, because some crash. Run it with the modules' folder in PYTHONPATH."""
+"""Derives from the classes of all designs, and prints the outcome. Each program runs in a child
+process, because some programs crash. Run this with the folder of the modules in PYTHONPATH."""
 
 import abc
 import importlib

@@ -1,5 +1,5 @@
-# The article's dictionary-map: a dictionary outside the classes maps each class to its sentence.
-# Classes derived from these are not in the dictionary.
+# The article's dictionary-map. A dictionary maps each class to its sentence. Derived classes are
+# not in the dictionary.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

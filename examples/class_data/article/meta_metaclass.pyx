@@ -1,6 +1,6 @@
-# The article's meta-metaclass, which prevents the crash of simple_metaclass: each class has its own
-# metaclass with the C field, and subclasses share it. But in a metaclass derived from such a
-# metaclass the field is NULL again.
+# The article's meta-metaclass. Each class has its own metaclass with the C field, and its
+# subclasses share the metaclass. If another metaclass derives from this metaclass, the field is
+# NULL.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

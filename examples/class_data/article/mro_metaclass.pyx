@@ -1,5 +1,5 @@
-# The article's mro-metaclass, which prevents the crash of simple_metaclass: if the field is NULL, greet()
-# walks the MRO to a class that has it.
+# The article's mro-metaclass. If the field is NULL, greet() searches the MRO for a class that has
+# the field.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

@@ -1,5 +1,5 @@
-# The article's simple-metaclass (metaclass-crash is the same module): the metaclass has a C field.
-# The field is NULL in classes that Python code derives, and greet() dereferences it.
+# The article's simple-metaclass and metaclass-crash. The metaclass has a C field. The field is NULL
+# in classes that Python code derives, and greet() dereferences it.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

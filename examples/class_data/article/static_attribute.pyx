@@ -1,5 +1,5 @@
-# The article's static-attribute: a module variable for each greeting. Each class must be written
-# out; code cannot create one at run time.
+# The article's static-attribute: a module variable for each greeting. Classes cannot be created at
+# run time.
 cdef extern from "examples/class_data/greetings.h":
     ctypedef struct greeting_class:
         const char *name

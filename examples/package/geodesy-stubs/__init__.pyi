@@ -1,5 +1,5 @@
-# The compiled module `geodesy` for type checkers and editors. A module that is one file ships its
-# types in a package "NAME-stubs" (PEP 561).
+# The types of the compiled module `geodesy`. A single-file module has its types in a package
+# "NAME-stubs" (PEP 561).
 def distance(
     lat1: float, lon1: float, lat2: float, lon2: float, radius: float = 6371008.8
 ) -> float: ...
