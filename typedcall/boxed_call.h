@@ -1,5 +1,5 @@
-// Calls any Python callable with C values: boxes them, makes a vectorcall and unboxes the result.
-// The callable does not need a native function.
+// Calls a Python callable with C values and converts the result to C. The callable does not need a
+// native function.
 #ifndef TYPEDCALL_BOXED_CALL_H_
 #define TYPEDCALL_BOXED_CALL_H_
 
@@ -16,19 +16,19 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A borrowed Python callable whose arguments all come in the order of the C parameters. GIL: held
-/// to make, copy or destroy a non-empty object.
+/// A borrowed reference to a Python callable, and the names of its keyword arguments. GIL: held to
+/// make, copy or destroy a non-empty object.
 class python_callable {
  public:
   python_callable() = default;
-  /// Holds a callable that takes all arguments by position.
+  /// The callable takes all arguments by position.
   python_callable(PyObject *callable) : callable_(callable) {}
 
   PyObject *get() const { return callable_; }
-  /// A tuple of the names of the last arguments, or null if none is passed by name.
+  /// Returns a tuple with the names of the keyword arguments, or null if there are none.
   PyObject *names() const { return names_.get(); }
-  /// Sets the callable, which will be called with `count` arguments, the keyword-only ones by name.
-  /// Returns false with MemoryError set.
+  /// Sets a callable that takes `count` arguments. Keyword-only arguments are passed by name. On
+  /// failure, returns false with MemoryError set.
   bool set(PyObject *callable, std::size_t count) {
     callable_ = callable;
     return find_names(callable, count, &names_);
@@ -63,8 +63,8 @@ class boxed_arguments {
     return false;
   }
 
-  /// Calls `callee` with all arguments added so far and releases them. Returns null with an
-  /// exception set if the call fails.
+  /// Calls `callee` with the arguments and releases them. Returns null with an exception set if the
+  /// call fails.
   object_ref call(const python_callable &callee) {
     stats::add(event::boxed);
     PyObject *const names = callee.names();
@@ -76,13 +76,13 @@ class boxed_arguments {
   }
 
  private:
-  // A bound method can store its self in the extra first element instead of copying the arguments.
+  // PY_VECTORCALL_ARGUMENTS_OFFSET requires the extra first element.
   PyObject *stack_[most + 1];
   std::size_t count_ = 0;
 };
 
-/// Returns a new reference to argument number `at`. `buffers` has `count` elements, one for each
-/// argument, if the call has any buffers.
+/// Boxes argument number `at` and returns a new reference. If the call has buffers, `buffers` has
+/// one element for each of the `count` arguments.
 template <class T>
 PyObject *box_argument(T value, copied_buffer *buffers, std::size_t count, std::size_t at) {
   (void)value, (void)buffers, (void)count, (void)at;
@@ -113,7 +113,7 @@ bool box_and_call(const python_callable &callee, R *result, A... arguments) {
     next = 0;
   }
   boxed_arguments<count != 0 ? count : 1> boxed;
-  // Stops at the first failure because no argument may be made while an exception is pending.
+  // Arguments must not be boxed while an exception is set.
   if (!(boxed.add(box_argument<A>(arguments, buffers, count, next++)) && ...)) return false;
   object_ref returned = boxed.call(callee);
   if constexpr (has_buffers) {

@@ -1,5 +1,5 @@
-// A cache for one place in a consumer's code where the same callables are called repeatedly. A
-// call_site<double(double)> repeats a find() in a few nanoseconds and never returns a stale entry.
+// A cache for one place in the code that calls the same callables repeatedly. A call_site never
+// returns a stale entry.
 #ifndef TYPEDCALL_CALL_SITE_H_
 #define TYPEDCALL_CALL_SITE_H_
 
@@ -16,14 +16,15 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// Returns `interface` or, if that is a placeholder, the interface that has since been installed.
+/// Returns the real interface if `interface` is a placeholder and the real interface has been
+/// installed. Otherwise returns `interface`.
 inline const PyTypedcall_Interface *latest(const PyTypedcall_Interface *interface) {
   const PyTypedcall_Interface *installed = PyTypedcall_Installed(interface);
   return installed != nullptr ? installed : interface;
 }
 
-/// True if `interface` is a placeholder and the real interface has since been installed. In that
-/// case, the placeholder's epochs are out of date.
+/// True if `interface` is a placeholder and the real interface has been installed. The epochs of
+/// such a placeholder are out of date.
 inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #if TYPEDCALL_IS_SUPPORTED
   if (interface == nullptr || !PyTC_IsAwaited(interface)) return false;
@@ -34,9 +35,8 @@ inline bool has_arrived(const PyTypedcall_Interface *interface) {
 #endif
 }
 
-/// True if instances of `type` can have tables of their own. The answer may change during a search,
-/// because a later look-up may settle a type's slots, and assigning to `__class__` changes an
-/// object's type.
+/// True if instances of `type` can have their own tables. Only the size is checked, because the
+/// slots of the type may not be known yet.
 inline bool may_have_slots(PyTypeObject *type) {
   return Py_TYPE(type)->tp_basicsize >=
          static_cast<Py_ssize_t>(PyExtensibleType_DATA_OFFSET + sizeof(PyExtensibleTypeData));
@@ -53,24 +53,23 @@ class site_search {
         reread_(reread),
         guard_(inline_cache::epoch(interface)) {}
 
-  /// Call found() while the entry is valid.
+  /// Must be called while the entry is valid.
   void found(inline_cache &memory, const PyNativeCallableEntry &entry, place where) {
     is_found_ = true;
     where_ = where;
     may_remember_ = memory.may_remember(callable_, &entry, where, reread_, guard_, &guard_);
   }
 
-  /// Call may_remember() when the search is over.
+  /// Must be called when the search is over.
   bool may_remember(inline_cache &memory) {
     if (!is_found_) {
       may_remember_ = memory.may_remember(callable_, nullptr, where_, reread_, guard_, &guard_);
     }
-    // Without an interface there is no epoch, and an interface may be installed before the next
-    // search.
+    // Without an interface, the cache cannot detect that an interface is installed later.
     if ((interface_ == nullptr || has_arrived(interface_)) && where_ != place::method_def) {
       may_remember_ = false;
     }
-    // A table in the instance would take precedence, and one may exist by the next search.
+    // The instance may get a table before the next search, and that table would take precedence.
     if (where_ == place::side_table_object && may_have_slots(Py_TYPE(callable_))) {
       may_remember_ = false;
     }
@@ -90,15 +89,14 @@ class site_search {
   std::uint64_t guard_;
 };
 
-/// True if `text`, which may be any string, is the signature of the C++ type. The comparison is
-/// unrolled, and reads only up to the first difference.
+/// True if `text` is the signature of the C++ type. `text` may be shorter, because the comparison
+/// stops at the first difference.
 template <class Signature, std::size_t... i>
 bool is_text_of(const char *text, std::index_sequence<i...>) {
   return ((text[i] == signature_of<Signature>::text[i]) && ...);
 }
 
-/// Returns the entry with exactly this signature in the table in front of a function's name, or
-/// null. This is a shortcut to the first place that find() searches for a function.
+/// Returns the entry with exactly this signature in the table before the function's name, or null.
 template <class Signature>
 const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &asked) {
   constexpr PyNativeSignature wanted = signature_of<Signature>::parsed();
@@ -120,9 +118,8 @@ const PyNativeCallableEntry *first_with(const PyMethodDef *def, const request &a
 template <class Signature>
 class function_view;
 
-/// Empty, or an entry with the signature R(A...). A function_view holds no reference, so it is
-/// valid only while the caller has a reference to the callable. Copying a view costs nothing and
-/// needs no GIL.
+/// The address of a native R(A...), or empty. A function_view holds no reference, so the caller
+/// must hold a reference to the callable. Copying a view does not need the GIL.
 template <class R, class... A>
 class function_view<R(A...)> : public internal::native_pointer<R, A...> {
  public:
@@ -130,24 +127,21 @@ class function_view<R(A...)> : public internal::native_pointer<R, A...> {
   function_view(internal::c_function<R, A...> *address, std::uintptr_t flags)
       : internal::native_pointer<R, A...>(address, flags) {}
 
-  /// The behaviour is undefined if the view is empty.
+  /// The view must not be empty.
   R operator()(A... args) const { return this->call(args...); }
 };
 
 template <class Signature>
 class call_site;
 
-/// Caches the results of find() for one request and many callables. The functions that it finds
-/// take neither self nor a place, only their arguments. Call find() before each call: `if (auto f =
-/// site.find(callable)) y = f(x);`. A site belongs to one interpreter: make it with that
-/// interpreter's interface and keep it in module state. With a null interface nothing is cached,
-/// and only places that need no side table are searched. GIL: held for all methods, which
-/// serialises users; on a free-threaded CPython a site belongs to one thread. The site holds no
-/// reference to any callable or tag, so find() must precede each call. The result is valid while
-/// the caller has a reference to the callable and the tag's owner lives. The owner is normally the
-/// callable's own module or class (exceptions: a class that hides the method, a module imported
-/// twice). Use resolve() if the owner may die between find() and the call, in other Python code or
-/// in threads without a GIL.
+/// Caches the results of find() for one request and many callables. Finds only functions that take
+/// neither self nor a place for the result. Call find() before each call: `if (auto f =
+/// site.find(callable)) y = f(x);`. A site belongs to one interpreter, so keep it in module state.
+/// With a null interface, the side table is not searched. GIL: held for all methods. On
+/// free-threaded builds, a site belongs to one thread. The site holds no references to callables or
+/// tags. The result is valid while the caller holds a reference to the callable and the owner of
+/// the tag is alive. The owner is normally the module or class of the callable. Use
+/// typedcall::resolve() if the owner may be destroyed between find() and the call.
 template <class R, class... A>
 class call_site<R(A...)> {
   using pointer = internal::c_function<R, A...> *;
@@ -158,8 +152,8 @@ class call_site<R(A...)> {
   call_site(const call_site &) = delete;
   call_site &operator=(const call_site &) = delete;
 
-  /// Returns the same function as find<R(A...)>(interface, callable, can). Sets no exception if the
-  /// function is empty.
+  /// Returns the same function as find<R(A...)>(interface, callable, can). Sets no exception if
+  /// there is no such function.
   function_view<R(A...)> find(PyObject *callable) {
     const internal::cache_entry *known = memory_.look_up(callable);
     if (known == nullptr) return look(callable, nullptr);
@@ -168,7 +162,7 @@ class call_site<R(A...)> {
     return {reinterpret_cast<pointer>(known->funcptr), known->flags};
   }
 
-  /// Like find(), but sets the same exception as resolve() if the function is empty.
+  /// Like find(), but sets an exception if there is no such function.
   function_view<R(A...)> resolve(PyObject *callable) {
     const auto found = find(callable);
     if (!found) typedcall::resolve(interface_, callable, asked_);  // says why
@@ -187,7 +181,8 @@ class call_site<R(A...)> {
         return {reinterpret_cast<pointer>(entry->funcptr), entry->flags};
       }
     }
-    // The search can run Python code that uses this site, so `known` is not read afterwards.
+    // The search can run Python code that uses this site, so `known` must not be used after this
+    // point.
     interface_ = internal::latest(interface_);
     internal::site_search search(interface_, callable, reread);
     void *funcptr = nullptr;

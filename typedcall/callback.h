@@ -1,6 +1,5 @@
-// typedcall::callback<double(double, void *), double(double)> turns a typed function into a C
-// function for a library to call back, and the data pointer to pass along with it. The library's
-// arguments are mapped to the function's at compile time.
+// typedcall::callback passes a typed function to a C library that takes a function pointer and a
+// data pointer.
 #ifndef TYPEDCALL_CALLBACK_H_
 #define TYPEDCALL_CALLBACK_H_
 
@@ -22,8 +21,9 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// Gives access to the elements of a library's own type, such as SUNDIALS' `N_Vector`. Each call to
-/// the callback calls get(), in any thread, with or without the GIL. Specialise it:
+/// Accesses the elements of a vector type that a library defines, such as `N_Vector` in SUNDIALS.
+/// Each call to the callback calls get(). get() may be called from any thread, with or without the
+/// GIL. Specialise it:
 ///
 ///     template <>
 ///     struct typedcall::elements_of<N_Vector> {
@@ -38,20 +38,21 @@ template <class Shape, class Signature>
 class callback;
 
 /// Wraps a typed function `Result(A...)` in a C function `R(P...)`. The last `void *` parameter of
-/// the C function is the data pointer. The others become the function's arguments:
+/// the C function is the data pointer. The other parameters become the arguments of the typed
+/// function:
 ///
-/// - a pointer to numbers becomes a span. Its length is the nearest integer parameter before it,
-///   the nearest one after it if the first pointer precedes all integers, or `length` if no such
-///   integer exists. Parameters that are lengths are not arguments. NULL becomes an empty span.
-///   Types with elements_of become spans, too;
-/// - everything else is passed unchanged;
-/// - a last pointer to numbers for which the function has no argument must be NULL (an unwanted
-///   gradient), or, if the C function returns an integer or nothing, receives the function's one
-///   result.
+/// - a pointer to numbers becomes a span. The nearest integer parameter before the pointer is the
+///   length. If the first pointer precedes all integers, the nearest integer after the pointer is
+///   the length. If there is no such integer, the length is `length`. Length parameters are not
+///   passed to the typed function. NULL becomes an empty span. Types with elements_of also become
+///   spans;
+/// - other parameters are passed unchanged;
+/// - if the typed function has no argument for the last pointer to numbers, the pointer must be
+///   NULL. If the C function returns an integer or void, the result is stored there instead.
 ///
-/// The C function returns the function's result, or 0 if the result is void. After an exception the
-/// C function returns the on_error() value without calling the function until check() has reported
-/// the exception.
+/// The C function returns the result of the typed function, or 0 if the typed function returns
+/// void. After an exception, the C function returns the on_error() value until check() reports the
+/// exception.
 ///
 ///     typedcall::callback<double(double, void *), double(double)> f(interface, callable);
 ///     if (!f) return nullptr;
@@ -59,13 +60,12 @@ class callback;
 ///     ...
 ///     if (!f.check()) return nullptr;
 ///
-/// A callback can be neither copied nor moved, must live as long as the library may call it, and
-/// belongs to the interpreter in which it is made. GIL: held to make, check and destroy a callback.
-/// The library may call it in any thread, without the GIL if `can` is 0, otherwise with the GIL. If
-/// the function is THREAD_SAFE, several threads may call the callback at once, even on
-/// free-threaded builds. If the function falls back or raises, a thread without the GIL takes the
-/// GIL (for interpreters and their end see fallback_function). The first of several exceptions is
-/// kept, and sys.unraisablehook gets the others.
+/// A callback cannot be copied or moved. The callback must live as long as the library may call it.
+/// A callback belongs to the interpreter that created it. GIL: held to make, check and destroy a
+/// callback. The library may call the callback from any thread. The thread needs the GIL unless
+/// `can` is 0. Several threads may call the callback at once if the function is THREAD_SAFE. If the
+/// function falls back or raises, a thread without the GIL takes the GIL (see fallback_function).
+/// The callback keeps the first exception and passes later ones to sys.unraisablehook.
 template <class R, class... P, class Result, class... A>
 class callback<R(P...), Result(A...)> {
   using mapping = internal::library_call<R(P...), Result(A...)>;
@@ -74,32 +74,32 @@ class callback<R(P...), Result(A...)> {
  public:
   using pointer = R (*)(P...);
 
-  /// Finds the function behind `callable`. If resolve() fails, the callback is empty and
-  /// resolve()'s exception is set. GIL: held.
+  /// Finds the function behind `callable`. If resolve() fails, the callback is empty and an
+  /// exception is set. GIL: held.
   callback(const PyTypedcall_Interface *interface, PyObject *callable, std::size_t length = 0,
            capabilities can = 0)
       : function_(resolve<Result(A...)>(interface, callable, with_fallback(), can)),
         length_(length) {}
   callback(const callback &) = delete;
   callback &operator=(const callback &) = delete;
-  /// If check() has not reported an exception, passes it to sys.unraisablehook. GIL: held.
+  /// If check() has not reported an exception, passes the exception to sys.unraisablehook. GIL:
+  /// held.
   ~callback() { waiting_.tell(function_.callee().get()); }
 
-  /// GIL: optional, for this and every other member that does not say otherwise.
+  /// GIL: optional for this member, and for all others that do not mention the GIL.
   explicit operator bool() const { return static_cast<bool>(function_); }
   /// Returns the C function for the library. The callback must not be empty.
   pointer function() const { return function_.may_fall_back() ? &run<true> : &run<false>; }
   /// Returns the data pointer for the library.
   void *data() { return this; }
-  /// Sets the result of the C function after an exception; the default is nan, -1 or NULL. Call
-  /// on_error() before the library calls the function, because no lock guards the value. Has no
-  /// effect if the C function returns void.
+  /// Sets the value that the C function returns after an exception. The default is NaN, -1 or NULL.
+  /// on_error() must be called before the library calls the function, because no lock guards the
+  /// value.
   void on_error(error_type value) { error_ = value; }
-  /// Returns false and sets the exception if a call has raised one since the last check(). GIL:
-  /// held.
+  /// Returns false and sets the exception if a call has raised an exception since the last check().
+  /// GIL: held.
   bool check() { return !waiting_.raise(); }
-  /// Visits every reference that the callback holds, for the tp_traverse of an object that owns the
-  /// callback.
+  /// For the tp_traverse of an object that owns the callback.
   int traverse(visitproc visit, void *arg) const {
     Py_VISIT(function_.keep_alive());
     Py_VISIT(waiting_.get());
@@ -142,8 +142,8 @@ class callback<R(P...), Result(A...)> {
       return internal::box_and_call(function_.callee(), static_cast<Result *>(result), args...);
     });
   }
-  /// Stores the function's result in `*result`, unless it is void. Returns false with an exception
-  /// set.
+  /// Calls the function and stores the result in `*result`, unless it is void. Returns false after
+  /// an exception.
   template <bool falls_back, class Value>
   TYPEDCALL_IN_LINE bool call_function(Value *result, A... args) {
     if (TYPEDCALL_EXPECT(waiting_.is_there(), 0)) return false;

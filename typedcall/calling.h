@@ -1,6 +1,6 @@
-// Calls a typed function for another runtime: takes the runtime's values, calls the overload that
-// Python would choose, or failing that the Python callable, and returns a result or an exception.
-// Internal: each sink compiles this code, and no module passes its types to another.
+// Calls a typed function for another runtime. The call uses the overload that Python would choose,
+// or the Python callable if there is none. Internal: these types must not be passed between
+// modules.
 #ifndef TYPEDCALL_CALLING_H_
 #define TYPEDCALL_CALLING_H_
 

@@ -1,6 +1,6 @@
-// Describes an entry as Python sees it: its parameters and result, how the C function reports its
-// outcome, and the thread state that it requires. All of this follows from the signature and flags.
-// Calls no Python function. C99, C11 and C++11 to C++20 (constexpr from C++14).
+// Describes an entry as Python sees it. The description follows from the signature and the flags.
+// C99, C11 and C++11 to C++20 (constexpr from C++14). All functions may be called from any thread
+// and interpreter without the GIL. They call no Python function.
 
 #include "core/version.h"
 
@@ -12,8 +12,8 @@
 #include "typedcall/native_callable.h"
 #include "typedcall/signature.h"
 
-/// The flags that a caller obeys by following an entry's view and check. The other mandatory flags
-/// demand more of a caller: to pass self, to preserve errno, or to accept results that differ.
+/// The flags that a caller handles by using PyNativeView and PyNativeCheck. The other mandatory
+/// flags require more of the caller, such as passing self.
 #define PyNativeView_HANDLED                                                                    \
   (PyNativeCallable_NEEDS_THREAD | PyNativeCallable_ACQUIRES_GIL | PyNativeCallable_MAY_RAISE | \
    PyNativeCallable_ERROR_IS_NEG_ZERO | PyNativeCallable_RETURNS_STATUS |                       \
@@ -35,14 +35,14 @@ enum PyNativeVerdict {
 /// The thread state in which the C function is called. Source: docs/ABI.md, section 3 (flags), 6.3.
 enum PyNativeHold {
   PyNativeHold_NOTHING,  ///< any state, and several threads may call the function at once
-  PyNativeHold_THREAD,   ///< attached (with the GIL, where there is one)
-  PyNativeHold_NO_GIL,   ///< without the GIL: the function itself takes it and may wait
+  PyNativeHold_THREAD,   ///< attached (with the GIL, if there is one)
+  PyNativeHold_NO_GIL,   ///< without the GIL; the function takes the GIL itself
 };
 
 /// An entry as Python sees it. See PyNativeView_Of().
 typedef struct {
   PyNativeType result;  ///< the type of Python's result, with "v" for None
-  int parameters;       ///< the number of leading arguments that Python passes
+  int parameters;       ///< the number of arguments that Python passes
   int has_place;        ///< nonzero if the result is stored through the next argument
   enum PyNativeVerdict verdict;
   enum PyNativeHold hold;
@@ -52,14 +52,14 @@ typedef struct {
 /// A comparison that recognises most results. If `((bits & mask) == expected) ==
 /// is_value_if_equal`, the call has a result; otherwise follow the verdict. See PyNativeCheck_Of().
 typedef struct {
-  uint64_t mask;      ///< the bits of the C result to compare; 0 if they do not suffice
+  uint64_t mask;      ///< the bits of the C result to compare; 0 if they are not enough
   uint64_t expected;  ///< a status of 0, or the error value
   bool is_value_if_equal;
 } PyNativeCheck;
 
 // Returns the thread state that these flags require. A function that takes the GIL itself can
-// deadlock if its caller holds it. If a function is not THREAD_SAFE, the GIL keeps a second thread
-// out. A function that takes self is called with the GIL, to be safe, because self is an object.
+// deadlock if the caller holds the GIL. A function that takes self is called with the GIL, because
+// self is an object.
 PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   if ((flags & PyNativeCallable_NEEDS_THREAD) != 0) return PyNativeHold_THREAD;
   if ((flags & PyNativeCallable_ACQUIRES_GIL) != 0) return PyNativeHold_NO_GIL;
@@ -67,9 +67,8 @@ PyNative_INLINE enum PyNativeHold PyNativeView_Internal_Hold(uintptr_t flags) {
   return (flags & PyNativeCallable_THREAD_SAFE) != 0 ? PyNativeHold_NOTHING : PyNativeHold_THREAD;
 }
 
-// Returns the verdict of flags that do not contradict each other. RETURNS_STATUS precedes
-// MAY_RAISE, which has no further meaning in that case. An entry with DIFFERS may have its own
-// error value, such as the 5 of Cython's `except 5`.
+// Returns the verdict for valid flags. RETURNS_STATUS takes precedence over MAY_RAISE. An entry
+// with DIFFERS may have another error value, such as 5 for Cython's `except 5`.
 PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t flags) {
   if ((flags & PyNativeCallable_FALLS_BACK) != 0) return PyNativeVerdict_FALLS_BACK;
   if ((flags & PyNativeCallable_RETURNS_STATUS) != 0) return PyNativeVerdict_STATUS;
@@ -77,11 +76,9 @@ PyNative_INLINE enum PyNativeVerdict PyNativeView_Internal_Verdict(uintptr_t fla
   return (flags & PyNativeCallable_DIFFERS) != 0 ? PyNativeVerdict_ASK : PyNativeVerdict_MAY_RAISE;
 }
 
-/// Describes an entry with these flags and this successfully parsed signature. Check the verdict
-/// first, because PyNativeVerdict_UNUSABLE means that the entry must be ignored. In that case, the
-/// other fields are based on the known flags. The caller also checks that it handles SETS_ERRNO,
-/// DIFFERS and self. With ERROR_IS_NEG_ZERO the error value is -0.0. May be called from any thread
-/// and interpreter without the GIL. Calls no Python function. Source: docs/ABI.md, section 3.
+/// Describes an entry with this signature and these flags. If the verdict is
+/// PyNativeVerdict_UNUSABLE, the entry must be ignored. The caller must also check for SETS_ERRNO,
+/// DIFFERS and self. Source: docs/ABI.md, section 3.
 PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature, uintptr_t flags) {
   PyNativeView view = {{PyNativeType_VOID, 0}, 0, 0, PyNativeVerdict_UNUSABLE,
                        PyNativeHold_NOTHING,   0};
@@ -103,7 +100,7 @@ PyNative_INLINE PyNativeView PyNativeView_Of(const PyNativeSignature *signature,
   return view;
 }
 
-// Returns the error value's bits in a register. `mask` covers the bits of the type.
+// Returns the bits of the error value. `mask` covers the bits of the type.
 PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, uintptr_t flags,
                                                            uint64_t mask) {
   switch (PyNativeType_Passed(type)) {
@@ -122,9 +119,8 @@ PyNative_INLINE uint64_t PyNativeCheck_Internal_ErrorValue(PyNativeType type, ui
   return 0;  // NULL
 }
 
-/// Returns the comparison that distinguishes a result from all other outcomes, for an entry with
-/// this verdict, signature and flags. May be called from any thread and interpreter without the
-/// GIL. Calls no Python function. Source: docs/ABI.md, 3.8 to 3.15.
+/// Returns the comparison for an entry with this verdict, signature and flags. Source: docs/ABI.md,
+/// 3.8 to 3.15.
 PyNative_INLINE PyNativeCheck PyNativeCheck_Of(enum PyNativeVerdict verdict,
                                                const PyNativeSignature *signature,
                                                uintptr_t flags) {

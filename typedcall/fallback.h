@@ -1,6 +1,5 @@
-// typedcall::fallback_function<double(double)> calls a native function, or its Python callable if
-// the native function has no result or an int is out of range. Only the Python callable needs the
-// GIL.
+// typedcall::fallback_function calls a native function. If the native function falls back, the
+// Python callable is called instead.
 #ifndef TYPEDCALL_FALLBACK_H_
 #define TYPEDCALL_FALLBACK_H_
 
@@ -37,8 +36,8 @@ class callable_at_home : public python_callable {
   home_interpreter home_;
 };
 
-/// Calls the Python callable from any thread and returns its result, or the error value if the call
-/// fails or an exception is already pending. GIL: optional.
+/// Calls the Python callable from any thread and returns the result. Returns the error value if the
+/// call fails or an exception is already set. GIL: optional.
 template <class R, class... A>
 TYPEDCALL_RARE R call_boxed_from_anywhere(const callable_at_home &callee, A... args) {
   std::conditional_t<std::is_void_v<R>, char, R> result{};
@@ -73,7 +72,7 @@ constexpr bool ends_with_pointer<Last> =
 template <class First, class Second, class... Rest>
 constexpr bool ends_with_pointer<First, Second, Rest...> = ends_with_pointer<Second, Rest...>;
 
-/// True for a number whose type differs from the parameter's.
+/// True for a number whose type differs from the type of the parameter.
 template <class Given, class Own>
 constexpr bool is_other_number =
     std::conjunction_v<std::is_arithmetic<Given>, std::is_arithmetic<Own>> &&
@@ -84,29 +83,28 @@ constexpr bool is_other_number =
 template <class Signature>
 class fallback_function;
 
-/// Empty, or a native function that has the same results as its Python callable. Its entry is an
-/// R(A...), or an `int(A..., R *)` with PyNativeCallable_FALLS_BACK. For example,
-/// resolve<double(double)>(interface, callable, with_fallback()) makes one.
+/// A native function and its Python callable, or empty. The native function is an R(A...), or an
+/// `int(A..., R *)` with PyNativeCallable_FALLS_BACK. Call resolve<double(double)>(interface,
+/// callable, with_fallback()) to make a fallback_function.
 ///
-/// A call runs the native function. If the native function falls back, the call takes the GIL,
-/// calls the callable with boxed arguments, converts the result and releases the GIL. The native
-/// function is skipped if an int of another type is out of the parameter's range. If the callable
-/// raises, or returns an int that is too large for R (OverflowError), the call returns the error
-/// value and raised() is true. While an exception is pending, for example from an earlier call, the
-/// callable is not called and the error value is returned at once.
+/// A call runs the native function. If the native function falls back, the call takes the GIL and
+/// calls the Python callable. The native function is not called if an int is out of range. If the
+/// callable raises, the call returns the error value and raised() is true. An int result that is
+/// too large for R raises OverflowError. While an exception is set, the callable is not called and
+/// the call returns the error value.
 ///
-/// The exception is kept in the thread state. In a thread without a thread state,
-/// sys.unraisablehook gets the exception. Before 3.15 this hook also gets the exceptions of threads
-/// without the GIL in interpreters other than the main one; before 3.12 a thread of such an
-/// interpreter must hold the GIL.
+/// The exception stays set in the thread state. In a thread without a thread state, the exception
+/// is passed to sys.unraisablehook. Before 3.15, exceptions in subinterpreter threads without the
+/// GIL are also passed to sys.unraisablehook. Before 3.12, a thread of a subinterpreter must hold
+/// the GIL.
 ///
-/// From CPython 3.15 on a thread without the GIL may fall back at any time. The interpreter does
-/// not end while the callable runs; if it is ending or has ended, the call fails without setting an
-/// exception. Before 3.15 a thread that falls back after the main interpreter's end stops for good,
-/// unless it is the thread that ends the interpreter. The end of other interpreters is not detected
-/// before 3.15, so do not call a function after its interpreter has ended.
+/// Since CPython 3.15, a thread without the GIL may fall back at any time. The interpreter does not
+/// end while the callable runs. If the interpreter is ending or has ended, the call fails without
+/// setting an exception. Before 3.15, a call that falls back in another thread after the main
+/// interpreter has ended never returns. Before 3.15, a function must not be called after its
+/// subinterpreter has ended.
 ///
-/// The GIL is required to copy or destroy a non-empty function; flags() shows whether a call needs
+/// The GIL must be held to copy or destroy a non-empty function. flags() shows whether a call needs
 /// the GIL.
 template <class R, class... A>
 class fallback_function<R(A...)> {
@@ -120,8 +118,8 @@ class fallback_function<R(A...)> {
   using signature = typename internal::falling_back<R, A...>::type;
 
   fallback_function() = default;
-  /// `callable` is borrowed, and `native` keeps it alive. The function is empty if memory runs out
-  /// (MemoryError), and belongs to the current interpreter. GIL: held.
+  /// `callable` is borrowed, and `native` keeps it alive. The function belongs to the current
+  /// interpreter. If memory runs out, the function is empty and MemoryError is set. GIL: held.
   fallback_function(function<R(A...)> native, PyObject *callable) {
     if (callee_.set(callable, sizeof...(A))) plain_ = std::move(native);
   }
@@ -133,7 +131,8 @@ class fallback_function<R(A...)> {
   /// The PyNativeCallable_* bits of the entry.
   std::uintptr_t flags() const { return may_fall_back() ? back_.flags() : plain_.flags(); }
   bool may_fall_back() const { return static_cast<bool>(back_); }
-  /// The native function is back() if may_fall_back(), else plain(); the other function is empty.
+  /// If may_fall_back(), the native function is back() and plain() is empty. Otherwise the native
+  /// function is plain() and back() is empty.
   const function<R(A...)> &plain() const { return plain_; }
   const function<signature> &back() const { return back_; }
   /// The address of the native function, or null if there is none.
@@ -148,7 +147,7 @@ class fallback_function<R(A...)> {
     return may_fall_back() ? back_.keep_alive() : plain_.keep_alive();
   }
 
-  /// The behaviour is undefined if the function is empty.
+  /// The function must not be empty.
   R operator()(A... args) const {
     if (!may_fall_back()) return plain_(args...);
     if constexpr (std::is_void_v<R>) {
@@ -160,11 +159,10 @@ class fallback_function<R(A...)> {
     }
   }
 
-  /// Makes a call with numbers whose types may differ from the parameters': an int of any type for
-  /// an int, and an int of any type, a float or a double for a float or double. Checks that each
-  /// int is in range (with one comparison, or none if its type guarantees it), and rounds doubles
-  /// to floats as the Python callable does. If an int is out of range, the callable is called with
-  /// the same values, and raises its own OverflowError or returns a result.
+  /// Makes a call with numbers whose types may differ from the types of the parameters. An int may
+  /// be passed for any int type. An int, float or double may be passed for a float or double.
+  /// Doubles are rounded to floats. If an int is out of range, the Python callable is called with
+  /// the same values.
   template <class... Given, class = std::enable_if_t<(internal::is_other_number<Given, A> || ...)>>
   R operator()(Given... args) const {
     static_assert((internal::is_taken_for<Given, A>() && ...),
@@ -198,8 +196,8 @@ class fallback_function<R(A...)> {
   internal::callable_at_home callee_;
 };
 
-/// Makes find() and resolve() look for an entry such as `d->d` that requires only what the caller
-/// handles, or else one that falls back, such as `d&d->i`.
+/// Makes find() and resolve() look for an entry such as `d->d` first, and then for an entry that
+/// falls back, such as `d&d->i`.
 using with_fallback = internal::finder<fallback_function>;
 
 namespace internal {

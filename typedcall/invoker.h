@@ -1,6 +1,5 @@
-// Calls functions whose signature is known only at run time, through a compiled trampoline, a
-// register image or libffi, whichever is fastest. Link with -lffi, or define TYPEDCALL_WITHOUT_FFI.
-// Safe casting converts arguments and results between signatures.
+// Calls functions whose signature is known only at run time. Link with -lffi, or define
+// TYPEDCALL_WITHOUT_FFI.
 #ifndef TYPEDCALL_INVOKER_H_
 #define TYPEDCALL_INVOKER_H_
 
@@ -21,16 +20,16 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// An address and the way to call it with an array of arguments. An invoker does not keep the
-/// address valid; keep the resolution from which the address came. Copyable. Several threads may
-/// call an invoker at once if they may call its function at once.
+/// The address of a function, and the way to call the function with an array of arguments. An
+/// invoker does not keep the address valid. Copyable. Several threads may call an invoker at once
+/// if they may call the function at once.
 class invoker {
  public:
   /// `signature` has the same form as in an entry. If `flags` contain TAKES_SELF, the first
-  /// argument is self, which the signature does not show. `asked` forces one way of calling. If the
-  /// text is not a signature, or cannot be called in the requested way, returns nullopt and the
-  /// position of the fault (the text's end if it cannot be called). Throws std::bad_alloc. May be
-  /// called in any thread and interpreter without the GIL. Sets no exception.
+  /// argument is self, which is not part of the signature. `asked` forces one way of calling.
+  /// Returns nullopt and sets `*fault` if the signature is invalid or cannot be called in that way.
+  /// Throws std::bad_alloc. May be called from any thread and interpreter without the GIL. Sets no
+  /// exception.
   static std::optional<invoker> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                      std::optional<way> asked = std::nullopt,
                                      PyNativeSignature_Fault *fault = nullptr) {
@@ -51,11 +50,10 @@ class invoker {
     return made;
   }
 
-  /// Calls the function with `arity()` arguments. Each must be made by native_value::of() from a
-  /// value of exactly the C type in the signature, because the ways of calling treat other values
-  /// differently. The result is extended like an argument, and is 0 for `v`. A result that does not
-  /// fit (`g`, `Zd`, `Zg`) is stored in `wide_result`, and 0 is returned. The caller must meet the
-  /// requirements of the entry's flags.
+  /// Calls the function with `arity()` arguments. Each argument must be made by native_value::of()
+  /// from a value of exactly the C type in the signature. The result is extended like an argument,
+  /// and is 0 for `v`. A result that does not fit (`g`, `Zd`, `Zg`) is stored in `wide_result`, and
+  /// 0 is returned. The caller must obey the flags of the entry.
   native_value operator()(const native_value *arguments, void *wide_result = nullptr) const {
     native_value result{};
     if (trampoline_ != nullptr) {
@@ -68,20 +66,17 @@ class invoker {
     return result;
   }
 
-  /// True if the returned value is certainly a result. Otherwise an exception may be set, or the
-  /// function falls back. GIL: none.
+  /// True if the returned value is a result. If false, an exception may be set, or the function
+  /// falls back. GIL: none.
   bool is_result(native_value result) const {
     return ((result.bits & check_.mask) == check_.expected) == check_.is_value_if_equal;
   }
-  /// True if a call to a function that may raise has set an exception. Checks for an exception only
-  /// if the result is the error value of its class, is a nonzero status or does not fit a
-  /// native_value, or if the function has DIFFERS. GIL: held.
+  /// True if a call that returned `result` has set an exception. GIL: held.
   bool raised(native_value result) const {
     return !is_result(result) && PyErr_Occurred() != nullptr;
   }
 
-  /// The number of arguments of a call, including self. A buffer counts as two, the pointer and the
-  /// count.
+  /// The number of arguments of a call, including self. A buffer counts as two arguments.
   std::size_t arity() const { return plan_->arity; }
   way how() const { return plan_->how; }
   /// The PyNativeCallable_* bits passed to make().
@@ -140,10 +135,9 @@ class invoker {
 
 namespace internal {
 
-/// A number in the widest types, which lose nothing in any conversion that conversion_cost()
-/// allows.
+/// A number in the widest C types, so that conversions are exact.
 struct wide_number {
-  std::uint64_t integer = 0;  // extended by the type's signedness
+  std::uint64_t integer = 0;  // sign-extended or zero-extended
   long double real = 0, imaginary = 0;
 };
 
@@ -184,9 +178,8 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 
 }  // namespace internal
 
-/// Converts arguments from the requested signature to the entry's, and results back, if the
-/// signatures allow safe casting or are equal. No conversion changes a value. Make a safe_cast
-/// once, then use it for every call:
+/// Converts arguments from the requested signature to the signature of the entry, and results back.
+/// No conversion changes a value. Make a safe_cast once and use it for every call:
 ///
 ///     native_value given[kMost]; wide_value scratch[kMost];
 ///     cast->arguments(asked, given, scratch);
@@ -194,7 +187,7 @@ inline void write_number(PyNativeType type, void *to, const wide_number &number)
 ///     result = cast->result(result, &wide, &wide_answer);
 class safe_cast {
  public:
-  /// Returns nullopt if one of the texts is not a signature, or if a value could be lost. GIL: not
+  /// Returns nullopt if a signature is invalid, or if a conversion could change a value. GIL: not
   /// needed.
   static std::optional<safe_cast> make(const char *asked, const char *offered) {
     safe_cast made;
@@ -206,7 +199,7 @@ class safe_cast {
     return made;
   }
 
-  /// The number of C arguments. A buffer counts as two, the pointer and the count.
+  /// The number of C arguments. A buffer counts as two arguments.
   std::size_t arity() const {
     return static_cast<std::size_t>(PyNativeSignature_ArgumentsInC(&asked_));
   }
@@ -224,10 +217,9 @@ class safe_cast {
     }
   }
 
-  /// Converts a result. `wide` holds the call's result if it does not fit a native_value. If the
-  /// converted result does not fit, it is stored in `answer`, and the address of `answer` is
-  /// returned. First check whether the call has raised, because error values are those of the
-  /// entry's own signature. GIL: not needed.
+  /// Converts a result. A result that does not fit in a native_value is read from `wide`. If the
+  /// converted result does not fit, it is stored in `*answer` and the address is returned. Check
+  /// for an exception first, because the error value is not converted. GIL: not needed.
   native_value result(native_value result, const wide_value *wide, wide_value *answer) const {
     if (internal::is_wide(offered_.result)) result = native_value::at(wide);
     return convert(result, offered_.result, asked_.result, answer);
@@ -248,7 +240,7 @@ class safe_cast {
       internal::write_number(to, scratch, number);
       return native_value::at(scratch);
     }
-    // Large enough for any number, because GCC cannot tell that this number is narrow.
+    // GCC cannot tell that this number is narrow, so the buffer is large enough for any number.
     wide_value any{};
     internal::write_number(to, &any, number);
     native_value made{0};

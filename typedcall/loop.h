@@ -1,6 +1,5 @@
-// typedcall::loop applies a native function to arrays, element by element, like NumPy's inner loops
-// but without NumPy. The function and the way to call it are chosen only once, outside the loop.
-// Link with -lffi.
+// typedcall::loop applies a native function to each element of arrays, like NumPy's inner loops.
+// NumPy is not needed. Link with -lffi.
 #ifndef TYPEDCALL_LOOP_H_
 #define TYPEDCALL_LOOP_H_
 
@@ -34,51 +33,47 @@ inline constexpr capabilities loop_capabilities =
 
 /// How a loop processes the elements.
 enum class loop_kernel {
-  compiled,  ///< a loop compiled for the types, which calls the pointer directly
-  invoker,   ///< a loop by type codes and an invoker, for any signature
+  compiled,  ///< a loop compiled for these types
+  invoker,   ///< a loop that uses an invoker, for any signature
 };
 
 struct loop_options {
-  /// Passed to functions with TAKES_SELF; an error for other functions. The caller must check the
-  /// type of self, as CPython's method descriptors do.
+  /// The self argument of functions with TAKES_SELF. Must be null for other functions. The caller
+  /// must check the type of self.
   object_ref self;
-  /// Called with the values of each element for which the function falls back. Required for entries
-  /// with FALLS_BACK and ignored for others. If this is null, a loop made from a resolution uses
-  /// the resolution's callable.
+  /// Called for each element for which the function falls back. Required for entries with
+  /// FALLS_BACK and ignored for others. Defaults to the callable of the resolution if the loop is
+  /// made from a resolution.
   object_ref callable;
   /// Forces the use of this kernel.
   std::optional<loop_kernel> asked;
 };
 
-/// Applies a function to arrays. For each i from 0 on, the loop reads element i of each input,
-/// calls the function, and stores the result as element i of the output. If the output overlaps an
-/// input, earlier results are read as later inputs. Elements need not be aligned, and strides (in
-/// bytes) are arbitrary; they may be negative, or 0 for a scalar.
+/// Applies a function to arrays. For each i, the loop reads element i of each input, calls the
+/// function, and stores the result in element i of the output. The elements are processed in order,
+/// so an output that overlaps an input changes later inputs. Elements need not be aligned. Strides
+/// are in bytes, and may be negative or 0.
 ///
-/// There is one array for each argument, in order, and then one for the result unless it is `v`.
-/// With RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result. Its array
-/// is the last one, with elements of the type that the argument points to; the status has no array.
-/// If the function falls back for an element, the loop attaches the thread, calls the Python
-/// callable and continues (see fallback.h for this and for exceptions). A NULL object in an input
-/// counts as None. A loop that runs with the GIL holds a reference to each object that it passes,
-/// because the function may run code that replaces the object. An object result is a new reference
-/// that replaces the output's previous object, if any.
+/// There is one array for each argument, followed by one for the result unless it is `v`. With
+/// RETURNS_STATUS or FALLS_BACK, a final `&` argument is the address of the result, and the status
+/// has no array. If the function falls back for an element, the loop calls the Python callable and
+/// continues (see fallback.h). A NULL object in an input is treated as None. With the GIL, the loop
+/// holds a reference to each object that it passes, because the function may replace the object in
+/// the array. An object result replaces the previous object in the output.
 ///
-/// The GIL is required to copy or destroy a loop. One loop may run in several threads at once if
-/// its function may.
+/// The GIL must be held to copy or destroy a loop. Several threads may run one loop at once if they
+/// may call the function at once.
 class loop {
  public:
-  /// The smallest number of elements for which run() releases the GIL. Releasing and taking the GIL
-  /// costs as much as about twenty calls to a short function (bench/loops.cc), which is 2 % of a
-  /// loop over this many elements. If other threads wait for the GIL, getting it back may take a
-  /// whole switch interval.
+  /// The smallest number of elements for which run() releases the GIL. For fewer elements,
+  /// releasing the GIL costs too much time (bench/loops.cc).
   static constexpr std::intptr_t detach_from = 1000;
 
-  /// Prepares a loop from an entry's `signature`, `flags` and `funcptr`. `keep_alive` keeps the
-  /// address valid. DIFFERS is accepted, because the caller has already chosen the entry. Returns
-  /// nullopt with ValueError (the signature is invalid, or the flags are unknown or contradict it),
-  /// TypeError (the entry needs something that a loop cannot provide, or self is missing or
-  /// superfluous) or MemoryError. Sets no exception on success. GIL: held.
+  /// Prepares a loop from the `signature`, `flags` and `funcptr` of an entry. `keep_alive` must
+  /// keep the address valid. Entries with DIFFERS are accepted. On failure, returns nullopt with
+  /// ValueError, TypeError or MemoryError set. ValueError means that the signature or the flags are
+  /// invalid. TypeError means that a loop cannot call the function, or that self is missing or
+  /// superfluous. GIL: held.
   static std::optional<loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                   object_ref keep_alive = {}, loop_options options = {}) {
     loop made;
@@ -105,13 +100,12 @@ class loop {
                 std::move(options));
   }
 
-  /// Processes `dimensions[0]` elements, or nothing if that is 0 or less. `args` and `steps`
-  /// contain one value for each array; `steps` is not read if there is only one element. Releases
-  /// the GIL while it runs if the function itself takes the GIL, or if may_detach() and there are
-  /// at least detach_from elements. Returns 0, or -1 with the exception set by the first call that
-  /// failed; the output is unchanged from that element on. Sets `*done`, unless `done` is null, to
-  /// the number of elements that were processed. GIL: held. No exception may be pending if
-  /// needs_thread() or may_fall_back().
+  /// Processes `dimensions[0]` elements, or none if this is negative. `args` and `steps` contain
+  /// one value for each array. Releases the GIL while it runs if the function itself takes the GIL,
+  /// or if may_detach() and there are at least detach_from elements. Returns 0, or -1 with an
+  /// exception set if a call fails. The loop stops at that element. If `done` is not null, sets
+  /// `*done` to the number of elements that were processed. GIL: held. No exception may be set
+  /// before the call if needs_thread() or may_fall_back().
   int run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
           std::intptr_t *done = nullptr) const {
     return may_detach() && dimensions[0] >= detach_from
@@ -126,13 +120,11 @@ class loop {
     return run_python([&] { return apply(args, dimensions[0], steps, done, holds_objects_); });
   }
 
-  /// Like run(), for a thread that has released the GIL or has no thread state. Does not use Python
-  /// unless the function falls back. If may_detach() is false, the caller must ensure that only one
-  /// thread at a time calls the function. Returns 0, or -1 without setting an exception if
-  /// needs_thread(), in which case nothing is called. From CPython 3.15 on, also returns -1 if an
-  /// element falls back after the interpreter has ended (see fallback_function for earlier
-  /// versions). The GIL is needed only before 3.12, if the loop may fall back and does not belong
-  /// to the main interpreter.
+  /// Like run(), for a thread that does not hold the GIL. If may_detach() is false, the caller must
+  /// ensure that only one thread at a time calls the function. If needs_thread(), returns -1
+  /// without an exception and calls nothing. Since CPython 3.15, also returns -1 if an element
+  /// falls back after the interpreter has ended. Before 3.12, a loop that may fall back needs the
+  /// GIL in a subinterpreter.
   int run_detached(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                    std::intptr_t *done = nullptr) const {
     if (needs_thread()) {
@@ -142,12 +134,11 @@ class loop {
     return apply(args, dimensions[0], steps, done, false);
   }
 
-  /// Runs a loop as a PyUFuncGenericFunction; `data` is a `const loop *`. NumPy releases the GIL
-  /// around loops without objects, so call this from a function that takes the GIL if
-  /// needs_thread(), and from one that releases the GIL if hold() is NO_GIL. NumPy itself checks
-  /// for exceptions (from 1.22 on even after loops that have only numbers), but may call again
-  /// before it does. GIL: held if needs_thread() (with no exception pending), or if any input
-  /// contains objects.
+  /// A PyUFuncGenericFunction that runs a loop. `data` is a `const loop *`. NumPy releases the GIL
+  /// around loops without objects. The caller must take the GIL if needs_thread(), and release the
+  /// GIL if hold() is NO_GIL. NumPy checks for exceptions after the loop, but may call the loop
+  /// again before that. Before 1.22, NumPy checks only after loops with objects. GIL: held if
+  /// needs_thread() (with no exception set), or if any input contains objects.
   static void ufunc_loop(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                          void *data) {
     const loop &self = *static_cast<const loop *>(data);
@@ -157,16 +148,15 @@ class loop {
   loop_kernel kernel() const {
     return strided_ != nullptr ? loop_kernel::compiled : loop_kernel::invoker;
   }
-  /// True if the thread must be attached while the loop runs, because exceptions may be set or
-  /// objects are stored.
+  /// True if the thread must be attached while the loop runs.
   bool needs_thread() const {
-    // The view's hold is not used, because callers of run_detached() may ensure that one thread at
-    // a time calls a function that is not THREAD_SAFE.
+    // hold() is not used, because callers of run_detached() may use a lock for a function that is
+    // not THREAD_SAFE.
     return plan_.stores_objects() || (flags_ & PyNativeCallable_NEEDS_THREAD) != 0;
   }
-  /// True if the loop may call a Python callable, which is independent of needs_thread().
+  /// True if the loop may call a Python callable.
   bool may_fall_back() const { return plan_.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// True if the loop may run in several unattached threads at once.
+  /// True if the loop may run in several threads at once without the GIL.
   bool may_detach() const { return !plan_.stores_objects() && hold() == PyNativeHold_NOTHING; }
   /// The thread state in which the function must be called.
   PyNativeHold hold() const { return view_.hold; }
@@ -177,8 +167,8 @@ class loop {
   PyNativeType output() const { return plan_.output; }
   /// The PyNativeCallable_* bits passed to make().
   std::uintptr_t flags() const { return flags_; }
-  /// The following references are for the tp_traverse of an object that owns the loop. They are
-  /// borrowed and may be null; keep_alive() keeps the address valid.
+  /// These references are for the tp_traverse of an object that owns the loop. They are borrowed
+  /// and may be null.
   PyObject *keep_alive() const { return keep_alive_.get(); }
   PyObject *self() const { return self_.get(); }
   /// The callable that the loop calls if the function falls back.
@@ -187,8 +177,8 @@ class loop {
  private:
   loop() = default;
 
-  // Returns a callable that takes the arguments without self, by binding it if it is an unbound
-  // method. Returns null with an exception set.
+  // Binds `callable` to `self` if it is an unbound method. On failure, returns null with an
+  // exception set.
   static object_ref bound_to(PyObject *self, PyObject *callable) {
     if (self == nullptr || !internal::is_unbound(callable)) return object_ref::borrow(callable);
     const descrgetfunc get = Py_TYPE(callable)->tp_descr_get;
@@ -240,7 +230,7 @@ class loop {
     return invoke_ || fail(PyExc_TypeError, signature, fault.reason);
   }
 
-  // Returns true if a loop can meet the entry's requirements; otherwise sets an exception.
+  // Returns true if a loop can call the function. Otherwise sets an exception.
   bool check(const char *signature, const loop_options &options) const {
     const bool has_self = static_cast<bool>(options.self);
     if (funcptr_ == nullptr) return fail(PyExc_ValueError, signature, "no function");
@@ -264,14 +254,12 @@ class loop {
            fail(PyExc_TypeError, signature, "a self was given that the function does not take");
   }
 
-  // Looks for compiled loops. Compiled loops treat self as an array with stride 0, and ignore the
-  // result register of a function without a result.
+  // Looks for compiled loops. Self is passed as an array with stride 0.
   void compile(bool has_self, const PyNativeCheck &check) {
     const bool raises = view_.verdict == PyNativeVerdict_MAY_RAISE;
     const PyNativeKind result = PyNativeType_Kind(plan_.output);
     const bool is_void = result == PyNativeKind_VOID;
-    // Compiled loops check for these error values. Pointers have a different error value, but
-    // compiled loops treat them as integers.
+    // Compiled loops check only for these error values, and cannot check for NULL.
     const bool is_usual = check.expected == check.mask ||
                           check.expected == native_value::of(-1.0).bits ||
                           check.expected == native_value::of(-1.0f).bits;
@@ -302,11 +290,11 @@ class loop {
         [&](PyThreadState *thread) { return apply(args, count, steps, done, false, thread); });
   }
 
-  // Runs the loop. The caller has already taken or released the GIL as needed.
+  // Runs the loop. The caller must take or release the GIL as needed.
   int apply(char *const *args, std::intptr_t count, const std::intptr_t *steps, std::intptr_t *done,
             bool holds_objects, PyThreadState *detached = nullptr) const {
     std::intptr_t reached = 0;
-    // The steps are unused if there is only one element, and NumPy may pass any values.
+    // NumPy may pass any steps if there is only one element.
     static constexpr std::intptr_t no_steps[PyNativeSignature_MAX_ARGS + 1] = {};
     if (count == 1) steps = no_steps;
     if (count > 0) {

@@ -1,8 +1,7 @@
-// METH_TYPED with the names and struct of the post that proposed it. The post's module compiles and
-// runs with this header, and typedcall's readers find the module's type information. The post names
-// only T_C_LONG; the other codes are from PyPy. Self-contained. New modules should include
-// typedcall/typed_method.h instead. Source: M. Bernstein, "Type information for faster Python C
-// extensions"; docs/ABI.md, section 4.
+// METH_TYPED with the names of the post that proposed it. The module in the post compiles with this
+// header. The post names only T_C_LONG; the other codes are from PyPy. Self-contained. New modules
+// should include typedcall/typed_method.h instead. Source: M. Bernstein, "Type information for
+// faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_METH_TYPED_H_
 #define TYPEDCALL_METH_TYPED_H_
 
@@ -30,7 +29,7 @@ extern "C" {
 #define T_PY_OBJECT 3
 #endif
 
-// The post's struct, for functions of one argument. It has the layout of
+// The struct from the post, for functions of one argument. It has the layout of
 // PyTypedMethod_OneArgMetadata in typed_method.h.
 typedef struct PyPyTypedMethodMetadata {
   int arg_type;           // a T_* code
@@ -39,9 +38,8 @@ typedef struct PyPyTypedMethodMetadata {
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
-// Returns the struct that contains the def's name. `def->ml_flags` must have METH_TYPED, and the
-// struct must be a PyPyTypedMethodMetadata. Only typedcall's own readers, in typed_method.h, check
-// that. GIL: not needed. Sets no exception.
+// Returns the struct that contains the def's name. `def->ml_flags` must contain METH_TYPED, and
+// `def->ml_name` must be in a PyPyTypedMethodMetadata. GIL: not needed. Sets no exception.
 static inline PyPyTypedMethodMetadata *GetTypedSignature(PyMethodDef *def) {
   assert(def->ml_flags & METH_TYPED);
   const char *start = def->ml_name - offsetof(PyPyTypedMethodMetadata, ml_name);

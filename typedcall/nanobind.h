@@ -1,5 +1,5 @@
-// For nanobind modules: typedcall::def<function>(module, "name") calls module.def() and adds a tag,
-// through which native code finds the C++ function behind the Python function.
+// For nanobind modules: typedcall::def<function>(module, "name") calls module.def() and tags the
+// Python function, so that native code can find the C++ function.
 #ifndef TYPEDCALL_NANOBIND_H_
 #define TYPEDCALL_NANOBIND_H_
 
@@ -28,13 +28,14 @@ void def_with_entry(nanobind::module_ &module, const char *name, const PyNativeC
 
 }  // namespace internal
 
-/// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
-/// and tags the Python function with `flags` (for example PyNativeCallable_PURE).
+/// Calls module.def(name, function, extra...) and tags the Python function with `flags`, such as
+/// PyNativeCallable_PURE. `function` must be noexcept. Its parameters and result must be numbers or
+/// pointers.
 ///
-/// nanobind's functions have neither a PyMethodDef nor weak references. Therefore the tag belongs
-/// to the function object and keeps it alive until it is untagged or the interpreter ends, which
-/// suits functions of modules. Calling def() for a second function of the same name is an error, so
-/// define all overloads first and tag them with one table.
+/// nanobind functions have no PyMethodDef and no weak references, so the tag belongs to the
+/// function object. The tag keeps the function alive until the function is untagged or the
+/// interpreter ends. A second def() with the same name is an error. To tag overloads, define all of
+/// them first and then tag them with one table.
 ///
 /// Throws python_error with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>
@@ -44,9 +45,8 @@ void def(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// Like def(), for a function that may throw, but only before it has had any effect. If it throws,
-/// native code calls the Python function with the same arguments, and nanobind translates the
-/// exception.
+/// Like def(), for a function that may throw. The function must not have any effect before it
+/// throws. If the function throws, native code calls the Python function with the same arguments.
 template <auto function, class... Extra>
 void def_falling_back(nanobind::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

@@ -1,6 +1,5 @@
-// The central record, an entry for a native function (signature, flags and address), and the table
-// of overloads in an instance of an extensible type. All other headers store, find or use such
-// tables. Source: SEP 201, and docs/ABI.md, section 3, for the flag bits.
+// Defines the entry of a native function and the table of entries. All other headers store, find or
+// use such tables. Source: SEP 201, and docs/ABI.md, section 3, for the flag bits.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_H_
@@ -9,7 +8,7 @@
 #include "core/slot_id.h"
 #include "typedcall/signature/native_type.h"
 
-#ifndef PYPY_VERSION  // PyPy has only the record and no slots on types
+#ifndef PYPY_VERSION  // PyPy has no custom slots
 #include "core/custom_slots.h"
 #include "core/type_access.h"
 #endif
@@ -18,50 +17,50 @@
 extern "C" {
 #endif
 
-/// A native function in three words. Published entries never change.
+/// An entry for one native function. Published entries never change.
 typedef struct PyNativeCallableEntry {
   const char *signature;  ///< canonical (typedcall/signature.h) and NUL-terminated
   uintptr_t flags;        ///< PyNativeCallable_* below; bits above the 32nd must be zero
-  void *funcptr;          ///< has the C type that the signature and the flags imply
+  void *funcptr;          ///< its C type follows from the signature and the flags
 } PyNativeCallableEntry;
 
-/// A list of entries. Several entries are overloads, in the order in which they are tried.
+/// A list of entries. Several entries are overloads, which are tried in this order.
 typedef struct PyNativeCallableTable {
   Py_ssize_t count;
   PyNativeCallableEntry entries[1];  ///< has `count` elements
 } PyNativeCallableTable;
 
-/// Bits 31-24, which contain the ABI version. An entry with a version other than 0 is ignored.
+/// Bits 31-24 are the ABI version. Entries with a version other than 0 are ignored.
 #define PyNativeCallable_ABI_MASK ((uintptr_t)0xff000000u)
 
 // These bits are mandatory. A consumer that cannot handle one of them must not use the entry.
 
-/// The caller must have an attached thread state (the GIL, if there is one).
+/// The caller must have an attached thread state.
 #define PyNativeCallable_NEEDS_THREAD ((uintptr_t)0x0001)
 /// The function takes the GIL itself, so the caller must be able to release the GIL.
 #define PyNativeCallable_ACQUIRES_GIL ((uintptr_t)0x0002)
-/// If the function sets an exception, the result is the error value of its class: -1 for signed
-/// integers, all ones for unsigned integers, -1.0 for floating types, NULL for pointers and
+/// If the function sets an exception, it returns the error value. The error value is -1 for signed
+/// integers, all ones for unsigned integers, -1.0 for floating types, and NULL for pointers and
 /// objects. If no exception is set, the error value is an ordinary result. Requires NEEDS_THREAD.
 #define PyNativeCallable_MAY_RAISE ((uintptr_t)0x0004)
-/// The error value is -0.0. This flag requires MAY_RAISE and a double as the result. Only functions
-/// in PyPy's layout have it.
+/// The error value is -0.0. Requires MAY_RAISE and a double result. Only functions in PyPy's layout
+/// have this flag.
 #define PyNativeCallable_ERROR_IS_NEG_ZERO ((uintptr_t)0x0008)
 /// The C result is an int, which is nonzero if an exception is set. The value is stored through the
-/// last argument, a pointer that is part of the signature. Requires NEEDS_THREAD.
+/// last argument, which is a pointer in the signature. Requires NEEDS_THREAD.
 #define PyNativeCallable_RETURNS_STATUS ((uintptr_t)0x0010)
-/// The C function's first argument is `PyObject *self`, which the signature does not show. The
-/// caller must check the type of self, as CPython's method descriptors do.
+/// The first C argument is `PyObject *self`, which is not part of the signature. The caller must
+/// check the type of self.
 #define PyNativeCallable_TAKES_SELF ((uintptr_t)0x0020)
 /// errno is part of the result.
 #define PyNativeCallable_SETS_ERRNO ((uintptr_t)0x0040)
-/// For some arguments the result differs from the Python callable's (libm returns nan where `math`
-/// raises). Only consumers that accept such differences may use the entry.
+/// For some arguments, the function and the Python callable have different results. For example,
+/// libm returns nan where `math` raises. Only consumers that accept such differences may use the
+/// entry.
 #define PyNativeCallable_DIFFERS ((uintptr_t)0x0080)
 /// The C result is an int. If it is 0, the value was stored through the last argument, as with
-/// RETURNS_STATUS. If it is nonzero, the function has no result for these arguments, has had no
-/// effect and has set no exception; do not read the value, and call the Python callable with the
-/// same arguments. Such a function needs no thread state and reports no errors itself.
+/// RETURNS_STATUS. If it is nonzero, the function had no effect and set no exception, and the
+/// caller must call the Python callable with the same arguments.
 #define PyNativeCallable_FALLS_BACK ((uintptr_t)0x0100)
 
 /// All mandatory bits.
@@ -76,8 +75,8 @@ typedef struct PyNativeCallableTable {
 /// The function does not block.
 #define PyNativeCallable_SHORT ((uintptr_t)0x040000)
 
-/// The flags in the order of their bits, as X(NAME, WORDS). The words describe a mandatory flag
-/// that is set, or a hint that is not set. A bit that is not in this list has no meaning.
+/// The flags in the order of their bits, as X(NAME, WORDS). WORDS describes a mandatory flag that
+/// is set, or a hint that is not set.
 #define PyNativeCallable_FLAG_LIST(X)            \
   X(NEEDS_THREAD, "needs the GIL")               \
   X(ACQUIRES_GIL, "takes the GIL")               \
@@ -98,18 +97,14 @@ typedef struct PyNativeCallableTable {
    PyNativeCallable_MANDATORY_MASK)
 #define PyNativeCallable_Internal_OR(NAME, WORDS) | PyNativeCallable_##NAME
 
-/// The ID of the custom slot for an instance's table. The slot's `objoffset` locates a
-/// `PyNativeCallableTable *` inside the instance, so that each instance can have and replace its
-/// own table. Source: SEP 201.
+/// The ID of the custom slot for the table of an instance. `objoffset` is the offset of a
+/// `PyNativeCallableTable *` in the instance. Source: SEP 201.
 #define PYCUSTOMSLOT_NATIVECALLABLE_ID PyCustomSlot_ID_NATIVECALLABLE
 #define PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS 0
 
-/// True if an entry with these flags is usable with some result type (see
-/// PyNativeCallable_IsWellFormed). False if the ABI version, a mandatory bit or a bit above the
-/// 32nd is unknown, or if the flags contradict each other. An entry that may set an exception needs
-/// a thread state, an entry that falls back must not set exceptions, and a special error value
-/// requires a result that may be an error. May be called from any thread and interpreter without
-/// the GIL. Calls no Python function.
+/// True if an entry with these flags is usable with some result type. False if a version or
+/// mandatory bit is unknown, or if the flags contradict each other. May be called from any thread
+/// and interpreter without the GIL. Calls no Python function.
 PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
   const uintptr_t raises = PyNativeCallable_MAY_RAISE | PyNativeCallable_RETURNS_STATUS;
   const uintptr_t fails = raises | PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -126,9 +121,8 @@ PyNative_INLINE int PyNativeCallable_FlagsAreUsable(uintptr_t flags) {
 
 /// True if an entry with these flags and this result type is usable. The result of a function that
 /// returns a status or falls back must be an int. The result of a function that may raise must have
-/// an error value, which can be -0.0 only for a double. Providers and readers both check this. May
-/// be called in any thread and interpreter without the GIL. Calls no Python function. Source:
-/// docs/ABI.md, 3.
+/// an error value. May be called from any thread and interpreter without the GIL. Calls no Python
+/// function. Source: docs/ABI.md, 3.
 PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType result) {
   const PyNativeType status = {PyNativeType_INT, 0};
   if (!PyNativeCallable_FlagsAreUsable(flags)) return 0;
@@ -145,9 +139,9 @@ PyNative_INLINE int PyNativeCallable_IsWellFormed(uintptr_t flags, PyNativeType 
 // With the limited API, core/custom_slots_limited.h finds the slot.
 #if !defined(Py_LIMITED_API) && !defined(PYPY_VERSION)
 /// Returns the table of an instance whose type has the native-callable slot, or NULL. The table is
-/// valid while the instance lives, because code that replaces a table must keep the old table for
-/// its readers (see typedcall/native_callable_slot.h). GIL: not needed, but the caller must hold a
-/// reference to `object`. Sets no exception. Source: SEP 201.
+/// valid while the instance lives, because replaced tables are kept (see
+/// typedcall/native_callable_slot.h). GIL: not needed, but the caller must hold a reference to
+/// `object`. Sets no exception. Source: SEP 201.
 static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObject *object) {
   const PyCustomSlot *slot = PyCustomSlots_Find(object, PYCUSTOMSLOT_NATIVECALLABLE_ID,
                                                 PYCUSTOMSLOT_NATIVECALLABLE_EXPECTED_POS);
@@ -159,11 +153,9 @@ static inline const PyNativeCallableTable *PyNativeCallable_InstanceTable(PyObje
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// True if an instance of this type uses the `__call__` of the slot's type, which is the last type
-// in the MRO with the slot. The result is also false if a type in between has its own slot and
-// `__call__`, which only costs speed. All classes with a `__call__` in Python have the same
-// tp_call, so the `__call__` attributes of both types are compared. Borrowed references suffice,
-// because no other code runs in between.
+// True if `type` uses the `__call__` of the type with the slot, which is the last such type in the
+// MRO. The `__call__` attributes are compared, because all classes with a `__call__` in Python have
+// the same tp_call.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeObject *type) {
   PyTypeObject *owner = type;
   const PyTypedcall_SavedError saved = PyTypedcall_SaveError();
@@ -194,9 +186,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_SlotIsCalled(PyTypeOb
 }
 #endif
 
-/// Returns the instance's table if calling the instance uses the `__call__` of the slot's class.
-/// Returns NULL if a subclass overrides `__call__`. GIL: held. Keeps a pending exception and sets
-/// none. Source: docs/ABI.md, section 1.
+/// Returns the table of the instance, or NULL if a subclass overrides `__call__`. GIL: held. Keeps
+/// a pending exception and sets none. Source: docs/ABI.md, section 1.
 static inline const PyNativeCallableTable *PyNativeCallable_CallTable(PyObject *object) {
 #if TYPEDCALL_IS_SUPPORTED
   const PyNativeCallableTable *table = PyNativeCallable_InstanceTable(object);

@@ -1,5 +1,5 @@
-// The provider's side of SEP 201's slot, for instances whose table of native functions can be
-// replaced while it is being read. Readers need only typedcall/native_callable.h.
+// Lets an instance offer a table of native functions through the slot of SEP 201. The table can be
+// replaced while other threads read it. Readers need only typedcall/native_callable.h.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_NATIVE_CALLABLE_SLOT_H_
@@ -37,31 +37,30 @@ extern "C" {
 //     const PyCustomSlot slots[] = {PyNativeCallableTables_SLOT(Scale, native)};
 //     PyObject *type = PyExtensibleType_FromSpec(module, &spec, NULL, slots, 1);
 //
-// The type needs a tp_call (or vectorcall) that does the same as its entries, because the slot is
-// only a faster way to call an instance. Consumers do not use the table of a class that overrides
-// `__call__`. Python classes can derive from the type, even by multiple inheritance, because an
-// instance's C fields keep their offsets.
+// The type needs a tp_call (or vectorcall) that does the same as the entries. Consumers do not use
+// the table of a class that overrides `__call__`. Python classes can derive from the type, because
+// the C fields keep their offsets.
 //
 // A function with TAKES_SELF is called with the instance as its first argument. Callers need not
-// check the type of self, because the table is found through the slot of that type. Several threads
-// without the GIL may call such a function at once. If the instance's fields can change while the
-// table offers the function, the function's entry must have NEEDS_THREAD.
+// check the type of self, because the table is found through the slot of that type. Without
+// NEEDS_THREAD, several threads may call the function at once without the GIL. If the fields of the
+// instance can change, the entry must have NEEDS_THREAD.
 
-// A published table and the text of its signatures, in one block of memory.
+// A published table and its signatures, in one block of memory.
 typedef struct PyNativeCallableTables_Internal_Block {
   struct PyNativeCallableTables_Internal_Block *next;
-  // followed by a PyNativeCallableTable and its entries' signatures
+  // followed by a PyNativeCallableTable and the signatures of its entries
 } PyNativeCallableTables_Internal_Block;
 
-/// The part of an instance that the slot locates. If all bytes are zero, as after tp_alloc, the
-/// instance offers nothing. Source: SEP 201, "Description of custom slot".
+/// A field of the instance struct. If all bytes are zero, as after tp_alloc, the instance has no
+/// table. Source: SEP 201, "Description of custom slot".
 typedef struct PyNativeCallableTables {
-  const PyNativeCallableTable *table;             ///< the readers' table, or NULL
+  const PyNativeCallableTable *table;             ///< the current table, or NULL
   PyNativeCallableTables_Internal_Block *blocks;  ///< all tables ever published, newest first
 } PyNativeCallableTables;
 
-/// Returns the slot for the PyNativeCallableTables at `objoffset` bytes from the start of an
-/// instance. Make this the first of a type's own slots, where consumers expect it. GIL: none.
+/// Returns the slot for a PyNativeCallableTables at this offset in the instance. This must be the
+/// first slot of the type, where consumers expect it. GIL: none.
 static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   PyCustomSlot slot;
   slot.id = PYCUSTOMSLOT_NATIVECALLABLE_ID;
@@ -69,8 +68,7 @@ static inline PyCustomSlot PyNativeCallableTables_SlotAt(Py_ssize_t objoffset) {
   return slot;
 }
 
-/// An initialiser for the slot, made from the instance struct and the name of its field. In C it is
-/// a constant, so static tables can use it.
+/// An initialiser for the slot. In C this is a constant.
 #ifdef __cplusplus
 #define PyNativeCallableTables_SLOT(Instance, field) \
   PyNativeCallableTables_SlotAt((Py_ssize_t)offsetof(Instance, field))
@@ -106,8 +104,7 @@ static inline PyNativeCallableTable *PyNativeCallableTables_Internal_TableOf(
 static inline int PyNativeCallableTables_Internal_Says(
     const PyNativeCallableTable *table, const PyNativeCallableTables_Internal_Content *content) {
   if (table->count != PyNativeCallableTables_Internal_Count(content)) return 0;
-  // Uses a pointer because some compiler options assume that the array has only its one declared
-  // element.
+  // Some compiler options assume that the array has only one element, so a pointer is used.
   const PyNativeCallableEntry *existing = table->entries;
   for (Py_ssize_t i = 0; i < table->count; ++i, ++existing) {
     const PyNativeCallableEntry *entry = PyNativeCallableTables_Internal_At(content, i);
@@ -116,8 +113,8 @@ static inline int PyNativeCallableTables_Internal_Says(
   return 1;
 }
 
-// Returns a new table, or NULL if memory runs out. The raw allocator needs no GIL, so code for
-// readers can be tested and used without an interpreter.
+// Returns a new table, or NULL if memory runs out. The raw allocator does not need the GIL or an
+// interpreter.
 static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Internal_Copy(
     const PyNativeCallableTables_Internal_Content *content) {
   const Py_ssize_t count = PyNativeCallableTables_Internal_Count(content);
@@ -145,8 +142,8 @@ static inline PyNativeCallableTables_Internal_Block *PyNativeCallableTables_Inte
   return block;
 }
 
-// Publishes a table with this content, reusing an earlier table if possible. Returns 0. If memory
-// runs out, returns -1, sets no exception and changes nothing.
+// Publishes a table with this content. An earlier table is reused if possible. Returns 0. If memory
+// runs out, returns -1 without an exception.
 static inline int PyNativeCallableTables_Internal_Publish(
     PyNativeCallableTables *tables, const PyNativeCallableTables_Internal_Content *content) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
@@ -165,37 +162,32 @@ static inline int PyNativeCallableTables_Internal_Publish(
   return 0;
 }
 
-/// Initialises an instance to have no table, which is necessary if tp_alloc has not zeroed the
-/// instance. Call this once for each instance, before anything else. Call it in tp_new, because
-/// Python code can call tp_init again. GIL: none.
+/// Initialises an instance that tp_alloc has not zeroed. Call this once, in tp_new, because Python
+/// code can call tp_init again. GIL: none.
 static inline void PyNativeCallableTables_Init(PyNativeCallableTables *tables) {
   tables->table = NULL;
   tables->blocks = NULL;
 }
 
 /// Withdraws all entries. Never fails. Readers that already have the table can continue to use it.
-/// The GIL rules are those of PyNativeCallableTables_Set.
+/// GIL: as for PyNativeCallableTables_Set.
 static inline void PyNativeCallableTables_Withdraw(PyNativeCallableTables *tables) {
   PyTypedcall_STORE_RELEASE(&tables->table, (const PyNativeCallableTable *)NULL);
 }
 
-/// Offers exactly these entries, in this order. If `count` is 0, withdraws all entries. Entries and
-/// signatures are copied, and may come from a table of this or another instance.
+/// Offers exactly these entries, in this order. If `count` is 0, withdraws all entries. The entries
+/// and signatures are copied.
 ///
-/// Other threads may be reading without the GIL or a lock, and find either the whole old table or
-/// the whole new table. Readers hold only a reference to the instance, so a table that was once
-/// offered, and the functions in it, must stay valid until the instance dies. Therefore replaced
-/// tables are kept until then. An earlier table with the same content is found and reused, so
-/// switching between a few sets of entries costs no memory. Each new set takes up memory and makes
-/// later calls to this function slower. If several overloads are known at the start, offer them all
-/// in one call.
+/// Threads that read without the GIL get either the old table or the new table. Readers hold only a
+/// reference to the instance, so replaced tables are kept until the instance is destroyed. The
+/// functions must also stay valid until then. A table with the same content is reused, so switching
+/// between a few tables uses no more memory. Offer all overloads in one call if possible, because
+/// each new table uses memory.
 ///
-/// Returns 0 on success; on failure, returns -1 and changes nothing. Raises ValueError for an
-/// invalid entry (a signature that is not canonical, no function, unusable flags), a negative
-/// `count`, or NULL entries with a positive `count`. Raises MemoryError if memory runs out. GIL:
-/// held, which serialises writers of one instance. On a free-threaded CPython the caller must
-/// serialise them with Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code on success. Source:
-/// SEP 201, "Description of custom slot".
+/// Returns 0 on success. On failure, returns -1 with an exception set and changes nothing. Raises
+/// ValueError for an invalid entry or `count`. Raises MemoryError if memory runs out. GIL: held. On
+/// free-threaded builds, callers must use Py_BEGIN_CRITICAL_SECTION(instance). Runs no Python code
+/// on success. Source: SEP 201, "Description of custom slot".
 static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
                                              const PyNativeCallableEntry *entries,
                                              Py_ssize_t count) {
@@ -215,9 +207,8 @@ static inline int PyNativeCallableTables_Set(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Offers one more overload after the current ones, unless an equal entry (signature, flags and
-/// function) is already offered. In all other respects, the results and requirements are those of
-/// PyNativeCallableTables_Set.
+/// Adds an overload after the others, unless the table already contains an equal entry. Otherwise
+/// like PyNativeCallableTables_Set.
 static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
                                                 const PyNativeCallableEntry *entry) {
   const PyNativeCallableTable *table = tables->table;
@@ -239,8 +230,8 @@ static inline int PyNativeCallableTables_Append(PyNativeCallableTables *tables,
   return -1;
 }
 
-/// Frees all tables. Call this only in tp_dealloc, when no references remain, because tables may
-/// still be read during tp_finalize and tp_clear. Never fails. May be called twice. GIL: none.
+/// Frees all tables. Call this only in tp_dealloc, because tables may still be read during
+/// tp_finalize and tp_clear. Never fails. May be called twice. GIL: none.
 static inline void PyNativeCallableTables_Release(PyNativeCallableTables *tables) {
   PyNativeCallableTables_Internal_Block *block = tables->blocks;
   PyNativeCallableTables_Init(tables);

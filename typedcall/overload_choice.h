@@ -1,7 +1,7 @@
-// Ranks how well a value suits a parameter, using one table of value kinds and parameter kinds.
-// With this table all sinks choose the same overload as Python. Does not need Python.h. C99, C11
-// and C++11 to C++20 (constexpr from C++14). All functions here may be called in any thread and
-// interpreter without the GIL, and call no Python function.
+// Ranks how well a value suits a parameter. All sinks use these ranks, and so choose the same
+// overload as Python. Does not need Python.h. C99, C11 and C++11 to C++20 (constexpr from C++14).
+// All functions may be called from any thread and interpreter without the GIL. They call no Python
+// function.
 
 #include "core/version.h"
 
@@ -15,19 +15,17 @@
 /// Ranks of a value for a parameter, best first. An overload is as good as its worst argument.
 /// Source: docs/ABI.md, 8.7 and 8.8.
 enum PyNativeRank {
-  PyNativeRank_OWN,    ///< the exact C type, if Python only has a wider one: a C float
+  PyNativeRank_OWN,    ///< the exact C type, which Python does not have, such as float
   PyNativeRank_EXACT,  ///< the parameter's own Python type: bool, int, float, complex, str
-  PyNativeRank_NEAR,   ///< a subclass of that type (a bool for an int), or a value that C rounds to
-                       ///< its own type
+  PyNativeRank_NEAR,   ///< a subclass of that type (a bool for an int), or a value that C rounds
   PyNativeRank_SAFE,   ///< converted by CPython: an int for a float, anything for an object
   PyNativeRank_NONE,   ///< unsuitable
 };
 
 /// The kinds of values and their ranks for each kind of parameter: X(KIND, bool, integer, double,
-/// float, complex double, complex float, text, object). A long double counts as a double. Most
-/// kinds are a Python type and its subclasses; BOOL includes NumPy's bools, and INT includes
-/// NumPy's integers and all other objects with `__index__`. An ARRAY has `__index__` and a length,
-/// because it may hold a single number. For pointers and buffers only LEFT_OUT has a rank, because
+/// float, complex double, complex float, text, object). A long double counts as a double. BOOL
+/// includes NumPy's bools. INT includes NumPy's integers and all other objects with `__index__`. An
+/// ARRAY has `__index__` and a length. Pointers and buffers have a rank only for LEFT_OUT, because
 /// an object must be converted to see whether it suits. Source: docs/ABI.md, 8.7.
 #define PyNativeGiven_LIST(X)                                         \
   X(LEFT_OUT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT) \
@@ -47,9 +45,9 @@ enum PyNativeRank {
   X(STR_SUBCLASS, NONE, NONE, NONE, NONE, NONE, NONE, NEAR, SAFE)     \
   X(OTHER, NONE, NONE, NONE, NONE, NONE, NONE, NONE, SAFE)
 
-/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT means that there
-/// is no value and the parameter's default is used. C_FLOAT is a C float and C_COMPLEX a complex
-/// number of two C floats, as in Numba. Source: PyNativeGiven_LIST.
+/// The kind of a value: PyNativeGiven_LEFT_OUT, PyNativeGiven_BOOL, ... LEFT_OUT means that the
+/// default of the parameter is used. C_FLOAT is a C float. C_COMPLEX is a complex number of two C
+/// floats.
 enum PyNativeGiven {
 #define PyNativeGiven_Internal_ROW(KIND, BOOLS, INTS, DOUBLES, FLOATS, ZD, ZF, TEXTS, OBJECTS) \
   PyNativeGiven_##KIND,
@@ -58,8 +56,8 @@ enum PyNativeGiven {
       PyNativeGiven_COUNT
 };
 
-// Each of these macros combines the ranks of one column of the list. The macros paste the names of
-// ranks directly, because Windows defines a macro NEAR.
+// Each macro combines the ranks of one column of the list. The names of the ranks are pasted
+// directly, because Windows defines a macro NEAR.
 #define PyNativeChoice_Internal_BOOLS(KIND, B, I, D, F, ZD, ZF, T, O) \
   | ((uint64_t)PyNativeRank_##B << (4 * PyNativeGiven_##KIND))
 #define PyNativeChoice_Internal_INTS(KIND, B, I, D, F, ZD, ZF, T, O) \
@@ -79,9 +77,7 @@ enum PyNativeGiven {
 #define PyNativeChoice_Internal_COLUMN(COLUMN) \
   ((uint64_t)0 PyNativeGiven_LIST(PyNativeChoice_Internal_##COLUMN))
 
-/// Returns the rank of each kind of value for a parameter of this type, four bits for each rank. No
-/// value suits a type that is not in the list (a pointer, a buffer, "v", an unknown code). Source:
-/// PyNativeGiven_LIST.
+/// Returns the rank of each kind of value for a parameter of this type. Each rank has four bits.
 PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
   const int is_narrow = type.code == PyNativeType_FLOAT || type.code == PyNativeType_CFLOAT;
   if (type.code == PyNativeType_STRING && (!type.is_pointer || PyNativeType_IsBuffer(type))) {
@@ -111,7 +107,6 @@ PyNative_INLINE uint64_t PyNativeChoice_Row(PyNativeType type) {
 }
 
 /// Returns the rank of a value of this kind for the parameter with this PyNativeChoice_Row().
-/// Source: PyNativeGiven_LIST.
 PyNative_INLINE enum PyNativeRank PyNativeChoice_Rank(uint64_t row, enum PyNativeGiven kind) {
   return (enum PyNativeRank)((row >> (4 * (unsigned)kind)) & 15u);
 }

@@ -1,11 +1,11 @@
-// The C++ provider, which needs one line per function to make the Python wrapper, the signature and
-// the tagged def.
+// The C++ provider. Each typedcall::def() makes the Python wrapper and the tagged def of a
+// function.
 //
 //   long inc(long x) noexcept { return x + 1; }
 //   static typedcall::method_table methods{typedcall::def<inc>("inc", "Add one.")};
 //   TYPEDCALL_MODULE(mymodule, "Adds.", methods);
 //
-// Use `noexcept` for functions that run no Python code; others can state typedcall::nothrow
+// Only functions that run no Python code should be `noexcept`. Others can have typedcall::nothrow
 // (gil.h).
 #ifndef TYPEDCALL_PROVIDER_H_
 #define TYPEDCALL_PROVIDER_H_
@@ -31,7 +31,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// A PyTypedMethodMetadata whose name can be written once the struct is at its final address.
+/// A PyTypedMethodMetadata whose name is not const.
 struct writable_metadata {
   const void *details;
   const PyNativeCallableTable *table;
@@ -47,7 +47,7 @@ static_assert(sizeof(writable_metadata) == sizeof(PyTypedMethodMetadata));
 static_assert(offsetof(writable_metadata, name) == PyTypedMethod_SIZE);
 static_assert(offsetof(writable_metadata, magic) == offsetof(PyTypedMethodMetadata, magic));
 
-/// The memory of one def. Consumers keep pointers into this memory.
+/// The memory of one def. Consumers keep pointers to this memory.
 struct def_place {
   writable_metadata metadata;
   PyNativeCallableTable table;  ///< used if there is only one entry
@@ -65,10 +65,9 @@ class defs_of_a_table {
   /// For PyModuleDef::m_methods.
   PyMethodDef *defs() { return defs_; }
 
-  /// Enters the defs in the interpreter's side table. Call tag() from Py_mod_exec, once for each
-  /// module object in each interpreter. Returns 0, or -1 with an exception from
-  /// PyTypedMethod_AddTags, with ValueError for parameter names that are invalid in Python, or with
-  /// SystemError for a def that def() rejected. GIL: held.
+  /// Adds the defs to the side table of the interpreter. Call tag() from Py_mod_exec, once for each
+  /// module object. Returns 0, or -1 with an exception set. Raises ValueError for invalid parameter
+  /// names, and SystemError for a def that def() rejected. GIL: held.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN int tag(PyObject *module) const;
 
  protected:
@@ -81,15 +80,13 @@ class defs_of_a_table {
     if (fault != nullptr) next_fault_ = fault;
   }
 
-  /// Assigns the next def's functions to their source file until a module with these functions is
-  /// executed.
+  /// Assigns the functions of the next def to their source file until the module is executed.
   TYPEDCALL_RARE void join_next(void (*join)(const translation *), const translation *file) {
     places_[count_].join = join;
     join(file);
   }
 
-  // Takes the parts of a method in registers, because it is called once for each def. Parts that
-  // only some defs have must be set beforehand.
+  // Optional parts of a def must be set beforehand, so that the arguments fit in registers.
   TYPEDCALL_COLD TYPEDCALL_HIDDEN void add(const char *name, const def_shape *of,
                                            PyCFunction function, void *funcptr,
                                            const char **called);
@@ -108,23 +105,20 @@ class defs_of_a_table {
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-// A shortcut from PyObject_Vectorcall into those functions of a module that take one number and
-// cannot run Python code. Only plain calls with an argument of exactly the right type use this
-// shortcut. PyPy's functions have no vectorcall field. In free-threaded builds, other threads could
-// call a function while it is being changed.
+// A faster vectorcall function for functions that take one number and cannot run Python code. PyPy
+// functions have no vectorcall field. In free-threaded builds, other threads could call a function
+// while it is being changed.
 #if defined(PYPY_VERSION) || defined(Py_GIL_DISABLED)
 
 inline int make_direct(PyObject *, const PyMethodDef *, PyTypeObject *) { return 0; }
 
 #else
 
-// CPython's own vectorcall function for METH_O, which is the same for all functions and
-// interpreters.
+// CPython's vectorcall function for METH_O. All functions and interpreters share it.
 TYPEDCALL_HIDDEN inline std::atomic<vectorcallfunc> cpythons_vectorcall{};
 
-/// Like CPython's own function, but without the recursion check. Converting an exact int or float,
-/// calling the function and boxing the result run no Python code, so there is no recursion.
-/// CPython's own function handles keywords, wrong numbers of arguments and all other types.
+/// Like CPython's function, but without the recursion check. The call runs no Python code, so there
+/// is no recursion. CPython's function handles all other arguments.
 template <PyTypeObject *Type>
 PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size_t nargsf,
                             PyObject *keywords) {
@@ -136,9 +130,8 @@ PyObject *direct_vectorcall(PyObject *function, PyObject *const *args, std::size
   return cpythons_vectorcall.load(std::memory_order_relaxed)(function, args, nargsf, keywords);
 }
 
-/// Installs the shortcut in `module`'s function with the METH_O def `def`. `type` is the type of
-/// the argument, int or float. Changes only the function object that CPython made from this def for
-/// this module. Returns 0, or -1 with an exception set. GIL: held.
+/// Sets the faster vectorcall function for the function of the module with this def. `type` is the
+/// type of the argument, int or float. Returns 0, or -1 with an exception set. GIL: held.
 TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
                                       PyTypeObject *type) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
@@ -161,9 +154,8 @@ TYPEDCALL_RARE inline int make_direct(PyObject *module, const PyMethodDef *def,
 
 #endif
 
-/// Returns a def's documentation with a signature and overloads added. The text lives as long as
-/// the process, because functions may need it at any time. If memory runs out, returns the
-/// documentation unchanged, which may be null.
+/// Returns the documentation of a def, with the signature or the overloads added. The text is never
+/// freed. If memory runs out, returns the documentation unchanged.
 TYPEDCALL_RARE inline const char *make_doc(const method &made, bool of_type) noexcept {
   const def_shape &facts = *made.shape;
   const bool is_static = (facts.flags & METH_STATIC) != 0;
@@ -205,7 +197,7 @@ inline bool is_identifier(PyObject *text) {
 #endif
 }
 
-/// Returns 0, or -1 with ValueError for parameter names that are invalid or duplicate. `names` ends
+/// Returns 0, or -1 with ValueError set if a parameter name is invalid or a duplicate. `names` ends
 /// with a null pointer. GIL: held.
 TYPEDCALL_RARE inline int check_parameter_names(const char *function, const char *const *names) {
   static constexpr const char *keywords[] = {
@@ -306,8 +298,7 @@ inline int defs_of_a_table::make_all_direct(PyObject *module) const {
 
 }  // namespace internal
 
-/// The defs of a module and their metadata. Must be `static`, because modules keep pointers into
-/// it.
+/// The defs of a module and their metadata. Must be `static`, because modules keep pointers to it.
 template <std::size_t Count>
 class method_table : public internal::defs_of_a_table {
  public:
@@ -334,8 +325,8 @@ class method_table : public internal::defs_of_a_table {
 template <class... Methods>
 explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 
-/// The defs of a type's methods, and of its class and static methods (typedcall::class_method,
-/// typedcall::static_method). Must be `static`; types of any number of interpreters can share it:
+/// The defs of the methods of a type, including class methods and static methods. Must be `static`.
+/// Types of several interpreters can share a table:
 ///
 ///     static typedcall::type_method_table methods{
 ///         typedcall::def<length>("length", typedcall::takes_self)};
@@ -343,7 +334,7 @@ explicit method_table(const Methods &...) -> method_table<sizeof...(Methods)>;
 ///     PyObject *type = PyType_FromModuleAndSpec(module, &spec, nullptr);
 ///     if (type == nullptr || methods.tag(type) < 0) ...
 ///
-/// CPython checks the type of self before it calls a method; callers of an entry must do the same.
+/// CPython checks the type of self before it calls a method. Callers of an entry must do the same.
 template <std::size_t Count>
 class type_method_table : public method_table<Count> {
  public:

@@ -1,5 +1,5 @@
-// For pybind11 modules: typedcall::def<function>(module, "name") calls module.def() and adds a tag,
-// through which native code finds the C++ function behind the Python function.
+// For pybind11 modules: typedcall::def<function>(module, "name") calls module.def() and tags the
+// Python function, so that native code can find the C++ function.
 #ifndef TYPEDCALL_PYBIND11_H_
 #define TYPEDCALL_PYBIND11_H_
 
@@ -19,7 +19,7 @@ template <auto function, class... Extra>
 void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeCallableEntry &entry,
                     const Extra &...extra) {
   module.def(name, function, extra...);
-  // The module's attribute is the function, or an instance method that contains it.
+  // The attribute is the function, or an instance method that contains the function.
   PyObject *object = pybind11::object(module.attr(name)).ptr();
   if (PyInstanceMethod_Check(object)) object = PyInstanceMethod_GET_FUNCTION(object);
   PyMethodDef *def = PyTypedMethod_DefOf(object);
@@ -32,13 +32,13 @@ void def_with_entry(pybind11::module_ &module, const char *name, const PyNativeC
 
 }  // namespace internal
 
-/// Calls module.def(name, function, extra...) for a noexcept C++ function of numbers and pointers,
-/// and tags the Python function with `flags` (for example PyNativeCallable_PURE).
+/// Calls module.def(name, function, extra...) and tags the Python function with `flags`, such as
+/// PyNativeCallable_PURE. `function` must be noexcept. Its parameters and result must be numbers or
+/// pointers.
 ///
-/// pybind11 allocates a PyMethodDef for each function, frees it with the function, and may reuse
-/// its address. Therefore the tag's owner is the function object itself. A second function of the
-/// same name is an error, because it becomes an overload of the same pybind11 function, which can
-/// have only one tag (tag all overloads with one table instead).
+/// The tag's owner is the function object, because pybind11 frees the PyMethodDef with the
+/// function. A second def() with the same name is an error. To tag overloads, define all of them
+/// first and then tag them with one table.
 ///
 /// Throws error_already_set with ValueError if the function already has a different tag. GIL: held.
 template <auto function, class... Extra>
@@ -48,9 +48,8 @@ void def(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
   internal::def_with_entry<function>(module, name, entry, extra...);
 }
 
-/// Like def(), for a function that may throw, but only before it has had any effect. If it throws,
-/// native code calls the Python function with the same arguments, and pybind11 translates the
-/// exception.
+/// Like def(), for a function that may throw. The function must not have any effect before it
+/// throws. If the function throws, native code calls the Python function with the same arguments.
 template <auto function, class... Extra>
 void def_falling_back(pybind11::module_ &module, const char *name, std::uintptr_t flags = 0,
                       const Extra &...extra) {

@@ -1,6 +1,5 @@
-// The resolver, which finds a native function with a given signature behind a Python object.
-// Searches all places for tables (places.h) and returns the best entry for a request (request.h),
-// or reports what is offered instead (diagnostics.h).
+// The resolver finds a native function with a given signature behind a Python object. It searches
+// all places for tables (places.h) and returns the best entry for a request (request.h).
 #ifndef TYPEDCALL_RESOLVE_H_
 #define TYPEDCALL_RESOLVE_H_
 
@@ -31,8 +30,7 @@
 namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 
-/// A copy of a signature that needs no allocation. Used instead of std::string because compilers
-/// take as long for <string> as for Python.h.
+/// A copy of a signature without an allocation. <string> would take too long to compile.
 class signature_copy {
  public:
   signature_copy() = default;
@@ -57,25 +55,23 @@ class signature_copy {
 
 /// An entry that was found, with a copy of its signature.
 struct resolution {
-  signature_copy signature;  ///< as spelled by the provider, not as requested
+  signature_copy signature;  ///< the signature of the provider, not of the request
   std::uintptr_t flags = 0;
   void *funcptr = nullptr;
   place where = place::instance_slot;
-  /// Keeps `funcptr`, `callable` and `self` valid, even after the entry is untagged. Holds a
-  /// reference to the callable. If a tag was found in the interpreter's side table, also holds
-  /// references to the tag, to what the tag keeps alive, and to the module, type or function that
-  /// the tag is bound to. An object that owns a resolution must visit `keep_alive` in tp_traverse,
-  /// so that the garbage collector sees these references.
+  /// Keeps `funcptr`, `callable` and `self` valid, even after the entry is untagged. Holds
+  /// references to the callable, the tag and the owner of the tag. An object that owns a resolution
+  /// must visit `keep_alive` in tp_traverse.
   object_ref keep_alive;
   /// The resolved callable. Borrowed from `keep_alive`.
   PyObject *callable = nullptr;
-  /// If `how` is `safe`, the consumer must convert to and from the requested signature (safe_cast).
+  /// If this is `safe`, the consumer must convert the arguments and the result (safe_cast).
   casting how = casting::exact;
-  /// The first argument of an entry with TAKES_SELF (see self_of()). Null for an unbound method,
-  /// whose caller must check self with check_self(). Borrowed from `keep_alive`.
+  /// The first argument of an entry with TAKES_SELF (see self_of()). Null for an unbound method.
+  /// The caller of an unbound method must check self with check_self(). Borrowed from `keep_alive`.
   PyObject *self = nullptr;
-  /// The defining class of a METH_METHOD callable. This class is not passed to native functions,
-  /// which can use the module of self's type instead. Borrowed from `keep_alive`.
+  /// The defining class of a METH_METHOD callable. It is not passed to native functions. Borrowed
+  /// from `keep_alive`.
   PyTypeObject *defining_class = nullptr;
 };
 
@@ -97,7 +93,7 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
     select_cheapest(table, asked, parsed, &best);
     return false;
   });
-  // The entry is searched for again because its table may be valid only during a visit.
+  // Search again, because a table may be valid only during a visit.
   int below = best == std::numeric_limits<int>::max() ? 0 : best + 1;
   return visit_tables<kept>(
       interface, callable,
@@ -109,11 +105,10 @@ bool find_safe_entry(const PyTypedcall_Interface *interface, PyObject *callable,
       });
 }
 
-/// Calls found(entry, place, casting) with the best entry, which may be valid only during that
+/// Calls found(entry, place, casting) with the best entry. The entry may be valid only during this
 /// call. With keeping::held, also passes the reference that keeps the entry valid. Returns false if
-/// there is no entry. Sets no exception, except that keeping::held may set MemoryError. If the
-/// caller never allows casting::safe, `may_cast` can be false, which leaves out the code for
-/// conversions. GIL: held.
+/// there is no entry. Only keeping::held may set an exception, which is MemoryError. `may_cast` can
+/// be false if the caller never allows casting::safe. GIL: held.
 template <keeping kept, bool may_cast = true, class Found>
 bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, const request &asked,
                 const Found &found) {
@@ -142,16 +137,15 @@ bool find_entry(const PyTypedcall_Interface *interface, PyObject *callable, cons
   return is_found;
 }
 
-/// Updates the counters after find_entry().
 inline void count_found(bool is_found, place where) {
   stats::add(is_found ? found_in(where) : event::found_nothing);
 }
 
-/// Like find(), but returns false, possibly with MemoryError set, if there is no entry.
+/// Like find(), but returns false if there is no entry. May set MemoryError.
 TYPEDCALL_HIDDEN bool find_held(const PyTypedcall_Interface *interface, PyObject *callable,
                                 const request &asked, std::optional<resolution> *made);
 
-/// The exceptions to set if the result is an empty function.
+/// The exceptions to set if no function is found.
 enum class telling { nothing, no_memory, everything };
 
 /// An entry for a typed function. If `funcptr` is null, there is no entry.
@@ -165,7 +159,7 @@ struct held_entry {
 TYPEDCALL_HIDDEN held_entry find_typed(const PyTypedcall_Interface *interface, PyObject *callable,
                                        const request &asked, telling which);
 
-/// Saves a pending exception during a search and discards the exceptions that the search sets.
+/// Saves the current exception and discards exceptions that are set during a search.
 class quietly {
  public:
   quietly() : saved_(PyTypedcall_SaveError()) {}
@@ -236,13 +230,12 @@ TYPEDCALL_INTERNAL_DEFINE held_entry find_typed(const PyTypedcall_Interface *int
 
 }  // namespace internal
 
-/// Returns the best entry of `callable` for `asked`. In each place, in the order of
-/// typedcall::place, looks for an entry with the same text or, failing that, for the first with the
-/// same widths and classes. If no place has such an entry and safe casting is allowed, takes the
-/// first entry with the cheapest conversions. Returns nullopt without setting an exception if no
-/// entry is found or memory runs out. `interface` comes from PyTypedcall_Import(). If it is null,
-/// only places that need no side table are searched. `callable` may have any type. GIL: held; may
-/// collect garbage.
+/// Returns the best entry of `callable` for `asked`. The places are searched in the order of
+/// typedcall::place. In each place, an entry with the same signature is preferred to an equivalent
+/// entry. If no place has such an entry and safe casting is allowed, returns the first entry with
+/// the cheapest conversions. Returns nullopt without an exception if no entry is found or memory
+/// runs out. `interface` comes from PyTypedcall_Import(). If `interface` is null, the side table is
+/// not searched. `callable` may have any type. GIL: held. May collect garbage.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const request &asked) {
   std::optional<resolution> made;
@@ -251,16 +244,16 @@ inline std::optional<resolution> find(const PyTypedcall_Interface *interface, Py
   return made;
 }
 
-/// Finds an entry for a signature (canonical text) and the consumer's capabilities. If the
-/// capabilities include TAKES_SELF, the consumer must pass `resolution::self`. GIL: held.
+/// Finds an entry for a canonical signature. If `can` includes TAKES_SELF, the consumer must pass
+/// `resolution::self`. GIL: held.
 inline std::optional<resolution> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                       const char *signature, capabilities can = 0) {
   return find(interface, callable, request{signature, can});
 }
 
-/// Visits all entries of `callable`, whether usable or not, by calling visit(entry, place), or
-/// visit(entry, place, reference) with the reference that keeps the entry valid. `visit` may run
-/// Python code. If memory runs out, skips entries and sets MemoryError. GIL: held.
+/// Calls visit(entry, place) or visit(entry, place, reference) for all entries of `callable`, even
+/// unusable ones. `reference` keeps the entry valid. `visit` may run Python code. If memory runs
+/// out, skips entries and sets MemoryError. GIL: held.
 template <class Visitor>
 void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, Visitor &&visit) {
   internal::visit_tables<internal::keeping::held>(
@@ -279,20 +272,19 @@ void for_each_entry(const PyTypedcall_Interface *interface, PyObject *callable, 
       });
 }
 
-/// Like find(), but sets an exception if nothing is found. For an invalid signature, the exception
-/// is ValueError with the position of the fault. Otherwise it is TypeError with a list of the
-/// entries offered, or with the kind of callable and what to do instead. A pending exception is
-/// kept on success, and on failure is replaced unless `interface` is null. GIL: held.
+/// Like find(), but sets an exception if nothing is found. Raises ValueError for an invalid
+/// signature, and TypeError if there is no such entry. An exception that is already set is kept on
+/// success. On failure, it is replaced unless `interface` is null. GIL: held.
 inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                                          const request &asked) {
-  // `interface` may be the result of a failed PyTypedcall_Import(), whose exception explains more.
+  // Keep the exception of a failed PyTypedcall_Import().
   if (interface == nullptr && PyErr_Occurred()) return std::nullopt;
   if (!internal::check_signature(asked.signature, nullptr)) return std::nullopt;
   std::optional<resolution> found;
   bool failed;
   {
     const internal::quietly pending;
-    // A place that was skipped for lack of memory does not matter if another place has an entry.
+    // A MemoryError in one place does not matter if another place has an entry.
     failed = !internal::find_held(interface, callable, asked, &found) && pending.failed();
   }
   if (failed) {
@@ -310,14 +302,13 @@ inline std::optional<resolution> resolve(const PyTypedcall_Interface *interface,
 
 namespace internal {
 
-/// Returns the request for a function that is called with only its arguments.
+/// Returns the request for a function without self.
 template <class Signature>
 request plain_request(capabilities can) {
   return {signature_of<Signature>::text, can & ~PyNativeCallable_TAKES_SELF};
 }
 
-/// True for an unbound method. Otherwise returns false, with TypeError set unless `which` is
-/// telling::nothing.
+/// True for an unbound method. Otherwise sets TypeError, unless `which` is telling::nothing.
 inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *callable,
                            telling which) {
   if (is_unbound(callable)) return true;
@@ -327,11 +318,11 @@ inline bool expect_unbound(const PyTypedcall_Interface *interface, PyObject *cal
   return false;
 }
 
-/// Finds functions of the kind that one of the tags below selects.
+/// Finds functions for one of the tags below.
 template <template <class Signature> class Function>
 struct finder {
-  /// Returns the function for a request, or an empty one. The signature is not checked, because it
-  /// comes from a C++ type.
+  /// Returns the function for a request, or an empty function. The signature is not checked,
+  /// because it comes from a C++ type.
   template <class Signature>
   static Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
                                   const request &asked, telling which) {
@@ -369,17 +360,16 @@ struct finder {
 
 // These tags select the kind of function that find() and resolve() return.
 
-/// A function that is called with only its arguments. Entries that take self have another C type
-/// and are never found, whatever `can` is.
+/// A function without self. Entries that take self are never found, even if `can` includes
+/// TAKES_SELF.
 using plain = internal::finder<function>;
-/// A function that takes self, behind a bound method, a module's function or an instance with a
-/// table, together with that self. The signature does not show self.
+/// A function with its self, from a bound method, a function of a module, or an instance with a
+/// table. The signature does not include self.
 using bound = internal::finder<bound_function>;
-/// A function that takes self, behind an unbound method (`Type.method`, or a class method in its
-/// type's dictionary).
+/// A function that takes self, from an unbound method such as `Type.method`.
 using unbound = internal::finder<unbound_function>;
 
-/// Returns the typed function, or an empty one without setting an exception. Example:
+/// Returns the typed function, or an empty function without an exception. Example:
 /// find<double(double)>(interface, callable, bound()). GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> find(const PyTypedcall_Interface *interface, PyObject *callable,
@@ -394,8 +384,7 @@ function<Signature> find(const PyTypedcall_Interface *interface, PyObject *calla
   return find<Signature>(interface, callable, plain(), can);
 }
 
-/// Like find<Signature>(), but sets the same exception as resolve() if the function is empty. GIL:
-/// held.
+/// Like find<Signature>(), but sets an exception if no function is found. GIL: held.
 template <class Signature, template <class> class Function>
 Function<Signature> resolve(const PyTypedcall_Interface *interface, PyObject *callable,
                             internal::finder<Function> how, capabilities can = 0) {

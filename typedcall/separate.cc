@@ -1,6 +1,6 @@
-// Contains the function bodies that TYPEDCALL_SEPARATE leaves out of a project's own files. Compile
-// this file with the same options (in C projects with cc -x c), and link it into each shared object
-// or program that contains those files.
+// Contains the function bodies that TYPEDCALL_SEPARATE leaves out of the other files of a project.
+// Compile this file with the same options (in C projects with cc -x c). Link it into each shared
+// object or program.
 #ifdef TYPEDCALL_CORE_COMPILER_H_
 #error "typedcall/separate.cc: compile it alone; in a unity build it cannot follow other files"
 #endif
@@ -13,7 +13,7 @@
 #include "core/rendezvous.h"
 #else
 #include "typedcall/tag.h"
-#if defined(__cpp_exceptions) && __cplusplus >= 201703L  // otherwise no file can use these headers
+#if defined(__cpp_exceptions) && __cplusplus >= 201703L  // these headers require both
 #include "typedcall/provider.h"
 #ifndef PYPY_VERSION
 #include "typedcall/resolve.h"
@@ -25,7 +25,7 @@
 
 TYPEDCALL_BEGIN_C
 
-// The C functions in the headers are static, so other files call the functions below.
+// The C functions in the headers are static. Other files call the functions below.
 #define DEFINE(result, name, parameters)                                \
   TYPEDCALL_HIDDEN result TYPEDCALL_INTERNAL_EXTERNAL(name) parameters; \
   __attribute__((weak)) result TYPEDCALL_INTERNAL_EXTERNAL(name) parameters

@@ -1,6 +1,6 @@
-// Reads sibling symbols, through which the table of a PyMethodDef can be found in the same shared
-// object. PyTypedMethod_SIBLING (typedcall/typed_method.h) defines such symbols. Source: M.
-// Bernstein, "Type information for faster Python C extensions"; docs/ABI.md, section 4.
+// Finds the table of a PyMethodDef through a symbol in the same shared object.
+// PyTypedMethod_SIBLING (typedcall/typed_method.h) defines such symbols. Source: M. Bernstein,
+// "Type information for faster Python C extensions"; docs/ABI.md, section 4.
 #ifndef TYPEDCALL_SIBLING_SYMBOL_H_
 #define TYPEDCALL_SIBLING_SYMBOL_H_
 
@@ -21,21 +21,20 @@ extern "C" {
 
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)
 
-// The maximum number of mapped, readable segments in one shared object. Linkers make three or four;
-// further segments are ignored.
+// The maximum number of readable segments in a shared object. Further segments are ignored.
 #define PyTypedMethod_Internal_MOST_SEGMENTS 12
 
 typedef struct PyTypedMethod_Internal_Object {
-  const void *address;  // any address in the object, used to find it
-  const char *name;     // the dynamic linker's name, or NULL for the program itself
+  const void *address;  // any address in the object
+  const char *name;     // the name in the dynamic linker, or NULL for the program
   int objects_seen, segments;
   struct {
     uintptr_t start, end;
   } segment[PyTypedMethod_Internal_MOST_SEGMENTS];
 } PyTypedMethod_Internal_Object;
 
-// Returns the number of bytes from `address` on that belong to the object, or 0 if `address` is
-// elsewhere.
+// Returns the number of bytes from `address` to the end of its segment, or 0 if `address` is not in
+// the object.
 static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Object *object,
                                                  const void *address) {
   const uintptr_t at = (uintptr_t)address;
@@ -47,15 +46,14 @@ static inline size_t PyTypedMethod_Internal_Room(const PyTypedMethod_Internal_Ob
   return 0;
 }
 
-// True if a struct of `size` bytes at `address` is entirely in the object and aligned for pointers.
+// True if a struct of `size` bytes at `address` is in the object and aligned for pointers.
 static inline int PyTypedMethod_Internal_Holds(const PyTypedMethod_Internal_Object *object,
                                                const void *address, size_t size) {
   return (uintptr_t)address % sizeof(void *) == 0 &&
          PyTypedMethod_Internal_Room(object, address) >= size;
 }
 
-// Returns the length of a text, or `limit` if the text does not end inside the object within
-// `limit` bytes.
+// Returns the length of a text, or `limit` if the text is longer or does not end in the object.
 static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_Object *object,
                                                    const char *text, size_t limit) {
   const size_t capacity = PyTypedMethod_Internal_Room(object, text);
@@ -63,8 +61,8 @@ static inline size_t PyTypedMethod_Internal_Length(const PyTypedMethod_Internal_
   return end != NULL ? (size_t)((const char *)end - text) : limit;
 }
 
-// A callback for dl_iterate_phdr, which stops at the object that contains `address` and records the
-// object's segments.
+// A callback for dl_iterate_phdr. Stops at the object that contains `address` and records its
+// segments.
 static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t size,
                                               void *opaque) {
   PyTypedMethod_Internal_Object *object = (PyTypedMethod_Internal_Object *)opaque;
@@ -79,13 +77,13 @@ static inline int PyTypedMethod_Internal_Note(struct dl_phdr_info *info, size_t 
     object->segment[object->segments].end = start + (uintptr_t)header->p_memsz;
     ++object->segments;
   }
-  // dl_iterate_phdr reports the program itself first.
+  // dl_iterate_phdr reports the program first.
   object->name = object->objects_seen++ > 0 ? info->dlpi_name : NULL;
   return PyTypedMethod_Internal_Room(object, object->address) > 0;
 }
 
-// True if the symbol table has an object of this size at exactly this address. Always true with
-// musl, which does not report symbols.
+// True if the symbol table has an object of this size at this address. Always true with musl, which
+// does not report symbols.
 static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t size) {
 #ifdef __GLIBC__
   Dl_info info;
@@ -101,28 +99,25 @@ static inline int PyTypedMethod_Internal_IsSymbol(const void *address, size_t si
 #endif
 }
 
-// Returns `_PyPyTyped_<name>` from the object's own dynamic symbol table, or NULL.
+// Returns `_PyPyTyped_<name>` from the dynamic symbol table of the object, or NULL.
 static inline const PyTypedMethod_Sibling *PyTypedMethod_Internal_Symbol(
     const PyTypedMethod_Internal_Object *object, const char *name, size_t length) {
   static const char prefix[] = "_PyPyTyped_";
   char symbol[sizeof(prefix) + sizeof(((PyPyTypedMethodMetadata *)0)->ml_name)];
   memcpy(symbol, prefix, sizeof(prefix) - 1);
   memcpy(symbol + sizeof(prefix) - 1, name, length + 1);
-  // RTLD_NOLOAD loads nothing; if the library is not already loaded, dlopen() fails.
+  // With RTLD_NOLOAD, dlopen() fails if the library is not already loaded.
   void *handle = dlopen(object->name, RTLD_LAZY | RTLD_NOLOAD);
   void *address = handle != NULL ? dlsym(handle, symbol) : NULL;
-  if (handle == NULL || address == NULL)
-    dlerror();  // clears the error, so that a later dlerror() does not report it
+  if (handle == NULL || address == NULL) dlerror();  // clears the error
   if (handle != NULL) dlclose(handle);
-  // dlsym() also searches the libraries with which this library is linked, but their symbols do not
-  // count.
+  // dlsym() also searches the libraries with which this library is linked. Ignore their symbols.
   if (!PyTypedMethod_Internal_Holds(object, address, sizeof(PyTypedMethod_Sibling))) return NULL;
   if (!PyTypedMethod_Internal_IsSymbol(address, sizeof(PyTypedMethod_Sibling))) return NULL;
   return (const PyTypedMethod_Sibling *)address;
 }
 
-// True if `table` is a table of signatures and functions. Flags are checked when an entry is
-// chosen.
+// True if `table` is valid. Flags are checked when an entry is chosen.
 static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Object *object,
                                                  const PyNativeCallableTable *table) {
   const size_t header = offsetof(PyNativeCallableTable, entries);
@@ -142,18 +137,16 @@ static inline int PyTypedMethod_Internal_IsTable(const PyTypedMethod_Internal_Ob
 
 #endif  // __ELF__
 
-/// Returns the table that a sibling symbol `_PyPyTyped_<ml_name>` offers for `def`, or NULL. The
-/// symbol must belong to the shared object that contains the def, and must name exactly this def.
-/// Its table and signatures must be valid and in the same object; functions may be elsewhere.
-/// Returns NULL for defs on the heap, for names that are not C identifiers or have more than 99
-/// bytes, and on systems without ELF.
+/// Returns the table of the symbol `_PyPyTyped_<ml_name>` for `def`, or NULL. The symbol, its table
+/// and the signatures must be in the shared object that contains the def. The symbol must contain
+/// the address of this def. Returns NULL for defs on the heap, for names that are not C identifiers
+/// or have more than 99 bytes, and on systems without ELF.
 ///
-/// `def` may be any address, even a stale one, because only memory of loaded objects is read. May
-/// be called in any thread and interpreter without the GIL. Calls no Python function and sets no
-/// exception. This function takes the dynamic linker's lock and needs a few microseconds, and more
-/// with every loaded object. Therefore search this place last and cache the result. The table stays
-/// valid while the object is loaded, and CPython never unloads shared objects. Afterwards dlerror()
-/// reports no error.
+/// `def` may be any address, because only memory of loaded objects is read. May be called from any
+/// thread and interpreter without the GIL. Calls no Python function and sets no exception. Takes
+/// the lock of the dynamic linker and is slow, so search this place last and cache the result. The
+/// table stays valid while the object is loaded. CPython never unloads shared objects. Clears the
+/// error of dlerror().
 static inline TYPEDCALL_COLD const PyNativeCallableTable *PyTypedMethod_SiblingTable(
     const PyMethodDef *def) {
 #if TYPEDCALL_IS_SUPPORTED && defined(__ELF__)

@@ -1,8 +1,9 @@
 // Parses, prints and compares signature strings of native functions, at run time or compile time.
 // Does not need Python.h, memory allocation or stdio. C99, C11 and C++11 to C++20 (constexpr from
-// C++14).
+// C++14). All functions may be called from any thread and interpreter without the GIL. They call no
+// Python function.
 //
-// The grammar in EBNF; signatures look like NumPy's and use the letters of PEP 3118:
+// The grammar in EBNF, with the letters of PEP 3118:
 //
 //     signature = { argument } , "->" , result ;   at most 127 arguments in C
 //     argument  = type | buffer ;
@@ -12,15 +13,13 @@
 //     element   = code, but none of "P", "s", "O" ;
 //     code      = letters of PyNativeType_VALUE_LIST in typedcall/signature/type_codes.h ;
 //
-// "&d" is `double *`, through which the function may write, and "&kd" is `const double *`. "&"
-// cannot be used for a pointer to a pointer; use "P" instead.
+// "&d" is `double *`, and "&kd" is `const double *`. A pointer to a pointer is "P".
 //
-// "*d" is `double *, Py_ssize_t`, a pointer to the first element and the number of elements; for
-// "*kd" the pointer is a `const double *`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and
-// its length in bytes. The memory may be used only during the call.
+// "*d" is `double *, Py_ssize_t`, a pointer to the first element and the number of elements. "*kd"
+// is `const double *, Py_ssize_t`. "*s" is `const char *, Py_ssize_t`, a text in UTF-8 and its
+// length in bytes. The memory may be used only during the call.
 //
-// A signature contains nothing else, so every signature has exactly one spelling, and any text that
-// can be parsed is canonical.
+// Every signature has exactly one spelling, so any text that can be parsed is canonical.
 
 #include "core/version.h"
 
@@ -32,31 +31,29 @@
 #include "core/compiler.h"
 #include "typedcall/signature/native_type.h"
 
-/// The largest number of arguments in C, where a buffer counts as two. C guarantees 127 parameters
-/// (C99, 5.2.4.1).
+/// The largest number of C arguments. A buffer counts as two. C guarantees 127 parameters (C99,
+/// 5.2.4.1).
 #define PyNativeSignature_MAX_ARGS 127
 
-/// The length of the longest signature in bytes, without a NUL: 127 times "&kZd", "->" and "&kZd".
+/// The length of the longest signature in bytes, without the NUL.
 #define PyNativeSignature_MAX_LENGTH (PyNativeSignature_MAX_ARGS * 4 + 2 + 4)
 
-/// A parsed signature. The first `nargs` elements of `args` are the arguments that Python passes,
-/// where a buffer counts as one; the other elements are not valid. PyNativeSignature_ArgumentsInC()
-/// returns the number of arguments in C. Source: the grammar above.
+/// A parsed signature. The first `nargs` elements of `args` are the arguments that Python passes. A
+/// buffer counts as one. The other elements are not valid.
 typedef struct {
   int nargs;
   PyNativeType result;
   PyNativeType args[PyNativeSignature_MAX_ARGS];
 } PyNativeSignature;
 
-/// The reason why a text is not a signature: the offset of the first byte that no signature with
-/// the same beginning can contain (the text's length if it ends too early), and a static
-/// explanation.
+/// The reason why a text is not a signature. `position` is the offset of the first wrong byte, or
+/// the length of a text that ends too early. `reason` is a static string.
 typedef struct {
   size_t position;
   const char *reason;
 } PyNativeSignature_Fault;
 
-// Returns the message for a byte that no signature can contain, or `otherwise` for any other byte.
+// Returns the message for a byte that no signature can contain, or `otherwise`.
 PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
                                                                   const char *otherwise) {
   if (byte == ' ' || (byte >= '\t' && byte <= '\r')) {
@@ -65,9 +62,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Unexpected(char byte,
   return byte == '\0' ? "a NUL byte is not allowed" : otherwise;
 }
 
-/// Returns the number of arguments in C, excluding self, where a buffer counts as two. May be
-/// called in any thread and interpreter without the GIL. Calls no Python function. Source: the
-/// grammar above.
+/// Returns the number of C arguments, excluding self. A buffer counts as two.
 PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *signature) {
   int count = signature->nargs;
   int i = 0;
@@ -77,8 +72,8 @@ PyNative_INLINE int PyNativeSignature_ArgumentsInC(const PyNativeSignature *sign
   return count;
 }
 
-// Reads "&" or "*" and a following "k", and moves *position past both. Returns a null pointer, or
-// the reason for a failure with *position at the faulty byte. Sets *is_pointer to 0 if there is no
+// Reads "&" or "*" and an optional "k", and moves *position past them. Returns a null pointer, or
+// the reason for a failure with *position at the wrong byte. Sets *is_pointer to 0 if there is no
 // "&" or "*".
 PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *text, size_t length,
                                                                    size_t *position,
@@ -114,8 +109,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_ReadPointer(const char *t
   }
 }
 
-// Returns the reason why a buffer cannot hold this type (for example, that its bytes are an
-// address), or a null pointer.
+// Returns the reason why a buffer cannot contain this type, or a null pointer.
 PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int is_pointer) {
   if ((is_pointer & PyNativePointer_BUFFER) == 0) {
     return NULL;
@@ -134,11 +128,12 @@ PyNative_INLINE const char *PyNativeSignature_Internal_NoElement(int code, int i
 
 #if TYPEDCALL_IS_SUPPORTED
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wattributes"  // a header needs noinline functions to be `inline`
+#pragma GCC diagnostic ignored "-Wattributes"  // noinline functions in a header must be `inline`
 #endif
 
 // Reads one type or "v" and moves *position past it. Returns a null pointer, or the reason for a
-// failure with *position at the faulty byte. Out of line, because GCC 16 inlines both calls at -O3.
+// failure with *position at the wrong byte. Out of line, because GCC 16 would inline both calls at
+// -O3.
 TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_ReadType(
     const char *text, size_t length, size_t *position, PyNativeType *type) {
   int is_pointer = 0;
@@ -179,7 +174,7 @@ TYPEDCALL_OUT_OF_LINE PyNative_INLINE const char *PyNativeSignature_Internal_Rea
 #endif
 
 // Reads the whole text. Returns a null pointer, or the reason for a failure with *position at the
-// fault.
+// wrong byte.
 PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, size_t length,
                                                             PyNativeSignature *out,
                                                             size_t *position) {
@@ -190,8 +185,7 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   int in_c = 0;
   while (*position < length && text[*position] != '-' && text[*position] != '>') {
     const size_t start = *position;
-    // Counts C arguments even if the next type is incomplete, because no valid text can continue
-    // from here.
+    // Too many arguments are reported even if the next type is incomplete.
     const int needed = text[start] == '*' ? 2 : 1;
     reason = PyNativeSignature_Internal_ReadType(text, length, position, &type);
     if (in_c + needed > PyNativeSignature_MAX_ARGS && *position > start) {
@@ -232,13 +226,10 @@ PyNative_INLINE const char *PyNativeSignature_Internal_Read(const char *text, si
   return NULL;
 }
 
-/// Parses the `length` bytes at `text`. Does not read beyond them, and stops early if the text is
-/// too long. `out` may be NULL if the text is only to be checked, and `fault` may be NULL. Returns
-/// 0, or -1 if the text is not a signature. On failure `*fault` contains the position and the
-/// reason, and `*out` is a function with no arguments and no result. On success `*fault` and the
-/// elements of `out->args` from `nargs` on are unchanged. Sets no Python exception. May be called
-/// in any thread and interpreter without the GIL. Calls no Python function. Source: the grammar
-/// above; docs/ABI.md, section 3.
+/// Parses the `length` bytes at `text`. `out` and `fault` may be NULL. Returns 0, or -1 if the text
+/// is not a signature. On failure, `*fault` contains the position and the reason, and `*out` is a
+/// function with no arguments and no result. On success, `*fault` is unchanged. Sets no Python
+/// exception. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyNativeSignature *out,
                                             PyNativeSignature_Fault *fault) {
   size_t position = 0;
@@ -258,14 +249,11 @@ PyNative_INLINE int PyNativeSignature_Parse(const char *text, size_t length, PyN
   return -1;
 }
 
-/// Like PyNativeSignature_Parse, for NUL-terminated text; NULL counts as "". Reads at most
-/// PyNativeSignature_MAX_LENGTH + 1 bytes. If this many are readable, a text without a NUL is
-/// reported as a fault and not overrun. May be called from any thread and interpreter without the
-/// GIL. Calls no Python function. Source: the grammar above.
+/// Like PyNativeSignature_Parse, for a NUL-terminated text. NULL is treated as "". Reads at most
+/// PyNativeSignature_MAX_LENGTH + 1 bytes, even if there is no NUL.
 PyNative_INLINE int PyNativeSignature_ParseString(const char *text, PyNativeSignature *out,
                                                   PyNativeSignature_Fault *fault) {
-  // No signature is longer than MAX_LENGTH, so with one more byte the parser finds the same fault
-  // at the same position as in the whole text.
+  // One byte more than MAX_LENGTH is enough to find the fault in a text that is too long.
   size_t length = 0;
   while (text && length <= PyNativeSignature_MAX_LENGTH && text[length] != '\0') {
     ++length;
@@ -303,13 +291,10 @@ PyNative_INLINE int PyNativeType_Internal_IsValue(PyNativeType type) {
          !PyNativeSignature_Internal_NoElement(type.code, type.is_pointer);
 }
 
-/// Writes the canonical text of `signature` and a NUL to `buffer`, which has room for `size` bytes,
-/// and truncates the text if it does not fit. `buffer` may be NULL if `size` is 0. Like snprintf,
-/// returns the length of the whole text in bytes, without the NUL. The text was truncated if the
-/// length is at least `size`. PyNativeSignature_MAX_LENGTH + 1 bytes always suffice. Returns 0 and
-/// writes "" if the grammar does not allow the signature (`nargs` out of range, an unknown code,
-/// "v" instead of a value, an invalid buffer). May be called from any thread and interpreter
-/// without the GIL. Calls no Python function. Source: the grammar above.
+/// Writes the text of `signature` and a NUL to `buffer`, which has room for `size` bytes. `buffer`
+/// may be NULL if `size` is 0. Like snprintf, truncates the text if necessary, and returns the
+/// length of the whole text without the NUL. PyNativeSignature_MAX_LENGTH + 1 bytes are always
+/// enough. Writes "" and returns 0 if the signature is invalid.
 PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signature, char *buffer,
                                                size_t size) {
   const int is_void =
@@ -337,10 +322,8 @@ PyNative_INLINE size_t PyNativeSignature_Print(const PyNativeSignature *signatur
   return at;
 }
 
-/// Returns 1 if two parsed signatures have the same number of arguments, and all types, including
-/// those of the results, are pairwise equivalent; else 0. Both must come from a successful parse.
-/// May be called from any thread and interpreter without the GIL. Calls no Python function. Source:
-/// docs/ABI.md, section 3.
+/// Returns 1 if two parsed signatures have the same number of arguments and all their types are
+/// equivalent, else 0. Both must come from a successful parse. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *a,
                                                        const PyNativeSignature *b) {
   int same = a->nargs == b->nargs && PyNativeType_Equivalent(a->result, b->result);
@@ -351,11 +334,10 @@ PyNative_INLINE int PyNativeSignature_EquivalentParsed(const PyNativeSignature *
   return same;
 }
 
-/// Returns 1 if a function with the parsed signature `offered` may be called through the signature
-/// `asked` without conversions, else 0. The signatures must be equivalent, except that the offered
-/// one may have an argument "*kd" instead of "*d" and a result "&d" instead of "&kd". Both must
-/// come from a successful parse. May be called from any thread and interpreter without the GIL.
-/// Calls no Python function. Source: docs/ABI.md, section 3.
+/// Returns 1 if a function with the signature `offered` may be called through the signature `asked`
+/// without conversions, else 0. The signatures must be equivalent, but `offered` may have an
+/// argument "*kd" instead of "*d", and a result "&d" instead of "&kd". Both must come from a
+/// successful parse. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_AnswersParsed(const PyNativeSignature *offered,
                                                     const PyNativeSignature *asked) {
   int answers =
@@ -390,17 +372,13 @@ PyNative_INLINE int PyNativeSignature_Internal_Compare(const char *a, const char
 }
 
 /// Returns 1 if two NUL-terminated texts are equivalent signatures, else 0. A text that is not a
-/// signature is equivalent to nothing, not even itself, so 1 means that both texts are signatures.
-/// Equal texts are also checked; if you know that one is a signature, compare bytes first. May be
-/// called in any thread and interpreter without the GIL. Calls no Python function. Source:
-/// docs/ABI.md, section 3.
+/// signature is not equivalent to any text, not even itself. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Equivalent(const char *a, const char *b) {
   return PyNativeSignature_Internal_Compare(a, b, 0);
 }
 
 /// Like PyNativeSignature_AnswersParsed, for NUL-terminated texts. Returns 0 if a text is not a
-/// signature. May be called from any thread and interpreter without the GIL. Calls no Python
-/// function. Source: docs/ABI.md, section 3.
+/// signature. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeSignature_Answers(const char *offered, const char *asked) {
   return PyNativeSignature_Internal_Compare(offered, asked, 1);
 }

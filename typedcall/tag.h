@@ -1,6 +1,5 @@
-// Tags Python callables by entering their C functions in an interpreter's side table. Use this
-// header for your own defs when the module is executed, and for foreign defs and objects, which are
-// not modified. Source: docs/ABI.md, section 5.
+// Tags Python callables in the side table of an interpreter. The callables and their defs are not
+// modified. Source: docs/ABI.md, section 5.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_H_
@@ -13,7 +12,7 @@
 #include "core/platform.h"
 #include "typedcall/tag/native_table.h"
 #include "typedcall/typed_method.h"
-#ifndef PYPY_VERSION  // PyPy has flag bits in defs instead, and keeps other tags in Python
+#ifndef PYPY_VERSION  // PyPy has no side table
 #include "core/rendezvous.h"
 #include "typedcall/tag/def_of.h"
 #endif
@@ -22,8 +21,8 @@
 extern "C" {
 #endif
 
-// Like a ctypes prototype, a tag is a promise. If there is no function with this signature at the
-// address, calls crash. Everything else about a tag is checked by this header.
+// Like a ctypes prototype, a tag is not checked against the C function. If the function has another
+// signature, calls crash.
 //
 //   what you have                              what tags it
 //   defs by PyTypedMethod_METHOD_DEF           PyTypedMethod_AddTags, when the module is executed
@@ -32,8 +31,7 @@ extern "C" {
 //   a PyMethodDef and the object that owns it  PyTypedMethod_TagDef, PyTypedMethod_UntagDef
 //   an object that has no PyMethodDef          PyNativeCallable_TagObject, _UntagObject
 
-/// Checks the table of the callable `name`. Returns 0, or -1 with a ValueError that describes the
-/// fault and, in a signature, its position. GIL: held.
+/// Checks the table of the callable `name`. Returns 0, or -1 with ValueError set. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckTable(const PyNativeCallableTable *table,
                                                              const char *name) {
   if (table == NULL || table->count < 1) {
@@ -77,10 +75,8 @@ static inline int PyNativeCallable_Internal_AreEqual(const void *a, const void *
                                          (const PyNativeCallableTable *)b);
 }
 
-// Publishes a checked table. Returns 1 if the table was published, 0 if an equal table is already
-// published, PyTypedcall_CAME_BACK if an equal table that was untagged is restored, or -1 with
-// ValueError for a conflict or with an exception set by the interface's publish. `kept` (may be
-// NULL) is kept alive with the published table.
+// Publishes a checked table. Returns the result of interface->publish(), or -1 with ValueError set
+// for a conflict. `kept` may be NULL. It is kept alive with the published table.
 static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
     const PyTypedcall_Interface *interface, int space, const void *key, PyObject *owner,
     const char *name, const PyNativeCallableTable *table, void (*destroy)(const void *value),
@@ -100,7 +96,7 @@ static inline TYPEDCALL_COLD int PyNativeCallable_Internal_Publish(
   }
 }
 
-// Implements PyTypedMethod_TagDef for a def whose name and table have been checked.
+// PyTypedMethod_TagDef without the checks of the name and the table.
 static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
     const PyTypedcall_Interface *interface, const PyMethodDef *def, PyObject *owner,
     const PyNativeCallableTable *table, void (*destroy)(const void *value), PyObject *kept) {
@@ -115,15 +111,15 @@ static inline TYPEDCALL_COLD int PyTypedMethod_Internal_TagDef(
 }
 
 /// Publishes `table` for `def` while `owner` lives. The owner is the module or type whose array
-/// contains the def, or the function object if the def was allocated only for this function. The
-/// def is not modified. `table` must live as long as any owner and any consumer that holds it.
-/// `destroy` (may be NULL) is called when the table is no longer needed.
+/// contains the def, or the function object if the def belongs only to this function. The def is
+/// not modified. `table` must live as long as any owner and any consumer that uses it. `destroy` is
+/// called when the table is no longer needed, and may be NULL.
 ///
-/// Returns 1 if the table was published, 0 if an equal tag already exists (which now lives at least
-/// as long as `owner`), or 2 if an equal, untagged tag of this owner was restored. After 0 and 2
-/// the caller keeps `table`. Returns -1 with ValueError for a NULL def or name, an invalid table or
-/// a different existing tag (the message contains both), TypeError if `owner` does not support weak
-/// references, or MemoryError. GIL: held.
+/// Returns 1 if the table was published. Returns 0 if the def already has an equal tag. Returns 2
+/// if an equal tag of this owner was restored. After 0 and 2 the caller still owns `table`. On
+/// failure, returns -1 with an exception set. Raises ValueError for a NULL def or name, an invalid
+/// table or a different existing tag. Raises TypeError if `owner` does not support weak references.
+/// GIL: held.
 static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
                                        const PyMethodDef *def, PyObject *owner,
                                        const PyNativeCallableTable *table,
@@ -136,13 +132,13 @@ static inline int PyTypedMethod_TagDef(const PyTypedcall_Interface *interface,
   return PyTypedMethod_Internal_TagDef(interface, def, owner, table, destroy, NULL);
 }
 
-// Implements PyNativeCallable_TagObject. For `kept` see PyNativeCallable_Internal_Publish.
+// Implements PyNativeCallable_TagObject.
 static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interface *interface,
                                                       PyObject *object,
                                                       const PyNativeCallableTable *table,
                                                       void (*destroy)(const void *value),
                                                       PyObject *kept) {
-  // The name is copied because publishing may run Python code that renames the type.
+  // The name is copied, because publishing may run Python code that renames the type.
   char name[101];
   PyOS_snprintf(name, sizeof(name), "%.100s", Py_TYPE(object)->tp_name);
   if (PyNativeCallable_CheckTable(table, name) < 0) return -1;
@@ -150,37 +146,33 @@ static inline int PyNativeCallable_Internal_TagObject(const PyTypedcall_Interfac
                                            table, destroy, kept);
 }
 
-/// Publishes `table` for one object. Used for callables without a PyMethodDef. An object that does
-/// not support weak references is kept alive until it is untagged. In other respects like
-/// PyTypedMethod_TagDef. GIL: held.
+/// Like PyTypedMethod_TagDef, for an object without a PyMethodDef. An object that does not support
+/// weak references is kept alive until it is untagged. GIL: held.
 ///
-/// An object that has a def may also be tagged. The def's tag is searched first, and the object's
-/// tag is used if the def's tag has no suitable entry. The two tags are not compared, because
-/// functions with different selfs may share a def, and an object's tag is more specific.
+/// An object with a def may also be tagged. The tag of the object is used if the tag of the def has
+/// no suitable entry.
 static inline int PyNativeCallable_TagObject(const PyTypedcall_Interface *interface,
                                              PyObject *object, const PyNativeCallableTable *table,
                                              void (*destroy)(const void *value)) {
   return PyNativeCallable_Internal_TagObject(interface, object, table, destroy, NULL);
 }
 
-/// Removes the tag of a def, regardless of its owner. Returns 1, or 0 if there is no tag. Never
-/// fails. The table is kept as long as an owner lives, because other threads may be reading it.
-/// GIL: held.
+/// Removes the tag of a def. Returns 1, or 0 if there is no tag. Never fails. The table is kept as
+/// long as an owner lives, because other threads may be reading it. GIL: held.
 static inline int PyTypedMethod_UntagDef(const PyTypedcall_Interface *interface,
                                          const PyMethodDef *def) {
   return interface->retract(interface->state, PyTypedcall_BY_DEF, def);
 }
 
-/// Removes the tag of an object, like PyTypedMethod_UntagDef. The object is released if its tag
-/// kept it alive. GIL: held.
+/// Like PyTypedMethod_UntagDef, for an object. Releases the object if the tag kept it alive. GIL:
+/// held.
 static inline int PyNativeCallable_UntagObject(const PyTypedcall_Interface *interface,
                                                PyObject *object) {
   return interface->retract(interface->state, PyTypedcall_BY_OBJECT, object);
 }
 
-// Returns a new reference to the class from which `type` inherits `def`, which is looked up by
-// name. Returns NULL without setting an exception if the name has another value. Runs no Python
-// code.
+// Returns a new reference to the class from which `type` inherits `def`. Returns NULL without an
+// exception if there is no such class. Runs no Python code.
 static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const PyMethodDef *def) {
   PyObject *name = PyUnicode_FromString(def->ml_name);
 #ifdef Py_GIL_DISABLED
@@ -201,8 +193,7 @@ static inline PyObject *PyTypedMethod_Internal_ClassOf(PyTypeObject *type, const
   return owner;
 }
 
-// Returns a new reference to the object whose death means, as far as can be known, that a
-// callable's def is gone.
+// Returns a new reference to the object that owns the def of a callable.
 static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const PyMethodDef *def) {
   PyObject *owner = NULL;
   if (!PyTypedMethod_IsFunction(callable)) {
@@ -225,7 +216,7 @@ static inline PyObject *PyTypedMethod_Internal_OwnerOf(PyObject *callable, const
   return owner;
 }
 
-// Implements PyTypedMethod_TagCallable. For `kept` see PyNativeCallable_Internal_Publish.
+// Implements PyTypedMethod_TagCallable.
 static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface *interface,
                                                      PyObject *callable,
                                                      const PyNativeCallableTable *table,
@@ -244,11 +235,10 @@ static inline int PyTypedMethod_Internal_TagCallable(const PyTypedcall_Interface
   return taken;
 }
 
-/// Publishes `table` for the def of a foreign callable, which PyTypedMethod_DefOf finds. The tag's
-/// owner is the module of a module's function, or the class of a bound or unbound method
-/// (`list.append`, `[].append`, `dict.fromkeys`). Any other function is its own owner. The results
-/// are those of PyTypedMethod_TagDef; in addition, any other kind of object raises TypeError. GIL:
-/// held.
+/// Publishes `table` for the def of a callable of another module. The owner is the module of a
+/// function, or the class of a method (`list.append`, `[].append`, `dict.fromkeys`). Any other
+/// function is its own owner. The results are those of PyTypedMethod_TagDef. Raises TypeError for
+/// objects without a PyMethodDef. GIL: held.
 static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interface,
                                             PyObject *callable, const PyNativeCallableTable *table,
                                             void (*destroy)(const void *value)) {
@@ -257,9 +247,8 @@ static inline int PyTypedMethod_TagCallable(const PyTypedcall_Interface *interfa
 
 #endif  // PYPY_VERSION
 
-// Returns 0 if PyPy's fields are empty or match one of the entries, otherwise -1 with ValueError
-// set. The function must report exceptions and take self as the entry does, because PyPy calls the
-// function in any case.
+// Returns 0 if PyPy's fields are empty or match an entry, or -1 with ValueError set. The flags must
+// also match, because PyPy does not read them.
 static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *metadata) {
   PyNativeCallableEntry entry;
   char signature[PyTypedMethod_PYPY_LENGTH];
@@ -282,25 +271,24 @@ static inline int PyTypedMethod_Internal_CheckPyPy(const PyTypedMethodMetadata *
   return -1;
 }
 
-#if TYPEDCALL_INTERNAL_IS_DECLARED  // typedcall/separate.cc contains the body
+#if TYPEDCALL_INTERNAL_IS_DECLARED  // defined in typedcall/separate.cc
 #define PyTypedMethod_AddTags TYPEDCALL_INTERNAL_EXTERNAL(PyTypedMethod_AddTags)
 TYPEDCALL_HIDDEN int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                            const PyTypedMethodMetadata *const *typed);
 #else
 
-/// Tags all elements of `defs` that were written with PyTypedMethod_METHOD_DEF or changed by
-/// typedcall/tag_array.h. `typed` lists their metadata and ends with NULL. Call this when `owner`,
-/// a module or type, is executed or made, and once for each module or type object made from the
-/// same array. Defs with flag bits need no side table and are only checked.
+/// Tags the elements of `defs` whose metadata are in `typed`. `typed` ends with NULL. `owner` is
+/// the module or type of the defs. Call this once for each module or type object, when it is
+/// executed or created. Defs with flag bits are only checked.
 ///
-/// Returns 0, or -1 with an exception from PyTypedMethod_TagDef or PyTypedcall_Import, or with
-/// SystemError if no def has the name in a metadata struct. GIL: held.
+/// Returns 0, or -1 with an exception from PyTypedMethod_TagDef or PyTypedcall_Import. Raises
+/// SystemError if a metadata struct has no def. GIL: held.
 static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const PyMethodDef *defs,
                                                        const PyTypedMethodMetadata *const *typed) {
 #ifdef PYPY_VERSION
   (void)owner;
 #else
-  const PyTypedcall_Interface *interface = NULL;  // set when a def needs an interface
+  const PyTypedcall_Interface *interface = NULL;  // imported when needed
 #endif
   for (; *typed != NULL; ++typed) {
     const PyTypedMethodMetadata *metadata = *typed;
@@ -311,7 +299,7 @@ static inline TYPEDCALL_COLD int PyTypedMethod_AddTags(PyObject *owner, const Py
                    metadata->pypy.ml_name);
       return -1;
     }
-    if (!TYPEDCALL_IS_SUPPORTED) continue;  // without tags, metadata have no table
+    if (!TYPEDCALL_IS_SUPPORTED) continue;  // there is no table
     if (PyNativeCallable_CheckTable(metadata->table, def->ml_name) < 0) return -1;
     if (PyTypedMethod_Internal_CheckPyPy(metadata) < 0) return -1;
     if (PyTypedMethod_Table(def) == metadata->table) continue;

@@ -1,6 +1,6 @@
-// Tags your own existing method array in place, by replacing the names of defs with the names in
-// their metadata. No functions may have been made from the array yet. For foreign arrays use
-// typedcall/tag.h, which does not modify them. Source: docs/ABI.md, section 4.
+// Tags the defs of an existing method array by changing their names and flags. No functions may
+// have been made from the array yet. For arrays of other modules, use typedcall/tag.h. Source:
+// docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TAG_ARRAY_H_
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-// This header is useful for generated code, or code that should not be edited line by line:
+// Use this header for arrays that should not be edited, such as generated code:
 //
 //   static PyMethodDef methods[] = {{"inc", inc, METH_O, "Add one."}, {NULL, NULL, 0, NULL}};
 //
@@ -26,27 +26,26 @@ extern "C" {
 //     return PyModuleDef_Init(&definition);  // its Py_mod_exec calls PyTypedMethod_AddTags
 //   }
 
-// Checks that PyTypedMethod_DEFINE could have made these metadata. Returns 0, or -1 with ValueError
-// set.
+// Returns 0 if the metadata are valid, or -1 with ValueError set.
 static inline int PyTypedMethod_Internal_CheckMetadata(const PyTypedMethodMetadata *metadata) {
   if (metadata == NULL || metadata->magic != PyTypedMethod_MAGIC ||
       metadata->abi_major != PyTypedMethod_ABI_MAJOR || metadata->size < PyTypedMethod_SIZE_1_0) {
     PyErr_SetString(PyExc_ValueError, "typedcall: these metadata are not of version 1");
     return -1;
   }
-  // In C a literal of 100 bytes fits into the field without its NUL.
+  // In C, a literal of 100 bytes fits into the field without a NUL.
   const char *name = metadata->pypy.ml_name;
   if (memchr(name, '\0', sizeof(metadata->pypy.ml_name)) == NULL) {
     PyErr_Format(PyExc_ValueError, "%.99s...: the name in metadata has more than 99 bytes", name);
     return -1;
   }
-  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // without tags, metadata have no table
+  if (!TYPEDCALL_IS_SUPPORTED) return 0;  // there is no table
   if (PyNativeCallable_CheckTable(metadata->table, name) < 0) return -1;
   return PyTypedMethod_Internal_CheckPyPy(metadata);
 }
 
-// Checks whether `def`, which has a name, can have these checked metadata. Returns 1 if it can, 0
-// if it already has these or equal metadata, or -1 with an exception set.
+// Returns 1 if `def` can have these metadata, 0 if it already has equal metadata, or -1 with an
+// exception set. The metadata must have been checked.
 static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
                                                   const PyTypedMethodMetadata *metadata) {
   const char *name = metadata->pypy.ml_name;
@@ -69,26 +68,24 @@ static inline int PyTypedMethod_Internal_CheckDef(const PyMethodDef *def,
   return 1;
 }
 
-// Call this after CheckDef. A field with the right value is not rewritten, because another
+// Must be called after CheckDef. A field with the right value must not be written, because another
 // interpreter may be reading it.
 static inline void PyTypedMethod_Internal_ChangeDef(PyMethodDef *def,
                                                     const PyTypedMethodMetadata *metadata) {
-  // The name is changed first, because readers that find the flag bits look in front of the name.
+  // The name is changed first, because readers that find the flag bits read the memory before the
+  // name.
   if (def->ml_name != metadata->pypy.ml_name) def->ml_name = metadata->pypy.ml_name;
   const int flags = def->ml_flags | PyTypedMethod_FLAGS;
   if (def->ml_flags != flags) PyTypedcall_STORE_RELEASE(&def->ml_flags, flags);
 }
 
-/// Changes `def`, an element of the caller's own array, to the def that PyTypedMethod_METHOD_DEF
-/// would have written for `metadata`. The name is replaced by the equal name in the metadata, and
-/// the flag bits are added if defs have them (PyTypedMethod_FLAGS). Call this before functions are
-/// made, in PyInit_* or before PyType_FromSpec; further calls change nothing. `metadata` must live
-/// as long as the def. If defs have no flag bits, call PyTypedMethod_AddTags afterwards, as for any
-/// def.
+/// Sets the name of `def` to the name in the metadata, and adds PyTypedMethod_FLAGS to its flags.
+/// Call this before functions are made, in PyInit_* or before PyType_FromSpec. Further calls change
+/// nothing. `metadata` must live as long as the def. Call PyTypedMethod_AddTags afterwards, as for
+/// any def.
 ///
-/// Returns 0 on success; on failure, returns -1 and changes nothing. Raises ValueError for a NULL
-/// def or name, metadata that are not of version 1 or have a name of more than 99 bytes, a def with
-/// another name, an invalid table, or a def that already has other metadata. GIL: held.
+/// Returns 0 on success. On failure, returns -1 with ValueError set and changes nothing. The call
+/// fails if the metadata are invalid, or if the def has another name or other metadata. GIL: held.
 static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
                                            const PyTypedMethodMetadata *metadata) {
   if (def == NULL || def->ml_name == NULL) {
@@ -101,19 +98,19 @@ static inline int PyTypedMethod_TagInPlace(PyMethodDef *def,
   return wanted < 0 ? -1 : 0;
 }
 
-// Returns the def with the name in `metadata`, or NULL without setting an exception.
+// Returns the def with the name in `metadata`, or NULL without an exception.
 static inline PyMethodDef *PyTypedMethod_Internal_DefFor(PyMethodDef *defs,
                                                          const PyTypedMethodMetadata *metadata) {
   while (defs->ml_name != NULL && strcmp(defs->ml_name, metadata->pypy.ml_name) != 0) ++defs;
   return defs->ml_name != NULL ? defs : NULL;
 }
 
-/// Calls PyTypedMethod_TagInPlace for each element of `typed`, which ends with NULL, and the first
-/// def with the same name in `defs`, which ends with a NULL name. Changes all of these defs or
-/// none.
+/// Calls PyTypedMethod_TagInPlace for each element of `typed` and the first def with the same name
+/// in `defs`. `typed` ends with NULL. On failure, no def is changed.
 ///
-/// Returns 0, or -1 with an exception from PyTypedMethod_TagInPlace, with SystemError if no def has
-/// the name, or with ValueError if two elements of `typed` have the same name. GIL: held.
+/// Returns 0, or -1 with an exception set. Raises the exceptions of PyTypedMethod_TagInPlace.
+/// Raises SystemError if no def has the name, and ValueError if two elements of `typed` have the
+/// same name. GIL: held.
 static inline int PyTypedMethod_TagArray(PyMethodDef *defs,
                                          const PyTypedMethodMetadata *const *typed) {
   for (Py_ssize_t i = 0; typed[i] != NULL; ++i) {

@@ -1,5 +1,5 @@
-// PyTypedMethod_ENTRY makes a table entry whose C function the compiler checks. The names of codes
-// determine both the signature and the function's required type, in C and C++.
+// PyTypedMethod_ENTRY makes an entry for a C function. The compiler checks that the function has
+// the type in the signature.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TYPED_ENTRY_H_
@@ -7,19 +7,18 @@
 
 #include "typedcall/typed_method.h"
 
-// No compiler can check an entry like {"dl->d", 0, (void *)f}. The following entry compiles only if
-// `f_impl` is `double f_impl(double, long)`:
+// The compiler cannot check an entry like {"dl->d", 0, (void *)f}. The following entry compiles
+// only if `f_impl` is `double f_impl(double, long)`:
 //
 //   PyTypedMethod_DEFINE(f_typed, "f", PyTypedMethod_ENTRY(0, f_impl, DOUBLE, DOUBLE, LONG));
 //
-// The names are from PyNativeType_LIST in typedcall/signature/type_codes.h. As in C, the result
-// comes first.
+// The names are in PyNativeType_LIST in typedcall/signature/type_codes.h. The result comes first.
 //
 // TO(DOUBLE) is `double *` ("&d"), and TO_CONST(DOUBLE) is `const double *` ("&kd"). OBJECT is
 // `PyObject *`, POINTER is `void *`, STRING is `const char *`, and SSIZE is `Py_ssize_t`.
 
-/// An initialiser for a PyNativeCallableEntry, made from flags, a function, the result and up to 12
-/// arguments. An entry with more arguments must be written without the check.
+/// An initialiser for a PyNativeCallableEntry with up to 12 arguments. An entry with more arguments
+/// must be written without the check.
 #define PyTypedMethod_ENTRY(flags, function, ...)                                \
   PyTypedMethod_Internal_ENTRY(                                                  \
       flags, function,                                                           \
@@ -27,8 +26,8 @@
           PyTypedMethod_Internal_EACH(TYPE_AND_COMMA, TYPE, void, __VA_ARGS__)), \
       __VA_ARGS__)
 
-/// Like PyTypedMethod_ENTRY, for a function that takes `PyObject *self` first; the names do not
-/// include self. Adds the flag TAKES_SELF.
+/// Like PyTypedMethod_ENTRY, for a function whose first parameter is `PyObject *self`. The names do
+/// not include self. Adds the flag TAKES_SELF.
 #define PyTypedMethod_ENTRY_WITH_SELF(flags, function, ...)                                       \
   PyTypedMethod_Internal_ENTRY(                                                                   \
       (flags) | PyNativeCallable_TAKES_SELF, function,                                            \
@@ -36,8 +35,7 @@
           PyObject * PyTypedMethod_Internal_EACH(COMMA_AND_TYPE, COMMA_AND_TYPE, , __VA_ARGS__)), \
       __VA_ARGS__)
 
-/// Defines a function that calls another function with constants for its last parameters, so that
-/// native callers can omit the same arguments as Python callers:
+/// Defines a function that calls another function with default arguments:
 ///
 ///   static const double earth = 6371.0;
 ///   static double distance(double a, double b, double c, double d, double radius);
@@ -48,9 +46,9 @@
 ///       PyTypedMethod_ENTRY(0, distance, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE),
 ///       PyTypedMethod_ENTRY(0, distance_on_earth, DOUBLE, DOUBLE, DOUBLE, DOUBLE, DOUBLE));
 ///
-/// The codes describe `made`: its result, and up to 12 arguments that it passes on. If the function
-/// takes self, an OBJECT is the first argument. `defaults` must be in parentheses: (1, 0.5). The
-/// wrapper should use the same constants. Put the full function's entry first in the table.
+/// The codes are the result of `made` and up to 12 arguments. If the function takes self, the first
+/// argument is OBJECT. `defaults` must be in parentheses: (1, 0.5). The wrapper should use the same
+/// defaults. The entry of the full function should come first in the table.
 #define PyTypedMethod_WITH_DEFAULTS(made, function, defaults, ...)                        \
   PyTypedMethod_Internal_MAKE(                                                            \
       made,                                                                               \
@@ -58,8 +56,8 @@
                    PyTypedMethod_Internal_ALL defaults),                                  \
       __VA_ARGS__)
 
-/// Like PyTypedMethod_WITH_DEFAULTS, for a function that returns a status or falls back and stores
-/// its value through a final pointer. The defaults are passed before this pointer.
+/// Like PyTypedMethod_WITH_DEFAULTS, for a function whose last parameter is the place for the
+/// value. The defaults are passed before this parameter.
 #define PyTypedMethod_WITH_DEFAULTS_AND_PLACE(made, function, defaults, ...)       \
   PyTypedMethod_Internal_MAKE(                                                     \
       made,                                                                        \
@@ -86,7 +84,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...) \
   { PyTypedMethod_Internal_TEXT(__VA_ARGS__), (uintptr_t)(flags), (void *)(function) }
 #else
-// A bit-field of negative width does not compile, and the error message contains its name.
+// A bit-field of negative width does not compile, and the error message contains the name of the
+// bit-field.
 #define PyTypedMethod_Internal_ENTRY(flags, function, type, ...)                                  \
   {                                                                                               \
     PyTypedMethod_Internal_TEXT(__VA_ARGS__),                                                     \
@@ -100,7 +99,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   }
 #endif
 
-// The number of codes, not counting the result: from 0 to 12.
+// The number of codes without the result, from 0 to 12.
 #define PyTypedMethod_Internal_COUNT(...) \
   PyTypedMethod_Internal_COUNT_OF(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, _)
 #define PyTypedMethod_Internal_COUNT_OF(_0, _1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, \
@@ -120,8 +119,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
   PyTypedMethod_Internal_TYPE_OF(PyTypedMethod_Internal_FIRST(__VA_ARGS__))
 #define PyTypedMethod_Internal_TYPE_OF(name) PyTypedMethod_Internal_TYPE(0, name)
 
-// The macros that EACH applies take the number of arguments from the current one on, and the
-// current one's code. In functions defined here, the parameters have the names a12 to a1.
+// EACH passes the number of remaining arguments and a code to these macros. In functions defined
+// here, the parameters have the names a12 to a1.
 #define PyTypedMethod_Internal_LETTERS(left, name) PyNativeType_Internal_TEXT_##name
 #define PyTypedMethod_Internal_TYPE(left, name) PyTypedMethod_Internal_TYPE_##name
 #define PyTypedMethod_Internal_TYPE_AND_COMMA(left, name) PyTypedMethod_Internal_TYPE_##name,
@@ -133,7 +132,7 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_NOTHING(left, name)
 
 // Applies `each` to all arguments except the last, and `last` to the last argument. Expands to
-// `none` if there are no arguments. The codes are those of the result, `r`, and of the arguments.
+// `none` if there are no arguments.
 #define PyTypedMethod_Internal_EACH(each, last, none, ...)                \
   PyTypedMethod_Internal_JOIN(PyTypedMethod_Internal_EACH_,               \
                               PyTypedMethod_Internal_COUNT(__VA_ARGS__))( \
@@ -163,8 +162,8 @@ PyNativeType_LIST(PyTypedMethod_Internal_ROW)
 #define PyTypedMethod_Internal_EACH_12(each, last, none, r, a, ...) \
   each(12, a) PyTypedMethod_Internal_EACH_11(each, last, none, r, __VA_ARGS__)
 
-// Defines a function that has the type of these codes and returns the value of `call`. C does not
-// allow `return` with a void expression. The macro must be followed by a semicolon.
+// Defines a function with the type of these codes that returns `call`. C does not allow `return`
+// with a void expression. The macro must be followed by a semicolon.
 #define PyTypedMethod_Internal_MAKE(made, call, ...)                                         \
   static PyTypedMethod_Internal_RESULT(__VA_ARGS__)                                          \
       made(PyTypedMethod_Internal_EACH(PARAMETER_AND_COMMA, PARAMETER, void, __VA_ARGS__)) { \

@@ -1,7 +1,7 @@
-// METH_TYPED, which is metadata in front of a PyMethodDef's `ml_name` in memory. Contains the
-// structs, readers that call no Python function, and C macros that write a tagged def. Source: M.
-// Bernstein, "Type information for faster Python C extensions"; PyPy's branch
-// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
+// METH_TYPED, which is metadata before the `ml_name` of a PyMethodDef in memory. Defines the
+// structs, functions that read the metadata, and macros for tagged defs. Source: M. Bernstein,
+// "Type information for faster Python C extensions"; PyPy's branch py3.10-mb-typed-sig-experiments;
+// docs/ABI.md, section 4.
 #include "core/version.h"
 
 #ifndef TYPEDCALL_TYPED_METHOD_H_
@@ -21,16 +21,14 @@
 extern "C" {
 #endif
 
-/// This bit of `ml_flags` means that `ml_name` points into a PyPyTypedMethodMetadata or, without
-/// the next bit, possibly into a PyTypedMethod_OneArgMetadata.
+/// A bit of `ml_flags` for defs whose name is in a PyPyTypedMethodMetadata. Without METH_TYPED_EXT,
+/// the name may also be in a PyTypedMethod_OneArgMetadata.
 #define METH_TYPED 0x1000
-/// Together with METH_TYPED, means that the PyPyTypedMethodMetadata is at the end of a
-/// PyTypedMethodMetadata.
+/// A bit of `ml_flags`, used with METH_TYPED, for defs whose name is in a PyTypedMethodMetadata.
 #define METH_TYPED_EXT 0x2000
 
-/// PyPy's struct, unchanged. If a def has only METH_TYPED, the four bytes of padding after
-/// `ret_type` must be 0, as in static data. Use zeroed memory (calloc) for a struct that is made at
-/// run time.
+/// PyPy's struct, unchanged. If a def has only METH_TYPED, the padding after `ret_type` must be 0,
+/// as in static data. A struct that is allocated must be zeroed (calloc).
 typedef struct PyPyTypedMethodMetadata {
   int *arg_types;         ///< T_* codes below, then -1
   int ret_type;           ///< a T_* code; negated if the function may raise
@@ -38,21 +36,20 @@ typedef struct PyPyTypedMethodMetadata {
   const char ml_name[100];
 } PyPyTypedMethodMetadata;
 
-/// PyPy's type codes, with the error values of functions that may raise in parentheses.
+/// PyPy's type codes. Error values are in parentheses.
 #ifndef T_C_LONG
 #define T_C_LONG 1     // (-1)
 #define T_C_DOUBLE 2   // (-0.0)
 #define T_PY_OBJECT 3  // (NULL)
 #endif
-/// The first element of `arg_types` if PyPy's codes cannot express the arguments, so that readers
-/// that know only PyPy's struct do not use the typed function.
+/// The first element of `arg_types` if PyPy must not use the typed function.
 #define PyTypedMethod_NOT_FOR_PYPY 0x100
 
-/// typedcall's header in front of PyPy's struct. Fields have fixed distances from `ml_name`, so
-/// newer minor versions add fields in front and increase `size`.
+/// The header that typedcall adds before PyPy's struct. New minor versions add fields at the start
+/// and increase `size`, because readers start at `ml_name`.
 typedef struct PyTypedMethodMetadata {
   const void *details;                 ///< NULL in this version
-  const PyNativeCallableTable *table;  ///< the overloads, or NULL if only `pypy` is used
+  const PyNativeCallableTable *table;  ///< NULL if only `pypy` is used
   uint32_t size;                       ///< the number of bytes from the first field to `ml_name`
   uint16_t abi_major, abi_minor;       ///< 1, 0
   uint64_t magic;                      ///< PyTypedMethod_MAGIC
@@ -62,15 +59,14 @@ typedef struct PyTypedMethodMetadata {
 #define PyTypedMethod_MAGIC UINT64_C(0x5059545950454431)
 #define PyTypedMethod_ABI_MAJOR 1
 #define PyTypedMethod_ABI_MINOR 0
-/// The value of `size` in version 1.0. Later versions add fields in front, so a header with a
-/// smaller size is invalid.
+/// The value of `size` in version 1.0. A header with a smaller size is invalid.
 #define PyTypedMethod_SIZE_1_0 56
-/// The value of `size` in the version that this file defines.
+/// The value of `size` in this version.
 #define PyTypedMethod_SIZE \
   ((uint32_t)(offsetof(PyTypedMethodMetadata, pypy) + offsetof(PyPyTypedMethodMetadata, ml_name)))
 
-/// The struct of Bernstein's post, for METH_O functions. Its `ret_type` is in the position of
-/// PyPy's padding, by which readers distinguish the structs.
+/// The struct of Bernstein's post, for METH_O functions. Readers can distinguish the structs,
+/// because `ret_type` is at the offset of padding in PyPy's struct.
 typedef struct PyTypedMethod_OneArgMetadata {
   int arg_type;  ///< a T_* code
   int ret_type;  ///< a T_* code, never 0
@@ -81,12 +77,11 @@ typedef struct PyTypedMethod_OneArgMetadata {
 // --- Readers -----------------------------------------------------------------------------------
 //
 // In all readers, `def` may be any PyMethodDef or NULL. May be called from any thread and
-// interpreter without the GIL. Calls no Python function and sets no exception. Memory in front of
-// `ml_name` is read only if the flag bits, and then the header's own size, show that it exists.
+// interpreter without the GIL. Calls no Python function and sets no exception. Memory before
+// `ml_name` is read only if the flag bits and the size in the header show that the memory exists.
 
-/// Returns typedcall's header in front of the def's name. Returns NULL if the def does not have
-/// both flag bits, or if the header has another magic, another major version or a size smaller than
-/// in version 1.0.
+/// Returns the header that typedcall adds before the name. Returns NULL if the def does not have
+/// both flag bits or the header is invalid.
 static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethodDef *def) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
   if (!TYPEDCALL_IS_SUPPORTED) return NULL;
@@ -99,8 +94,8 @@ static inline const PyTypedMethodMetadata *PyTypedMethod_Metadata(const PyMethod
   return metadata->size >= PyTypedMethod_SIZE_1_0 ? metadata : NULL;
 }
 
-/// Returns the overloads of a def with typedcall's header, or NULL. The table is valid while the
-/// def lives.
+/// Returns the overloads of a def with a PyTypedMethodMetadata, or NULL. The table is valid while
+/// the def lives.
 static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef *def) {
   const PyTypedMethodMetadata *metadata = PyTypedMethod_Metadata(def);
   return metadata != NULL ? metadata->table : NULL;
@@ -109,9 +104,7 @@ static inline const PyNativeCallableTable *PyTypedMethod_Table(const PyMethodDef
 /// The size of the longest signature that PyPy's codes can express, with a NUL.
 #define PyTypedMethod_PYPY_LENGTH (PyNativeSignature_MAX_ARGS + 4)
 
-// Returns the def's calling convention if it is METH_O or METH_FASTCALL without keywords, the only
-// two that PyPy reads. Returns 0 for any other convention, or for a combination that no interpreter
-// would call.
+// Returns METH_O, METH_FASTCALL, or 0 for any other calling convention. PyPy reads only these two.
 static inline int PyTypedMethod_Internal_Convention(const PyMethodDef *def) {
   const int conventions =
       METH_VARARGS | METH_KEYWORDS | METH_NOARGS | METH_O | METH_FASTCALL | METH_METHOD;
@@ -123,14 +116,14 @@ static inline char PyTypedMethod_Internal_Letter(int code) {
   return code == T_C_LONG ? 'l' : code == T_C_DOUBLE ? 'd' : code == T_PY_OBJECT ? 'O' : '\0';
 }
 
-// Writes the signature for `arg_types` (at most `most` of them) and `ret_type`, and fills `entry`.
-// Returns 1, or 0 if a code is unknown, there are too many arguments, or the function is missing.
-// Does not read past an unknown code.
+// Writes the signature for `arg_types` and `ret_type`, and fills `entry`. Returns 1, or 0 if a code
+// is unknown, there are more than `most` arguments, or the function is missing. Does not read past
+// an unknown code.
 static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, int ret_type,
                                                void *function, PyNativeCallableEntry *entry,
                                                char signature[PyTypedMethod_PYPY_LENGTH]) {
   int nargs = 0;
-  // INT_MIN has no positive counterpart, but no code has so large a magnitude.
+  // Do not negate INT_MIN.
   const int raises = ret_type < 0 && ret_type > -PyTypedMethod_NOT_FOR_PYPY;
   const char result = PyTypedMethod_Internal_Letter(raises ? -ret_type : ret_type);
   if (result == '\0' || function == NULL) return 0;
@@ -146,7 +139,7 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
   signature[nargs + 3] = '\0';
   entry->signature = signature;
   entry->funcptr = function;
-  // PyPy holds the GIL during the call, so the function may rely on the GIL.
+  // PyPy holds the GIL during the call, so the function may need the GIL.
   entry->flags = PyNativeCallable_NEEDS_THREAD;
   if (raises) entry->flags |= PyNativeCallable_MAY_RAISE;
   if (raises && result == 'd') entry->flags |= PyNativeCallable_ERROR_IS_NEG_ZERO;
@@ -154,7 +147,8 @@ static inline int PyTypedMethod_Internal_Spell(const int *arg_types, int most, i
 }
 
 #if TYPEDCALL_IS_SUPPORTED
-// The distance in bytes from the post's `ret_type`, and from PyPy's padding, to the name.
+// The distance in bytes from the post's `ret_type` to the name. PyPy's padding has the same
+// distance.
 #define PyTypedMethod_Internal_TELLING               \
   (offsetof(PyTypedMethod_OneArgMetadata, ml_name) - \
    offsetof(PyTypedMethod_OneArgMetadata, ret_type))
@@ -163,18 +157,16 @@ PyTypedcall_STATIC_ASSERT(offsetof(PyPyTypedMethodMetadata, ml_name) -
                               offsetof(PyPyTypedMethodMetadata, ret_type) + sizeof(int),
                           what_tells_the_structs_apart_is_padding_in_one_of_them);
 
-// Returns the bytes that distinguish the two structs: 0 is PyPy's padding, and any other value is
-// the post's `ret_type` or uninitialised padding. Uses memcpy because only one of the structs has a
-// field at this position.
+// Returns the bytes that distinguish the two structs. 0 means PyPy's struct. Any other value is the
+// post's `ret_type` or uninitialised padding.
 static inline int PyTypedMethod_Internal_Telling(const PyMethodDef *def) {
   int telling;
   memcpy(&telling, def->ml_name - PyTypedMethod_Internal_TELLING, sizeof(telling));
   return telling;
 }
 
-/// Reads only the struct of Bernstein's post, from a METH_O def with METH_TYPED alone. The caller
-/// must know that the def has this struct, because a negative `ret_type` could also be padding. In
-/// other respects like PyTypedMethod_ReadPyPy, the general reader.
+/// Like PyTypedMethod_ReadPyPy, but reads only the struct of Bernstein's post. The caller must know
+/// that the def has this struct, because a negative `ret_type` could also be padding.
 static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                            char signature[PyTypedMethod_PYPY_LENGTH]) {
   const int bits = METH_TYPED | METH_TYPED_EXT;
@@ -192,11 +184,10 @@ static inline int PyTypedMethod_ReadOneArg(const PyMethodDef *def, PyNativeCalla
                                       entry, signature);
 }
 
-/// Reads PyPy's type codes. With METH_TYPED alone, the codes are in PyPy's struct or in that of
-/// Bernstein's post; after a valid header of typedcall they are in PyPy's struct. Fills `entry`,
-/// and writes its signature to `signature`, which must live as long as the entry is used. Returns
-/// 1, or 0 if the def is not tagged in this way, has unknown codes, or has a negative `ret_type` in
-/// the post's struct. The function must then be called boxed.
+/// Reads the type codes in PyPy's struct or the struct of Bernstein's post. Fills `entry`, and
+/// writes its signature to `signature`. `signature` must live as long as the entry. Returns 1, or 0
+/// if the def has no such struct, has unknown codes, or has a negative `ret_type` in the post's
+/// struct.
 static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallableEntry *entry,
                                          char signature[PyTypedMethod_PYPY_LENGTH]) {
   if (def == NULL || def->ml_name == NULL || (def->ml_flags & METH_TYPED) == 0) return 0;
@@ -206,8 +197,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   if ((def->ml_flags & METH_TYPED_EXT) != 0) {
     if (PyTypedMethod_Metadata(def) == NULL) return 0;
   } else if (PyTypedMethod_Internal_Telling(def) != 0) {
-    // The post's functions do not raise, and uninitialised padding is most likely to contain the
-    // upper half of a small negative number.
+    // Functions with the post's struct do not raise, so a negative value is treated as
+    // uninitialised padding.
     return PyTypedMethod_Internal_Telling(def) > 0 &&
            PyTypedMethod_ReadOneArg(def, entry, signature);
   }
@@ -250,15 +241,13 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 //   return PyTypedMethod_AddTags(module, methods, typed);
 //
 // An array in Py_tp_methods is tagged in the same way, with the new type instead of the module.
-// Class methods, static methods and all calling conventions are written as usual. The header
-// typedcall/typed_entry.h lets the compiler check the functions of entries; typedcall/tag_array.h
+// With typedcall/typed_entry.h, the compiler checks the functions of entries. typedcall/tag_array.h
 // tags existing defs.
 
-/// The flag bits that are set in defs. From 3.11 on, CPython compares `ml_flags` for equality when
-/// it specialises calls, so with an unknown bit each call takes 1.1 to 1.4 times as long, and up to
-/// 2.2 times with a JIT. Therefore defs have no flag bits in these versions, and readers use the
-/// side table. PyPy has no side table, and flag bits cost nothing on PyPy. To force the bits,
-/// define this as 0x3000 before the first include; to force their absence, define it as 0.
+/// The flag bits that are set in defs. Since 3.11, CPython does not specialise calls of functions
+/// with unknown flag bits, so calls are slower. Therefore defs have no flag bits in these versions,
+/// and readers use the side table. PyPy has no side table. To override this, define
+/// PyTypedMethod_FLAGS as 0x3000 or 0 before the first include.
 #if !TYPEDCALL_IS_SUPPORTED
 #undef PyTypedMethod_FLAGS
 #define PyTypedMethod_FLAGS 0
@@ -270,8 +259,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 #endif
 #endif
 
-/// Defines the static metadata `variable` for a def named `name` (a literal of at most 99 bytes; a
-/// longer one does not compile), with the given PyNativeCallableEntry initialisers as overloads.
+/// Defines the static metadata `variable` for a def named `name`. `name` is a literal of at most 99
+/// bytes. The other arguments are initialisers of PyNativeCallableEntry, one for each overload.
 #define PyTypedMethod_DEFINE(variable, name, ...)                                            \
   PyTypedMethod_DEFINE_PYPY(variable, name, PyTypedMethod_CODES(PyTypedMethod_NOT_FOR_PYPY), \
                             PyTypedMethod_NOT_FOR_PYPY, NULL, __VA_ARGS__)
@@ -281,8 +270,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
   { __VA_ARGS__, -1 }
 
 #if TYPEDCALL_IS_SUPPORTED
-/// Like PyTypedMethod_DEFINE, with PyPy's own fields. `arg_codes` is PyTypedMethod_CODES(T_C_LONG,
-/// ...), and `ret_code` is a T_* code, negated if the function may raise. PyPy calls `function`.
+/// Like PyTypedMethod_DEFINE, with PyPy's fields. `arg_codes` is PyTypedMethod_CODES(T_C_LONG,
+/// ...). `ret_code` is a T_* code, negated if the function may raise. PyPy calls `function`.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)          \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name),   \
                             the_name_of_##variable##_has_at_most_99_bytes);                    \
@@ -302,8 +291,8 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       PyTypedMethod_MAGIC,                                                                     \
       {variable##_arg_codes, ret_code, (void *)(function), name}}
 #else
-// Defines only the name. On such platforms the addresses in entries may not be constants, so the
-// entries are in a function that is never called, which marks their functions as used.
+// Defines only the name. On these platforms the addresses in entries may not be constants, so the
+// entries are in a function that is never called.
 #define PyTypedMethod_DEFINE_PYPY(variable, name, arg_codes, ret_code, function, ...)        \
   PyTypedcall_STATIC_ASSERT(sizeof(name) <= sizeof(((PyPyTypedMethodMetadata *)0)->ml_name), \
                             the_name_of_##variable##_has_at_most_99_bytes);                  \
@@ -321,8 +310,7 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
       {NULL, PyTypedMethod_NOT_FOR_PYPY, (void *)variable##_left_out, name}}
 #endif
 
-/// A PyMethodDef initialiser whose name is the one in the metadata. `flags` are the usual METH_*
-/// flags.
+/// A PyMethodDef initialiser with the name in the metadata. `flags` are the usual METH_* flags.
 #define PyTypedMethod_METHOD_DEF(variable, wrapper, flags, doc)      \
   {                                                                  \
     (variable).pypy.ml_name, (PyCFunction)(void (*)(void))(wrapper), \
@@ -331,10 +319,9 @@ static inline int PyTypedMethod_ReadPyPy(const PyMethodDef *def, PyNativeCallabl
 
 // --- Sibling symbols -----------------------------------------------------------------------------
 
-/// The type of a sibling symbol `_PyPyTyped_<name>`, which contains a def's address and its table.
-/// Sibling symbols need neither flag bits nor the side table. Readers compare the def's address, so
-/// they never use the symbol of another function. To read sibling symbols, use
-/// typedcall/sibling_symbol.h.
+/// The type of a sibling symbol `_PyPyTyped_<name>`. Sibling symbols need neither flag bits nor the
+/// side table. Readers compare the address of the def, so they never use the symbol of another
+/// function. typedcall/sibling_symbol.h reads sibling symbols.
 typedef struct PyTypedMethod_Sibling {
   const PyMethodDef *def;
   const PyNativeCallableTable *table;
@@ -347,19 +334,18 @@ typedef struct PyTypedMethod_Sibling {
 #endif
 
 #if TYPEDCALL_IS_SUPPORTED
-// Readers check the exact size of the struct, which Clang's AddressSanitizer would increase.
+// Readers check the size of the struct. Clang's AddressSanitizer would increase the size.
 #ifdef __clang__
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used, no_sanitize("address")))
 #else
 #define PyTypedMethod_Internal_AS_IT_IS __attribute__((used))
 #endif
 
-/// Defines the sibling symbol of `def`, an element of a static array with the name `name` (without
-/// quotes). The symbol's table is the one in the metadata `variable`. Example:
-/// PyTypedMethod_SIBLING(inc, methods[0], inc_typed). Use this macro at file scope, after the array
-/// and outside C++ namespaces. The symbol is exported despite -fvisibility, but not if a linker's
-/// version script hides it. A shared object can use each name only once, so two types of a module
-/// cannot both have a method with this name.
+/// Defines the sibling symbol of `def`, an element of a static array. `name` is not quoted.
+/// Example: PyTypedMethod_SIBLING(inc, methods[0], inc_typed). Use this macro at file scope, after
+/// the array and outside C++ namespaces. The symbol is exported, unless a version script of the
+/// linker hides it. A shared object can use each name only once, so two types of a module cannot
+/// both have a method with this name.
 #define PyTypedMethod_SIBLING(name, def, variable)                                  \
   PyTypedMethod_Internal_SYMBOL __attribute__((visibility("default")))              \
   const PyTypedMethod_Sibling _PyPyTyped_##name;                                    \

@@ -1,5 +1,5 @@
-// The entry of a C++ function, which is used unchanged or wrapped to fall back when it throws. Used
-// by pybind11.h and nanobind.h.
+// Makes the entry of a C++ function. A function that may throw is wrapped so that it falls back.
+// Used by pybind11.h and nanobind.h.
 #ifndef TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 #define TYPEDCALL_BINDING_TAGGED_FUNCTION_H_
 
@@ -39,7 +39,8 @@ struct plain_function<function, R (*)(A...) noexcept> {
   }
 };
 
-/// Wraps a C++ function as an int(A..., R *) that returns nonzero if the C++ function throws.
+/// Wraps a C++ function in an int(A..., R *). The wrapper returns nonzero if the C++ function
+/// throws.
 template <auto function, class Type = decltype(function)>
 struct falling_back_function {
   static_assert(!std::is_same_v<Type, Type>,
@@ -49,7 +50,7 @@ struct falling_back_function {
 template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...)> {
   static_assert(has_no_buffers<A...>());
-  /// `place` receives the result; it is absent if the function returns void.
+  /// The result is stored in `place`. A function that returns void has no `place`.
   template <class... Place>
   static int call(A... args, Place... place) {
     return unless_thrown(
@@ -77,17 +78,17 @@ template <auto function, class R, class... A>
 struct falling_back_function<function, R (*)(A...) noexcept>
     : falling_back_function<function, R (*)(A...)> {};
 
-/// A tag's data, which lives as long as the tag. It is not static, because one function may be
-/// tagged under two names with different flags, and a published table never changes.
+/// The data of one tag. It is not static, because one function may be tagged under two names with
+/// different flags.
 struct one_entry {
   PyNativeCallableTable table;
 
   static void destroy(const void *table) { delete static_cast<const one_entry *>(table); }
 };
 
-/// Calls `tag` with the interface, a table of one entry and the table's destroy function. `tag` has
-/// the same return values as the functions of tag.h. Returns false with a Python exception set.
-/// GIL: held.
+/// Calls `tag` with the interface, a table that contains `entry`, and a function that destroys the
+/// table. `tag` must return the same values as the functions in tag.h. On failure, returns false
+/// with a Python exception set. GIL: held.
 template <class Tag>
 bool tag_with_one_entry(const PyNativeCallableEntry &entry, const Tag &tag) {
   const PyTypedcall_Interface *interface = PyTypedcall_Import();

@@ -1,5 +1,4 @@
-// typedcall::def makes one element of a method table from a C++ function's type and the facts
-// stated about the function.
+// typedcall::def makes an element of a method table from a C++ function.
 #ifndef TYPEDCALL_PROVIDER_DEF_H_
 #define TYPEDCALL_PROVIDER_DEF_H_
 
@@ -20,7 +19,7 @@ constexpr bool is_pair_of_buffer = false;
 template <class Element>
 constexpr bool is_pair_of_buffer<Element *, std::intptr_t> = has_buffer_code<span<Element>>;
 
-/// Returns the parameters, with each pair that forms a buffer replaced by a span.
+/// Replaces each pair that forms a buffer by a span.
 template <class... Most>
 constexpr auto grouped(type_list<Most...> none_or_one) {
   return none_or_one;
@@ -111,8 +110,7 @@ const char *doc_among([[maybe_unused]] const T &extra, const char *otherwise) {
   return otherwise;
 }
 
-/// Returns the function that tells a def's functions which module they belong to, or null if none
-/// of them throws.
+/// Returns a function that stores the module of the def's functions, or null if no function throws.
 template <class Slow, class... Natives>
 constexpr auto joining(type_list<Natives...>) -> void (*)(const translation *) {
   if constexpr (std::is_void_v<Slow> && !(Natives::is_translated || ...)) {
@@ -205,67 +203,58 @@ TYPEDCALL_IN_LINE inline void add_functions(method *made, type_list<First, Rest.
 
 }  // namespace internal
 
-/// Makes each pointer parameter of `Function` that is followed by a Py_ssize_t one argument in
-/// Python, a buffer with that many elements. For `double norm(const double *, Py_ssize_t)`,
-/// `def<spans<norm>>("norm")` offers "*kd->d". A `const char *` becomes a text.
+/// Replaces each pointer and the Py_ssize_t after it by one Python argument, a buffer. For `double
+/// norm(const double *, Py_ssize_t)`, `def<spans<norm>>("norm")` offers "*kd->d". A `const char *`
+/// becomes a text.
 template <auto Function>
 inline constexpr auto spans = &internal::spanned_function<Function>::call;
 
-/// Returns a method def named `name` for one function, or for several as overloads:
-/// def<inc>("inc"), def<abs_long, abs_double>("abs"). `name` is a string literal of at most 99
-/// bytes (checked at compile time). The name may be followed by these extras, in any order:
+/// Returns a method def for one function, or for several functions as overloads: def<inc>("inc"),
+/// def<abs_long, abs_double>("abs"). `name` is a string literal of at most 99 bytes. The name may
+/// be followed by these extras, in any order:
 ///
-/// - effects (effects.h), combined with `|`, which apply to all overloads;
-/// - the documentation, a string literal. The text signature (`inspect.signature`) or the list of
-///   overloads is added in front, unless the documentation starts with a text signature
-///   ("name($module, x, /)\n--\n\n");
-/// - typedcall::otherwise<slow> (falls_back.h), for a single function that has no result for some
-///   arguments (`falls_back`, or a function that returns `std::optional`). `slow` computes Python's
-///   result for these arguments;
+/// - effects (effects.h), combined with `|`. They apply to all overloads;
+/// - the documentation, a string literal. A text signature (`inspect.signature`) or a list of
+///   overloads is added, unless the documentation starts with a text signature ("name($module, x,
+///   /)\n--\n\n");
+/// - typedcall::otherwise<slow> (falls_back.h), for a single function that falls back. `slow`
+///   computes Python's result;
 /// - the names and defaults of all parameters, in order (parameter.h): def<power>("power",
 ///   typedcall::positional("x"), typedcall::arg("y") = 2.0). Overloads share names and defaults,
 ///   and must have the same number of parameters. Parameters after typedcall::keyword_only are
 ///   passed by name only.
 ///
-/// A function with defaults is also offered without trailing parameters that have defaults. For
-/// example, the function power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If several
-/// overloads then take the same arguments, only the first is offered; it is also the one that
-/// Python callers reach. With the effect `widened`, functions that take or return float are also
-/// offered for double.
+/// A function is also offered without the last parameters if they have defaults. For example, the
+/// function power above is offered as `dd->d` and, with y = 2.0, as `d->d`. If several overloads
+/// then take the same arguments, only the first is offered.
 ///
 /// A single function takes every argument that can be converted to its parameters (convert.h,
-/// argument.h). Among overloads, the first choice is one with exactly the arguments' types, then
-/// one that takes base classes of their types (an int for a bool), then the first whose parameters
-/// they can be converted to. The worst argument decides. Passing an object as `PyObject *` counts
-/// as a conversion.
+/// argument.h). Overloads with exactly the types of the arguments are preferred. Next come
+/// overloads that take base classes of these types (an int for a bool), and then overloads that
+/// require conversions. The worst argument decides. Passing an object as `PyObject *` is a
+/// conversion.
 ///
-/// A Python float is a C double. A parameter of type `float` ranks below `double`, as if it took a
-/// base class.
+/// For a Python float, `double` is preferred to `float`.
 ///
-/// Overloads whose integers differ only in width or sign have equal ranks, and the value decides.
-/// If an int is out of range for the first overload, the next one is tried. For example, with
-/// def<f32, f64>("f"), Python's f(1) calls f32 and f(1 << 40) calls f64. (A consumer gets the
-/// overload with the signature that it requests.) A later overload must not convert an argument
-/// that was out of range to a floating type, which would lose digits; other arguments are converted
-/// as usual. If no overload is left, OverflowError is raised. The next overload is tried only after
-/// an int that does not fit, or an exporter without a suitable buffer. Exceptions from an
-/// argument's own `__index__`, `__float__`, `__complex__` or Python `__buffer__` (except
-/// BufferError) propagate. These methods may be called once for each overload that is tried.
+/// Overloads whose integers differ only in width or sign have equal ranks. If an int is out of
+/// range for an overload, the next overload is tried. For example, with def<f32, f64>("f"), f(1)
+/// calls f32 and f(1 << 40) calls f64. An int that was out of range is not converted to a floating
+/// type, because this would lose digits. If no overload is left, OverflowError is raised. The next
+/// overload is also tried if an object does not export a suitable buffer. Exceptions from
+/// `__index__`, `__float__`, `__complex__` or `__buffer__` (except BufferError) propagate. These
+/// methods may be called once for each overload that is tried.
 ///
-/// Error messages contain the def's name. Two defs of the same functions share a wrapper, whose
-/// messages contain the name of one of the defs.
+/// Two defs of the same functions share a wrapper, so their error messages contain only one of the
+/// names.
 ///
-/// Types: c_type.h. For Python callers, a `long double` or complex `long double` result is rounded
-/// to a float or complex. Entries of such functions have PyNativeCallable_DIFFERS, and only
-/// consumers that accept this flag (typedcall::accepts_differences) use them. Signatures are made
-/// from C++ types: where `Py_ssize_t` is long and `size_t` is unsigned long, their codes are `l`
-/// and `L`, which also satisfy requests for `n` and `N`. Only C code can make an entry with `n` or
-/// `N` on these platforms: PyTypedMethod_ENTRY(flags, f, SSIZE, SIZE) (typed_entry.h).
+/// Types: c_type.h. For Python callers, a `long double` or complex `long double` result is rounded.
+/// Entries of such functions have PyNativeCallable_DIFFERS. If `Py_ssize_t` is long and `size_t` is
+/// unsigned long, the signature contains `l` and `L`. These codes also match requests for `n` and
+/// `N`.
 ///
-/// A function that may throw may also set a Python exception and return any value; the exception is
-/// then raised. The check takes a nanosecond, which `noexcept` and `nothrow` functions avoid. Use
-/// `nothrow` for a function that does not throw but runs Python code, because with `noexcept` it
-/// would end the process when the interpreter ends (gil.h).
+/// A function that may throw may also set a Python exception and return any value. Use `nothrow`
+/// for a function that does not throw but runs Python code. If such a function were `noexcept`, the
+/// end of the interpreter could terminate the process (gil.h).
 template <auto... Functions, std::size_t Length, class... Extras, class File = internal::this_file>
 TYPEDCALL_IN_LINE inline method def(const char (&name)[Length], const Extras &...extras) {
   static_assert(!(internal::may_be_function<Extras> || ...),

@@ -1,6 +1,5 @@
-// Extra entries for a function, whose code the compiler generates. Some have fewer arguments and
-// use the Python wrapper's defaults. Others take double in place of float and round as the wrapper
-// does, for consumers that call a bare pointer with doubles.
+// Generates more entries for a function. Some have fewer arguments and use the defaults. Others
+// take double instead of float, for consumers that need a function of doubles.
 #ifndef TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 #define TYPEDCALL_PROVIDER_DERIVED_ENTRIES_H_
 
@@ -13,8 +12,8 @@ namespace internal {
 
 // --- Entries without the last parameters, which have defaults ----------------------------------
 
-/// Calls the entry of `Native` with arguments of the types `Leading`, then the defaults of the last
-/// parameters, and then `Place`, the place for the value of a status function.
+/// Calls the entry of `Native` with the arguments and the defaults. `Place` is the place for the
+/// value of a status function.
 template <class Native, class Named, class Leading, class Place, class Indices>
 struct default_caller;
 template <class Native, class Named, class... Leading, class... Place, std::size_t... I>
@@ -48,8 +47,8 @@ struct entry_types {
   static constexpr std::size_t places = is_status && is_typed_pointer<last> ? 1 : 0;
 };
 
-/// An entry without the last `Dropped` parameters, which have defaults. It has those members of
-/// native<> that a table needs. Parameters are counted from the end because self may come first.
+/// An entry without the last `Dropped` parameters, which have defaults. Parameters are counted from
+/// the end, because self may be the first parameter.
 template <class Native, class Named, std::size_t Dropped>
 struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using entry = typename entry_types<Native>::entry;
@@ -66,7 +65,7 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   using shown_type =
       typename function_of<typename shown::result, decltype(shown_leading() + shown_place())>::type;
 
-  /// True if consumers would mistake a status function's last parameter for the place of the value.
+  /// True if consumers would use the last parameter as the place for the value.
   static constexpr bool is_mistaken() {
     return is_status && places == 0 &&
            is_typed_pointer<last_parameter<typename shown::parameters, shown_kept>>;
@@ -78,10 +77,8 @@ struct TYPEDCALL_HIDDEN shortened : entry_types<Native> {
   }
 };
 
-/// The entries of functions whose parameters have these names and defaults: first the functions
-/// themselves, then entries without the last parameter, without the last two, and so on. If several
-/// entries would take the same arguments, only the first is offered, which is also the one that
-/// Python calls.
+/// A list of the functions, followed by entries without the last parameter, without the last two,
+/// and so on. If several entries take the same arguments, only the first is in the list.
 template <class Natives, class... Parameters>
 struct entries_with_defaults;
 template <class... Natives, class... Parameters>
@@ -127,7 +124,7 @@ struct entries_with_defaults<type_list<Natives...>, Parameters...> {
 
 // --- Entries that take double for float --------------------------------------------------------
 
-/// Replaces float with double, and complex float with complex double. Other types are unchanged.
+/// Replaces float with double, and complex float with complex double.
 template <class T>
 using wide = std::conditional_t<std::is_same_v<T, float>, double,
                                 std::conditional_t<std::is_same_v<T, PyNativeType_ComplexFloat>,
@@ -165,8 +162,7 @@ struct TYPEDCALL_HIDDEN wide_caller<Native, type_list<Leading...>, type_list<Pla
   }
 };
 
-/// An entry that takes double in place of float. It has those members of native<> that a table
-/// needs.
+/// An entry that takes double instead of float.
 template <class Native>
 struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   using types = entry_types<Native>;
@@ -190,8 +186,8 @@ struct TYPEDCALL_HIDDEN widened_entry : entry_types<Native> {
   }
 };
 
-/// A list of entries, then the version of each for double unless an earlier entry takes the same
-/// arguments.
+/// A list of entries, followed by their versions for double. Versions that take the same arguments
+/// as an earlier entry are omitted.
 template <class Done, class... Natives>
 struct entries_with_wide {
   using type = Done;

@@ -1,5 +1,5 @@
-// The generated part of a def's `ml_doc`. This is the text signature that inspect.signature and
-// help() read, or the list of overloads, which cannot share a signature.
+// Generates the first part of `ml_doc`. This is the text signature for inspect.signature and
+// help(), or a list of overloads.
 #ifndef TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 #define TYPEDCALL_PROVIDER_DOCUMENTATION_H_
 
@@ -28,7 +28,7 @@ void spell_default(text *to, T value) {
   if constexpr (std::is_same_v<T, const char *>) {
     spell_string(to, value);
   } else if constexpr (std::is_same_v<T, span<const char>>) {
-    spell_string(to, value.data());  // a literal, which ends with a NUL
+    spell_string(to, value.data());  // a NUL-terminated literal
   } else if constexpr (std::is_pointer_v<T>) {
     to->add("None");
   } else if constexpr (std::is_same_v<T, bool>) {
@@ -76,8 +76,8 @@ void spell_parameters(parameter_text *to, std::index_sequence<I...>, const char 
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// Adds a floating-point number in Python's notation. Python has no literal for nan; as in
-/// CPython's own signatures, a default that cannot be written becomes "...".
+/// Adds a floating-point number in Python's notation. Python has no literal for nan, so nan becomes
+/// "...".
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value) {
   if (std::isnan(value)) {
     to->add("...");
@@ -99,7 +99,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_float(text *to, double value
   }
 }
 
-/// True if inspect can read the text, which must be ASCII.
+/// True if the text is ASCII. inspect cannot read other text signatures.
 inline bool is_ascii(const char *words) {
   for (; *words != '\0'; ++words) {
     if (static_cast<unsigned char>(*words) > 0x7f) return false;
@@ -130,8 +130,7 @@ TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_string(text *to, const char 
 }
 
 TYPEDCALL_RARE TYPEDCALL_INTERNAL_DEFINE void spell_complex(text *to, double real, double imag) {
-  // inspect can only add constants, and a leading minus would make the first constant an
-  // expression.
+  // inspect can only add constants. With a minus sign, the real part would not be a constant.
   if (!std::isfinite(real) || !std::isfinite(imag) || std::signbit(real)) {
     to->add("...");
     return;
@@ -146,8 +145,8 @@ TYPEDCALL_RARE inline void spell_unnamed(parameter_text *to, std::size_t count) 
   for (std::size_t i = 0; i < count; ++i) to->positional.add_behind(", ", "arg").add_number(i);
 }
 
-/// Adds "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type" or, for static
-/// methods, "".
+/// Adds a signature such as "name($module, x, /, y, *, z)". `self` is "$module", "$self", "$type"
+/// or, for static methods, "".
 TYPEDCALL_RARE inline void spell_signature(text *to, const char *name, const char *self,
                                            const parameter_text &parameters) {
   text list;
@@ -189,7 +188,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
                                            const char *const *signatures, std::size_t count) {
   const auto add_type = [to](PyNativeType type) {
     if (PyNativeType_IsBuffer(type) && type.code != PyNativeType_STRING) {
-      // The element type is included because overloads may differ only in the size of the elements.
+      // Overloads may differ only in the type of the elements.
       to->add("buffer of '").add(PyNativeCode_Letters(type.code)).add("' items");
       return;
     }
@@ -209,7 +208,7 @@ TYPEDCALL_RARE inline void spell_overloads(text *to, const char *name,
   }
 }
 
-/// True if the documentation starts with a text signature, according to CPython's rule.
+/// True if the documentation starts with a text signature. Uses the same rule as CPython.
 inline bool has_text_signature(const char *name, const char *doc) {
   const std::size_t length = std::strlen(name);
   if (doc == nullptr || std::strncmp(doc, name, length) != 0 || doc[length] != '(') return false;

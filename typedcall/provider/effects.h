@@ -1,5 +1,5 @@
-// Facts that a function's type does not show, as compile-time tags that can be combined:
-// typedcall::pure | typedcall::thread_safe.
+// Properties of a function that its type does not show. They can be combined: typedcall::pure |
+// typedcall::thread_safe.
 #ifndef TYPEDCALL_PROVIDER_EFFECTS_H_
 #define TYPEDCALL_PROVIDER_EFFECTS_H_
 
@@ -22,8 +22,7 @@ constexpr effects<A | B> operator|(effects<A>, effects<B>) {
 }
 
 namespace internal {
-// An entry's flags have 32 bits. Higher bits are used only at compile time, and consumers do not
-// see them.
+// The flags of an entry have 32 bits. Higher bits are used only at compile time.
 inline constexpr std::uint64_t entry_bits = 0xffffffff;
 inline constexpr std::uint64_t cannot_throw = std::uint64_t{1} << 32;
 inline constexpr std::uint64_t of_class = std::uint64_t{1} << 33;
@@ -32,31 +31,30 @@ inline constexpr std::uint64_t without_gil = std::uint64_t{1} << 35;
 inline constexpr std::uint64_t for_double = std::uint64_t{1} << 36;
 }  // namespace internal
 
-/// On failure, the function sets a Python exception and returns the error value of its result's
-/// class (error_value.h).
+/// On failure, the function sets a Python exception and returns the error value of its result type
+/// (error_value.h).
 inline constexpr effects<PyNativeCallable_MAY_RAISE | PyNativeCallable_NEEDS_THREAD> may_raise{};
 /// The function returns 0, or any other int with a Python exception set. If the last parameter is a
-/// pointer to a value (`int f(double x, bool *result)`), Python's result is stored through it;
-/// otherwise the result is None.
+/// pointer to a value, as in `int f(double x, bool *result)`, the result is stored through this
+/// pointer. Otherwise the result is None.
 inline constexpr effects<PyNativeCallable_RETURNS_STATUS | PyNativeCallable_NEEDS_THREAD>
     returns_status{};
-/// The function has no result for some arguments, for which the Python callable must be called. It
-/// may be:
-/// - a function that throws in order to fall back (the Python function raises that exception);
-/// - `int f(double x, double *result)`, which stores the value and returns 0, or returns any other
+/// The function has no result for some arguments. For these arguments the Python callable is
+/// called. The function may be:
+/// - a function that throws to fall back (the Python function raises that exception);
+/// - `int f(double x, double *result)`, which stores the value and returns 0, or returns another
 ///   int to fall back;
 /// - a function that returns `std::optional`, which implies this effect. The function must be
-///   noexcept unless this effect is also stated, in which case it may fall back by throwing, too.
-/// A call that falls back must have had no effect, and must not have used Python unless needs_gil
-/// is also stated, because consumers call the function without the GIL. See otherwise<> for
-/// Python's result.
+///   noexcept unless this effect is also stated.
+/// A call that falls back must not have any effect. The function must not use Python without
+/// needs_gil, because consumers call it without the GIL. See otherwise<> for Python's result.
 inline constexpr effects<PyNativeCallable_FALLS_BACK> falls_back{};
-/// The function's first parameter is self, as `PyObject *` or as a pointer to the object's own
-/// struct. Self is the instance for a method, the class for a class method, and the module for a
-/// function of a module.
+/// The first parameter is self, as a `PyObject *` or a pointer to the struct of the object. Self is
+/// the instance for a method, the class for a class method, and the module for a function of a
+/// module.
 inline constexpr effects<PyNativeCallable_TAKES_SELF | PyNativeCallable_NEEDS_THREAD> takes_self{};
-/// The function uses the Python C API and may be called only with the GIL held. Implied by objects
-/// in the function's type.
+/// The function uses the Python C API and must be called with the GIL held. Implied if the function
+/// takes or returns objects.
 inline constexpr effects<PyNativeCallable_NEEDS_THREAD> needs_gil{};
 /// The function may run in several threads at once.
 inline constexpr effects<PyNativeCallable_THREAD_SAFE> thread_safe{};
@@ -64,27 +62,25 @@ inline constexpr effects<PyNativeCallable_THREAD_SAFE> thread_safe{};
 inline constexpr effects<PyNativeCallable_PURE> pure{};
 /// The function does not block.
 inline constexpr effects<PyNativeCallable_SHORT> does_not_block{};
-/// The function throws no C++ exception although its type is not noexcept. Use this for C functions
-/// and for functions that run Python code, which CPython may unwind when the interpreter ends
+/// The function does not throw, although its type is not noexcept. Use this for C functions and for
+/// functions that run Python code. CPython may unwind such functions when the interpreter ends
 /// (gil.h).
 inline constexpr effects<internal::cannot_throw> nothrow{};
 
-/// The function runs so long that the wrapper should release the GIL around the call. Implies
-/// thread_safe, because other threads can call the function meanwhile. The function must not take
-/// or return objects or raise. Consumers may call it with or without the GIL.
+/// The wrapper releases the GIL around the call. Implies thread_safe, because other threads can
+/// call the function at the same time. The function must not take or return objects or raise.
+/// Consumers may call the function with or without the GIL.
 inline constexpr effects<internal::without_gil | PyNativeCallable_THREAD_SAFE> releases_gil{};
 
-/// Also offers a function of floats as a function of doubles, with the results that Python callers
-/// get. For example, `dd->d` is offered in addition to `ff->f`, for consumers that need a bare
-/// pointer (SciPy, or a ufunc whose results should not be float32). Integers are not widened,
-/// because a `long` version of an `int` function would have to report values out of range.
-/// Consumers check the range of ints themselves (fallback.h).
+/// Also offers a function of floats as a function of doubles. For example, `dd->d` is offered in
+/// addition to `ff->f`, for consumers that need a function of doubles, such as SciPy. Integers are
+/// not widened, because a `long` version of an `int` function would have to report values out of
+/// range.
 inline constexpr effects<internal::for_double> widened{};
 
-/// Makes a type's def a class method, `Type.f(...)`. With takes_self, the first parameter is the
-/// class.
+/// Makes a class method. With takes_self, the first parameter is the class.
 inline constexpr effects<internal::of_class> class_method{};
-/// Makes a type's def a static method, which takes neither the instance nor the class.
+/// Makes a static method.
 inline constexpr effects<internal::of_static> static_method{};
 
 }  // namespace TYPEDCALL_LAYOUT

@@ -1,6 +1,5 @@
-// Functions that have no result for some arguments. Consumers call a version that returns a status
-// in this case and needs no thread state. The Python wrapper calls a version that raises or returns
-// another result.
+// Functions that have no result for some arguments. Consumers call a version that returns a status.
+// The Python wrapper calls a version that raises or returns another result.
 #ifndef TYPEDCALL_PROVIDER_FALLS_BACK_H_
 #define TYPEDCALL_PROVIDER_FALLS_BACK_H_
 
@@ -13,15 +12,15 @@ inline namespace TYPEDCALL_LAYOUT {
 template <auto Function>
 struct otherwise_is {};
 
-/// Computes Python's result if the def's function has no result:
+/// Computes Python's result if the function of the def has no result:
 ///
 ///     std::optional<double> root(double x) noexcept;  // empty if x < 0
 ///     double no_root(double x) { throw std::domain_error("a root of " + std::to_string(x)); }
 ///     typedcall::def<root>("root", typedcall::otherwise<no_root>)
 ///
-/// `Function` has the same parameters as the def's function. It returns the same type, or a new
-/// reference as a `PyObject *` (to a big int, for example). It may throw or set an exception, and
-/// is called with the GIL. Without otherwise<>, ValueError is raised.
+/// `Function` has the same parameters as the function of the def. It returns the same type, or a
+/// new reference as a `PyObject *`. It may throw or set an exception. It is called with the GIL
+/// held. Without otherwise<>, ValueError is raised.
 template <auto Function>
 inline constexpr otherwise_is<Function> otherwise{};
 
@@ -56,7 +55,7 @@ struct optional_value<Template<T>, std::enable_if_t<is_named_std<Template>("opti
 template <class T>
 constexpr bool is_place = is_typed_pointer<T> && !std::is_const_v<std::remove_pointer_t<T>>;
 
-/// The way in which a function reports that it has no result.
+/// How a function reports that it has no result.
 enum class way_back { none, by_optional, by_status, by_throwing };
 
 template <class Pointer, std::uint64_t Stated>
@@ -96,7 +95,7 @@ TYPEDCALL_RARE inline int set_no_result() {
   return -1;
 }
 
-/// The versions of a function for consumers and for the wrapper. `Parameters` do not include the
+/// The versions of a function for consumers and for the wrapper. `Parameters` does not include the
 /// place for the value.
 template <auto Function, class Slow, way_back Way, class Value, class Parameters>
 struct fallback_functions;
@@ -204,7 +203,7 @@ struct TYPEDCALL_HIDDEN fallback_functions<Function, Slow, Way, Value, type_list
   }
 };
 
-/// The types of a function that falls back in the way `Way`.
+/// The types of a function that falls back.
 template <class Pointer, way_back Way>
 struct fallback_types {
   using traits = function_traits<Pointer>;
@@ -256,8 +255,7 @@ struct native_that {
   static constexpr std::uint64_t offers =
       plain | cannot_throw | PyNativeCallable_FALLS_BACK |
       (is_rounded ? std::uint64_t{PyNativeCallable_DIFFERS} : 0);
-  // True if the function already has the entry's type and does not throw, so that no adapter is
-  // needed.
+  // True if the function needs no adapter.
   static constexpr bool is_entry =
       Way == way_back::by_status && (types::traits::is_noexcept || (Stated & cannot_throw) != 0);
   static constexpr auto entry_of() {
@@ -271,7 +269,7 @@ struct native_that {
   static constexpr bool takes_self = (Stated & PyNativeCallable_TAKES_SELF) != 0;
   static_assert(is_seen_as<typename entry::shown_type, c_type_of<value>>(
       entry::flags, types::count - (takes_self ? 1 : 0), takes_self, PyNativeVerdict_FALLS_BACK));
-  // No C++ exception escapes from `pair::wrapped`.
+  // `pair::wrapped` does not throw.
   using wrapped = native<&pair::wrapped, plain | cannot_throw | PyNativeCallable_RETURNS_STATUS |
                                              PyNativeCallable_NEEDS_THREAD>;
   // True if the wrapper raises the exception that the function throws.
@@ -288,7 +286,7 @@ struct native_that<Function, Stated, Slow, way_back::none> {
   using type = native<Function, Stated>;
 };
 
-/// Either native<Function, Stated> or, if the function falls back, its replacement.
+/// native<Function, Stated> or, if the function falls back, fallback_native.
 template <auto Function, std::uint64_t Stated, class Slow>
 using native_for =
     typename native_that<Function, Stated, Slow, way_back_of<decltype(Function), Stated>()>::type;

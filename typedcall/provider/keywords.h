@@ -1,5 +1,5 @@
-// Assigns arguments to parameters that have names or defaults. If a call does not match the
-// parameters, raises TypeError with the message that CPython would use for a Python function.
+// Assigns arguments to parameters that have names or defaults. Raises the same TypeError as CPython
+// for a Python function.
 #ifndef TYPEDCALL_PROVIDER_KEYWORDS_H_
 #define TYPEDCALL_PROVIDER_KEYWORDS_H_
 
@@ -14,25 +14,22 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-// Not inline, so that all wrappers share it. Functions that set errors are usually marked cold and
-// optimised for size. This function is not, because then every wrapper would have a cold part,
-// which costs more than the call. Returns NULL, for a tail call.
+// Not marked cold, because every wrapper would then have a cold part. Returns NULL, for a tail
+// call.
 TYPEDCALL_OUT_OF_LINE inline PyObject *set_wrong_count(const char *function, std::size_t wanted,
                                                        std::size_t given) {
   return PyErr_Format(PyExc_TypeError, "%s() takes exactly %zu argument%s (%zu given)", function,
                       wanted, wanted == 1 ? "" : "s", given);
 }
 
-/// Call this if an argument could not be converted. Adds the argument's name in front of the
-/// exception's message. An exception from the argument's own methods has a traceback and is not
-/// changed.
+/// Adds the name of the argument to the exception that its conversion raised. An exception with a
+/// traceback comes from a method of the argument and is not changed.
 TYPEDCALL_COLD TYPEDCALL_HIDDEN void name_argument(const parameter_list &parameters,
                                                    std::size_t at);
 
-/// Fills `values`, which has an element for each parameter, with borrowed arguments, or with NULL
-/// where the default applies. `keywords` is METH_FASTCALL's tuple of names, or NULL. Returns false
-/// with TypeError; errors are checked in CPython's order. Keyword-only parameters cost nothing in
-/// functions that do not have any.
+/// Fills `values` with a borrowed argument for each parameter, or NULL for a default. `keywords` is
+/// a tuple of names, or NULL. Returns false with TypeError set on failure. Errors are checked in
+/// the same order as in CPython.
 template <bool AnyKeywordOnly>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN bool place_arguments(const parameter_list &parameters,
                                                             PyObject *const *args,
@@ -92,9 +89,8 @@ TYPEDCALL_RARE inline void set_missing(const parameter_list &parameters, PyObjec
                names.c_str());
 }
 
-/// True if `text`, a str, is this name. Names in calls are nearly always ASCII, whose bytes can be
-/// read without a call. The comparison uses bytes because all interpreters can share a C string,
-/// while each interpreter would need its own str for comparisons by identity.
+/// True if the str `text` is this name. Bytes are compared, because each interpreter would need its
+/// own str for a comparison by identity.
 inline bool is_name(PyObject *text, const char *name, std::size_t length) {
 #if PY_VERSION_HEX >= 0x030C0000
   const bool is_ready = true;
@@ -114,8 +110,8 @@ inline bool is_name(PyObject *text, const char *name, std::size_t length) {
   return static_cast<std::size_t>(bytes) == length && std::memcmp(utf8, name, length) == 0;
 }
 
-/// Returns the index of the parameter named `keyword` in the range from `first` to `end`, or `end`
-/// if there is no such parameter.
+/// Returns the index of the parameter named `keyword` between `first` and `end`, or `end` if there
+/// is none.
 inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword, std::size_t first,
                              std::size_t end) {
   while (first < end &&
@@ -125,8 +121,8 @@ inline std::size_t find_name(const parameter_list &parameters, PyObject *keyword
   return first;
 }
 
-/// Sets the error for `keyword`, which does not name a parameter that can be passed by name. Some
-/// of `keywords` may be names of positional-only parameters.
+/// Sets the TypeError for `keyword`, which cannot be passed by name. Some of `keywords` may be
+/// names of positional-only parameters.
 TYPEDCALL_RARE inline void set_unexpected(const parameter_list &parameters, PyObject *keywords,
                                           PyObject *keyword) {
   text names;

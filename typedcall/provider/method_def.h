@@ -1,5 +1,4 @@
-// The contents of a method def: one part that follows from types alone, which all functions of a
-// type share, and the def's own part.
+// The contents of a method def. All functions of a type share one part of it.
 #ifndef TYPEDCALL_PROVIDER_METHOD_DEF_H_
 #define TYPEDCALL_PROVIDER_METHOD_DEF_H_
 
@@ -16,7 +15,7 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The calling convention, which selects one of a wrapper's functions.
+/// The calling convention of a wrapper.
 enum class convention { no_args, one_arg, fast, with_keywords };
 
 constexpr convention convention_for(std::size_t arity) {
@@ -36,8 +35,7 @@ constexpr int flags_of(std::uint64_t stated) {
          ((stated & of_static) != 0 ? METH_STATIC : 0);
 }
 
-/// Returns the wrapper's function for this convention as a PyCFunction, the type of a PyMethodDef's
-/// field.
+/// Returns the function of the wrapper for this convention.
 template <class Wrapper, convention Convention>
 PyCFunction called_by_python() {
   if constexpr (Convention == convention::no_args) {
@@ -51,12 +49,11 @@ PyCFunction called_by_python() {
   }
 }
 
-/// The argument type of a one-argument function that can be called directly, or `other` for any
-/// other function.
+/// The argument type of a function of one argument that can be called directly, or `other`.
 enum class argument_type : unsigned char { other, integer, floating };
 
-/// Returns the argument type if a call runs no Python code, that is, if the function neither needs
-/// a thread state nor falls back. An exact int or float is converted without calling its methods.
+/// Returns the argument type if a call runs no Python code. An exact int or float is converted
+/// without calling its methods.
 template <class Type>
 constexpr argument_type direct_argument() {
   constexpr std::uintptr_t runs_python =
@@ -84,11 +81,10 @@ constexpr int pypy_code(PyNativeType type) {
   }
 }
 
-/// PyPy's fields of the METH_TYPED metadata for a function. If a function may raise, PyPy treats
-/// every long result of -1 and every double result of -0.0 as an error. Therefore functions that
-/// raise are offered to PyPy only if they return objects. PyPy does not pass self and does not
-/// support status results. Source: PyPy's branch py3.10-mb-typed-sig-experiments; docs/ABI.md,
-/// section 4.
+/// The METH_TYPED fields that PyPy reads. If a function may raise, PyPy treats every long result of
+/// -1 and every double result of -0.0 as an error. Therefore functions that raise are offered to
+/// PyPy only if they return objects. PyPy does not pass self. Source: PyPy's branch
+/// py3.10-mb-typed-sig-experiments; docs/ABI.md, section 4.
 template <class Native>
 struct TYPEDCALL_HIDDEN pypy_fields {
   static constexpr PyNativeSignature signature =
@@ -112,7 +108,7 @@ struct TYPEDCALL_HIDDEN pypy_fields {
     made.of[speaks_pypy() ? Native::arity : 1] = -1;
     return made;
   }
-  // Not const, because the pointer in PyPy's struct is not const.
+  // PyPy's struct requires a non-const pointer.
   static inline codes arg_types = arg_codes();
   static constexpr int ret_type = !speaks_pypy()
                                       ? PyTypedMethod_NOT_FOR_PYPY
@@ -125,18 +121,18 @@ struct parameter_text;
 struct def_shape {
   int flags;                                  ///< METH_*
   std::size_t arity;                          ///< the number of parameters
-  const char *signature;                      ///< the entry's signature
-  std::uintptr_t effects;                     ///< the entry's flags
-  int *pypy_arg_types;                        ///< from the pypy_fields of the first function
+  const char *signature;                      ///< the signature of the entry
+  std::uintptr_t effects;                     ///< the flags of the entry
+  int *pypy_arg_types;                        ///< from pypy_fields
   int pypy_ret_type;                          ///< the same
   bool speaks_pypy;                           ///< the same
   argument_type direct;                       ///< see make_direct() in provider.h
-  const char *const *names = nullptr;         ///< the parameters' names, ending with null, or null
+  const char *const *names = nullptr;         ///< parameter names, ending with null, or null
   void (*spell)(parameter_text *) = nullptr;  ///< null if the parameters have no names
   std::size_t count = 1;                      ///< the number of overloads
-  std::size_t entries = 1;      ///< counts overloads and derived entries (derived_entries.h)
-  const void *table = nullptr;  ///< set if there are several entries
-  /// If there are several overloads, the signature of each as Python sees it.
+  std::size_t entries = 1;                    ///< the number of entries
+  const void *table = nullptr;                ///< set if there are several entries
+  /// The signatures of several overloads as Python sees them.
   const char *const *overloads = nullptr;
 };
 
@@ -152,8 +148,7 @@ constexpr def_shape shape_of(convention called) {
           called == convention::one_arg ? direct_argument<Type>() : argument_type::other};
 }
 
-/// The shape of all functions of one type whose parameters have no names. `Type` is an
-/// offered<...>.
+/// The shape of functions whose parameters have no names. `Type` is an offered<...>.
 template <class Type>
 inline constexpr def_shape plain_shape TYPEDCALL_HIDDEN =
     shape_of<Type>(convention_for(Type::arity));
@@ -171,14 +166,13 @@ struct method {
   const internal::def_shape *shape = nullptr;
   PyCFunction function = nullptr;
   void *funcptr = nullptr;  ///< the entry's address if there is only one entry
-  /// Where the wrapper finds its name for messages, or null if it needs no name.
+  /// The address of the name in the wrapper's error messages, or null.
   const char **called = nullptr;
   const char *fault = nullptr;  ///< the reason why the def is invalid, or null
-  /// Tells the functions which module they belong to. Null if none of them throws.
+  /// Stores the module of the functions. Null if no function throws.
   void (*join)(const internal::translation *) = nullptr;
   const internal::translation *file = nullptr;
 
-  /// Returns one of the `shape->entries` entries.
   PyNativeCallableEntry entry(std::size_t at) const {
     if (shape->table == nullptr) return {shape->signature, shape->effects, funcptr};
     return static_cast<const PyNativeCallableTable *>(shape->table)->entries[at];

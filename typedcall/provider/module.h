@@ -1,5 +1,5 @@
-// TYPEDCALL_MODULE and its variants, which define a complete PyInit function for a method_table and
-// a state that lives as long as the module. Included by typedcall/provider.h.
+// TYPEDCALL_MODULE and its variants, which define the PyInit function of a module. Included by
+// typedcall/provider.h.
 #ifndef TYPEDCALL_PROVIDER_MODULE_H_
 #define TYPEDCALL_PROVIDER_MODULE_H_
 
@@ -40,13 +40,13 @@ inline namespace TYPEDCALL_LAYOUT {
 ///       void clear() { cache.reset(); }  // only if nothing else can break a cycle; may throw
 ///     };
 ///
-/// A state is constructed when the module is executed and destroyed with the module, in each
-/// interpreter that imports the module. GIL: held in all these calls. The module's functions may
-/// still be called after clear(). Define the class in an unnamed namespace, because another module
-/// may have a class of the same name.
+/// A state is constructed when the module is executed, and destroyed with the module. Each
+/// interpreter has its own module. GIL: held in all these calls. Functions of the module may still
+/// be called after clear(). Define the class in an unnamed namespace, because another module may
+/// have a class of the same name.
 struct module_state {
-  /// True if several threads may call the module's functions at once. A free-threaded CPython then
-  /// keeps the GIL disabled.
+  /// True if several threads may call the functions of the module at once. A free-threaded CPython
+  /// then keeps the GIL disabled.
   static constexpr bool runs_without_gil = false;
   /// True if several interpreters, including those with their own GIL, may import the module.
   static constexpr bool supports_interpreters = true;
@@ -58,28 +58,27 @@ struct module_state {
 
 namespace internal {
 
-/// Returns the module with this m_free, which is either `self` or the module of self's class. The
-/// reference is borrowed from `self`.
+/// Returns the module with this m_free, which is `self` or the module of its class. The reference
+/// is borrowed from `self`.
 TYPEDCALL_HIDDEN PyObject *module_of(PyObject *self, freefunc free);
 [[noreturn]] TYPEDCALL_COLD TYPEDCALL_HIDDEN void throw_not_executed();
 
 #if !TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// True if the module's def has this m_free.
 inline bool is_freed_by(PyObject *module, freefunc free) {
   const PyModuleDef *const def = PyModule_GetDef(module);
   return def != nullptr && def->m_free == free;
 }
 
-/// Returns the module with this m_free that made the class, or null if no such module made it.
+/// Returns the module of the class if the module has this m_free, or null.
 inline PyObject *maker_of(PyTypeObject *type, freefunc free) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
   PyObject *const module = reinterpret_cast<PyHeapTypeObject *>(type)->ht_module;
   return module != nullptr && is_freed_by(module, free) ? module : nullptr;
 }
 
-/// Returns the result of maker_of() for the first class in the MRO of `type` for which that result
-/// is not null. Finds the method's class even if `type` was made in Python.
+/// Returns the first result of maker_of() that is not null among the classes in the MRO of `type`.
+/// `type` may be a subclass made in Python.
 inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
   if (PyObject *const module = maker_of(type, free)) return module;
 #ifdef PYPY_VERSION
@@ -123,7 +122,7 @@ inline PyObject *maker_in_mro(PyTypeObject *type, freefunc free) {
 
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *self, freefunc free) {
   PyObject *module = nullptr;
-  if (self != nullptr && PyType_Check(self)) {  // a class method's self
+  if (self != nullptr && PyType_Check(self)) {  // the self of a class method
     module = maker_in_mro(reinterpret_cast<PyTypeObject *>(self), free);
   } else if (self != nullptr && PyModule_Check(self) && is_freed_by(self, free)) {
     module = self;
@@ -139,12 +138,11 @@ TYPEDCALL_OUT_OF_LINE TYPEDCALL_INTERNAL_DEFINE PyObject *module_of(PyObject *se
 
 #endif  // TYPEDCALL_INTERNAL_IS_DECLARED
 
-/// The memory in which CPython stores a module's state. All bytes are zero until the module is
-/// executed.
+/// The module state in CPython. All bytes are zero until the module is executed.
 template <class State>
 class TYPEDCALL_HIDDEN module_memory {
  public:
-  /// Returns null for a module that has not been executed, which any Python code can make.
+  /// Returns null if the module has not been executed. Python code can create such a module.
   static State *state_of(PyObject *module) { return state_in(PyModule_GetState(module)); }
 
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int exec(PyObject *module) {
@@ -160,7 +158,6 @@ class TYPEDCALL_HIDDEN module_memory {
                       [] { return -1; });
   }
 
-  // The garbage collector traverses several times, and must find the same references each time.
   static_assert(noexcept(std::declval<const State &>().traverse(visitproc(), nullptr)),
                 "typedcall: a module state's traverse() is called by CPython's collector, through "
                 "which nothing may be thrown: say `noexcept`");
@@ -174,7 +171,7 @@ class TYPEDCALL_HIDDEN module_memory {
     return state != nullptr ? state->traverse(visit, arg) : 0;
   }
 
-  /// CPython's garbage collector passes an exception to sys.unraisablehook.
+  /// The garbage collector passes an exception to sys.unraisablehook.
   TYPEDCALL_COLD TYPEDCALL_NULL_REFERENCES static int clear(PyObject *module) {
     return translated(
         [module] { return static_cast<module_memory *>(PyModule_GetState(module))->translation_; },
@@ -208,14 +205,13 @@ class TYPEDCALL_HIDDEN module_memory {
 
 }  // namespace internal
 
-/// Returns the state of the module that `self` belongs to. `self` is the self of a function or
-/// method with typedcall::takes_self: the module, an object, or the class for a class method. The
-/// class must have been made for the module by PyType_FromModuleAndSpec, or derive from such a
-/// class in Python or C. If its bases belong to several such modules, the first class in the MRO
-/// decides.
+/// Returns the state of the module that `self` belongs to. `self` is the first argument of a
+/// function or method with typedcall::takes_self. The class must have been made by
+/// PyType_FromModuleAndSpec, or be a subclass of such a class. If several bases belong to such
+/// modules, the first class in the MRO is used.
 ///
-/// For any other object, throws an exception that becomes TypeError. For a module that has been
-/// created but not executed, the exception becomes RuntimeError. GIL: held.
+/// For other objects, throws an exception that becomes TypeError. For a module that has not been
+/// executed, throws an exception that becomes RuntimeError. GIL: held.
 template <class State>
 TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   using memory = internal::module_memory<State>;
@@ -224,7 +220,7 @@ TYPEDCALL_HIDDEN State &state_of(PyObject *self) {
   return *state;
 }
 
-/// Like state_of(PyObject *), but for a self that is a pointer to the object's own struct.
+/// Like state_of(PyObject *), for a pointer to the struct of the object.
 template <class State, class Object>
 TYPEDCALL_HIDDEN State &state_of(Object *self) {
   return state_of<State>(reinterpret_cast<PyObject *>(self));
@@ -247,7 +243,7 @@ TYPEDCALL_HIDDEN State &state_of(Object *self) {
 #else
 #define TYPEDCALL_INTERNAL_GIL(State)
 #endif
-#ifdef PYPY_VERSION  // has no such slot; typedcall.accelerate() reads the constant
+#ifdef PYPY_VERSION  // PyPy has no Py_mod_gil; typedcall.accelerate() reads the constant
 #define TYPEDCALL_INTERNAL_SAY_EFFECTS(module, State)                               \
   ((State::runs_without_gil)                                                        \
        ? PyModule_AddStringConstant(module, "__typedcall_effects__", "thread_safe") \
@@ -291,23 +287,22 @@ struct module_without_gil : module_state {
 }  // namespace TYPEDCALL_LAYOUT
 }  // namespace typedcall
 
-/// Defines the extension module `name` with the functions of the method_table `methods`. The macro
-/// makes a complete PyInit_<name> with multi-phase initialisation, for any number of interpreters.
-/// A module that needs more can define its own PyModuleDef with methods.defs(), and call
-/// methods.tag(module) from Py_mod_exec. Importing the module into a free-threaded CPython enables
-/// the GIL, as for all modules that do not declare otherwise.
+/// Defines the extension module `name` with the functions of the method_table `methods`. The module
+/// uses multi-phase initialisation and supports several interpreters. A module that needs more can
+/// define its own PyModuleDef with methods.defs(), and call methods.tag(module) from Py_mod_exec.
+/// On free-threaded builds, importing the module enables the GIL.
 #define TYPEDCALL_MODULE(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::module_state)
 
-/// Like TYPEDCALL_MODULE, if you ensure that several threads may call any of the functions at once.
-/// A free-threaded CPython then keeps the GIL disabled, and on PyPy typedcall.accelerate() calls
-/// all functions through cffi. Elsewhere there is no difference from TYPEDCALL_MODULE.
+/// Like TYPEDCALL_MODULE, for a module whose functions may all run in several threads at once. On
+/// free-threaded builds, the GIL stays disabled. On PyPy, typedcall.accelerate() calls all
+/// functions through cffi.
 #define TYPEDCALL_MODULE_WITHOUT_GIL(name, doc, methods) \
   TYPEDCALL_INTERNAL_STATELESS(name, doc, methods, typedcall::internal::module_without_gil)
 
-/// Like TYPEDCALL_MODULE, with a state, and with code that runs when the module is executed.
-/// `State` is a class derived from typedcall::module_state. Functions with typedcall::takes_self
-/// can get the state with typedcall::state_of<State>(self).
+/// Like TYPEDCALL_MODULE, with a module state. `State` is a class derived from
+/// typedcall::module_state. Functions with typedcall::takes_self can get the state with
+/// typedcall::state_of<State>(self).
 #define TYPEDCALL_MODULE_STATE(name, doc, methods, State)                        \
   TYPEDCALL_INTERNAL_MODULE(name, doc, methods, State,                           \
                             sizeof(typedcall::internal::module_memory<State>),   \

@@ -1,5 +1,5 @@
-// The compile-time facts about one C++ function: its arguments and result in Python, its entry in a
-// table, and an adapter if consumers cannot call the function directly.
+// Describes a C++ function at compile time, and defines an adapter if consumers cannot call the
+// function directly.
 #ifndef TYPEDCALL_PROVIDER_NATIVE_H_
 #define TYPEDCALL_PROVIDER_NATIVE_H_
 
@@ -45,8 +45,7 @@ struct function_traits<R (*)(A...) noexcept> : function_traits<R (*)(A...)> {
   "char *, void *, pointers to these, and PyObject *; they can pass spans of numbers, and "   \
   "std::string_view"
 
-/// Compilers name the instantiation in which an assertion fails, so the message shows the position
-/// and the type.
+/// The compiler's error message contains the position and the type.
 template <std::size_t Position, class T>
 struct parameter_number {
   static_assert(python_can_pass<T>, "typedcall: " TYPEDCALL_INTERNAL_TYPES
@@ -87,8 +86,7 @@ struct parameter_at<Parameters, At, true> {
 template <class Parameters, std::size_t Count>
 using last_parameter = typename parameter_at<Parameters, Count - 1>::type;
 
-/// True if the entry's signature and flags describe the wrapper's interface: the number of
-/// arguments, the type of the result and the verdict.
+/// True if the signature and flags of the entry match the interface of the wrapper.
 template <class Shown, class Value>
 constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_self,
                           PyNativeVerdict verdict) {
@@ -102,8 +100,7 @@ constexpr bool is_seen_as(std::uintptr_t flags, std::size_t arity, bool takes_se
          view.result.code == result.code && view.result.is_pointer == result.is_pointer;
 }
 
-/// Everything that follows from a function's type and stated effects. All functions with the same
-/// type and effects share one instantiation.
+/// The properties that all functions with this type and these effects share.
 template <class Pointer, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN offered {
   using traits = function_traits<Pointer>;
@@ -135,15 +132,15 @@ struct TYPEDCALL_HIDDEN offered {
 
   // --- Error reports -------------------------------------------------------------------------
 
-  /// A function that may throw is offered through an adapter that converts C++ exceptions to Python
-  /// exceptions, because consumers may not be written in C++ or have frames that can be unwound.
+  /// A function that may throw has an adapter that converts C++ exceptions to Python exceptions,
+  /// because consumers may not be written in C++.
   static constexpr bool throws = !traits::is_noexcept && (Stated & cannot_throw) == 0;
-  /// If the result of such a function has no error value, the adapter returns a status.
+  /// If the result has no error value, the adapter returns a status.
   static constexpr bool gets_status =
       throws && !states_status && !has_error_value<c_type_of<own_result>>;
   static constexpr bool is_status = states_status || gets_status;
 
-  /// The type of Python's result, as a C type. It is void if the result is None.
+  /// The C type of the result in Python, or void if the result is None.
   using value = std::conditional_t<
       states_status, std::conditional_t<has_place, std::remove_pointer_t<c_type_of<last>>, void>,
       c_type_of<own_result>>;
@@ -160,14 +157,14 @@ struct TYPEDCALL_HIDDEN offered {
   using shown_parameters = decltype(argument_list() + place());
   using self_list = std::conditional_t<takes_self, type_list<PyObject *>, type_list<>>;
   using entry_parameters = decltype(all_in_c(self_list() + shown_parameters()));
-  /// The function types of the signature and of the call as Python sees it.
+  /// The function type of the signature, and the function type as Python sees it.
   using shown_type = typename function_of<entry_result, shown_parameters>::type;
   using python_type = typename function_of<value, argument_list>::type;
 
   static constexpr bool returns_object = std::is_same_v<value, PyObject *>;
   static constexpr bool has_objects =
       takes_self || parameter_checks<arguments>::has_objects || returns_object;
-  /// True if Python callers get a rounded result, because Python has no number of this precision.
+  /// True if the result is rounded for Python callers.
   static constexpr bool is_rounded_for_python =
       std::is_same_v<value, long double> || std::is_same_v<value, PyNativeType_ComplexLongDouble>;
   static constexpr bool raises_by_value =
@@ -210,12 +207,11 @@ struct TYPEDCALL_HIDDEN offered {
   static constexpr bool is_adapted = throws || traits::has_own_types;
 };
 
-/// Describes how `Function` is offered, with its stated effects and the effects that its type
-/// implies.
+/// Describes how `Function` is offered.
 ///
-/// Every template that uses this class is also hidden. Two extension modules may each have an
-/// `inc(long)`, and the dynamic linker merges visible static variables of templates across modules,
-/// so the second module's table would contain the first module's functions.
+/// All templates that use this class must also be hidden. The dynamic linker merges visible static
+/// variables of templates across modules. If two extension modules had an `inc(long)`, the second
+/// module would use the function of the first module.
 template <auto Function, std::uint64_t Stated>
 struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using type = offered<decltype(Function), Stated>;
@@ -223,8 +219,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   using own_parameters = typename type::own_parameters;
   using entry_result = typename type::entry_result;
 
-  /// Adapters: functions of the entry's type that call `Function`, converting to and from its own
-  /// types.
+  /// The adapter has the type of the entry, and converts to and from the types of `Function`.
   template <class Parameters>
   struct adapter;
   template <class... A>
@@ -260,7 +255,7 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
         } else {
           plain(values...);
         }
-        // The function may use the C API, and can report an error only by setting an exception.
+        // The function can report an error by setting an exception.
         return PyErr_Occurred() != nullptr ? -1 : 0;
       } else if constexpr (std::is_void_v<entry_result>) {
         plain(values...);
@@ -286,18 +281,16 @@ struct TYPEDCALL_HIDDEN native : offered<decltype(Function), Stated> {
   };
 
   static constexpr bool is_translated = type::throws;
-  /// Makes the function use the exception translator of this module.
+  /// Sets the exception translator of the function.
   static void join(const translation *module) {
     if constexpr (type::throws) translation_of<Function> = module;
   }
 
-  /// The type that describes the function in defs. Functions that fall back have a different one
-  /// (falls_back.h).
+  /// Describes the function in defs. Functions that fall back have another type (falls_back.h).
   using offer = type;
   /// The function that the wrapper calls.
   static constexpr auto wrapped() { return address(); }
-  /// Returns the function that consumers call. Its parameters are self, if it takes self, and those
-  /// of the signature.
+  /// Returns the function that consumers call.
   static constexpr auto address() {
     if constexpr (type::throws) {
       return &adapter<typename type::entry_parameters>::guarded;

@@ -9,11 +9,11 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// The outcome of converting an argument whose type suits its parameter.
+/// The outcome of the conversion of one argument.
 enum class outcome {
   converted,
-  out_of_range,  ///< an int is out of the parameter's range; no exception is set
-  raised         ///< the object's own methods, or the contents of a str, raised an exception
+  out_of_range,  ///< an int is out of range; no exception is set
+  raised         ///< a method of the object, or the contents of a str, raised an exception
 };
 
 inline outcome out_of_range() {
@@ -21,8 +21,8 @@ inline outcome out_of_range() {
   return outcome::out_of_range;
 }
 
-// Not inline, so that all wrappers share it. Repeats the steps of PyFloat_AsDouble, because after a
-// call to that function an OverflowError could also come from __float__.
+// Repeats the steps of PyFloat_AsDouble, because an OverflowError from that function could also
+// come from __float__.
 TYPEDCALL_OUT_OF_LINE inline outcome overloaded_double(PyObject *object, double *value) {
   PyTypeObject *type = Py_TYPE(object);
   if (PyLong_CheckExact(object) || PyFloat_Check(object) ||
@@ -92,8 +92,7 @@ struct no_defaults {
   }
 };
 
-/// Used for calls in which NULL represents an omitted argument. An omitted argument suits every
-/// overload, because each has a default.
+/// Used for calls in which NULL represents an omitted argument.
 template <class... Parameters>
 struct shared_defaults {
   static PyNativeGiven kind(PyObject *object) {

@@ -1,5 +1,5 @@
-// The wrappers of several functions under one name. A wrapper chooses by the arguments' types,
-// which it inspects directly, without a dictionary look-up.
+// The wrappers of overloaded functions. A wrapper chooses an overload by the types of the
+// arguments.
 #ifndef TYPEDCALL_PROVIDER_OVERLOADS_H_
 #define TYPEDCALL_PROVIDER_OVERLOADS_H_
 
@@ -17,9 +17,9 @@ namespace internal {
 
 constexpr conversion_rank worse_of(conversion_rank a, conversion_rank b) { return a < b ? b : a; }
 
-/// Returns the index of the first overload that no other beats, among those with the same worst
-/// rank as number `at`. One overload beats another if it is at least as good in every argument and
-/// better in at least one. Each overload has `width` ranks, of which the first `nargs` are used.
+/// Among the overloads with the same worst rank as overload `at`, returns the first that no other
+/// overload beats. An overload beats another if it is at least as good for every argument and
+/// better for at least one. Each overload has `width` ranks, of which the first `nargs` are used.
 TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *ranks,
                                                         const conversion_rank *worst,
                                                         std::size_t count, std::size_t width,
@@ -40,9 +40,8 @@ TYPEDCALL_OUT_OF_LINE inline std::size_t first_unbeaten(const conversion_rank *r
   }
 }
 
-/// Sets TypeError, or OverflowError if the types suit and only the int at index `out_of_range` does
-/// not fit. If there is no such int, `out_of_range` is `nargs`. The message lists the overloads:
-/// "'i->l', 'l->l'".
+/// Sets TypeError, or OverflowError if the int at index `out_of_range` does not fit. If there is no
+/// such int, `out_of_range` is `nargs`. The message lists the overloads: "'i->l', 'l->l'".
 TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *signatures,
                                            std::size_t count, PyObject *const *args,
                                            std::size_t nargs, std::size_t out_of_range) {
@@ -65,7 +64,7 @@ TYPEDCALL_RARE inline void set_no_overload(const char *name, const char *const *
   }
 }
 
-/// Like a PyNativeCallableEntry, but with the function's own type, because a cast is not a constant
+/// A PyNativeCallableEntry with a typed function pointer, because a cast is not a constant
 /// expression.
 template <class Function>
 struct static_entry {
@@ -74,7 +73,6 @@ struct static_entry {
   Function function;
 };
 
-/// The entries of all overloads, in sequence.
 template <class... Natives>
 struct static_entries;
 template <class Native>
@@ -97,7 +95,7 @@ struct static_table {
 template <class... Natives>
 inline constexpr static_table<Natives...> static_table_of TYPEDCALL_HIDDEN = {};
 
-/// Returns a copy of the shape that has these entries.
+/// Returns a copy of the shape with these entries.
 template <class... Natives>
 constexpr def_shape with_table(def_shape made, type_list<Natives...>) {
   using table = static_table<Natives...>;
@@ -115,7 +113,7 @@ constexpr std::size_t largest(std::initializer_list<std::size_t> all) {
   return most;
 }
 
-/// Chooses and calls one of the overloads that share a name. `Defaults` supplies omitted arguments.
+/// Chooses and calls one of the overloads. `Defaults` supplies omitted arguments.
 template <class Defaults, class... Natives>
 struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr std::size_t count = sizeof...(Natives);
@@ -152,7 +150,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
   static constexpr bool is_ranked_by_kind = Native::arity == 1 && !is_tried<only<Native>>;
   static constexpr bool is_by_kind = count < 256 && (is_ranked_by_kind<Natives> && ...);
 
-  /// The overloads to try for each kind of argument, in order. Each list ends with `count`.
+  /// The overloads for each kind of argument, in the order in which they are tried. Each list ends
+  /// with `count`.
   struct order {
     unsigned char of[PyNativeGiven_COUNT][count + 1];
   };
@@ -208,7 +207,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
         if (worst[i] < worst[best]) best = i;
       }
       if (worst[best] >= conversion_rank::none) return false;
-      // Overloads that are exact in every argument are all equally good.
+      // Overloads that are exact for every argument are equally good.
       if (most_arguments > 1 && worst[best] != conversion_rank::exact && is_tied(worst, best)) {
         best = first_unbeaten(ranks[0], worst, count, most_arguments, nargs, best);
       }
@@ -231,8 +230,8 @@ struct TYPEDCALL_HIDDEN overload_choice {
     ((kinds[I] = I < nargs ? Defaults::kind(args[I]) : PyNativeGiven_OTHER), ...);
   }
 
-  /// Returns the rank of one function, which is that of its worst argument. Stores the rank of each
-  /// argument in `ranks`, up to the first that does not suit.
+  /// Returns the worst rank of the arguments of one function. Stores the rank of each argument in
+  /// `ranks`, up to the first unsuitable argument.
   template <class Native, std::size_t... I>
   static conversion_rank rank_one([[maybe_unused]] PyObject *const *args, std::size_t nargs,
                                   [[maybe_unused]] const PyNativeGiven *kinds,
@@ -266,8 +265,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
           native_type<std::tuple_element_t<I, typename Native::arguments>>()) != 0;
 
   /// Returns true if this overload was called or an exception is set. Returns false if the next
-  /// overload may suit; in that case, `is_out_of_range` marks the arguments that are ints and were
-  /// out of range.
+  /// overload should be tried. Sets `is_out_of_range` for each int that was out of range.
   template <class Native, std::size_t... I>
   static bool try_one(PyObject *self, PyObject *const *args, bool *is_out_of_range,
                       PyObject **result, std::index_sequence<I...>) {
@@ -277,8 +275,7 @@ struct TYPEDCALL_HIDDEN overload_choice {
     call_frame<typename Native::type> frame;
     outcome done = outcome::converted;
     bool fits = true;
-    // Converts all arguments to find every int that is out of range, because such an int must not
-    // be converted to a floating type.
+    // Convert all arguments, to find every int that is out of range.
     const bool is_raised =
         ((done = Defaults::template convert<Native, I>(args[I], &internal::held_at<I>(frame)),
           is_out_of_range[I] |= done == outcome::out_of_range, fits &= done == outcome::converted,
@@ -290,15 +287,14 @@ struct TYPEDCALL_HIDDEN overload_choice {
   }
 };
 
-/// All overloads of one name. `Natives` are native<Function, Effects>.
+/// The wrapper of several functions. `Natives` are native<Function, Effects>.
 template <class... Natives>
 struct TYPEDCALL_HIDDEN overloads {
   static constexpr std::size_t count = sizeof...(Natives);
   using first = std::tuple_element_t<0, std::tuple<Natives...>>;
   static constexpr convention called =
       convention_for(((Natives::arity == first::arity) && ...) ? first::arity : std::size_t{2});
-  /// The signatures that Python sees. They do not include self, and a status function's value is
-  /// the result.
+  /// The signatures as Python sees them.
   static constexpr const char *signatures[count] = {
       signature_of<typename Natives::python_type>::text...};
 
@@ -309,7 +305,7 @@ struct TYPEDCALL_HIDDEN overloads {
     made.overloads = signatures;
     return with_table(made, type_list<Natives...>());
   }
-  /// The name for messages, shared if the same functions have a second name.
+  /// The name in error messages. Defs of the same functions share the name.
   static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) { return choose(self, nullptr, 0); }
@@ -326,7 +322,7 @@ struct TYPEDCALL_HIDDEN overloads {
   }
 };
 
-/// Several functions under one name, with the same parameter names and defaults.
+/// The wrapper of several functions with the same parameter names and defaults.
 template <class Natives, class... Parameters>
 struct named_overloads;
 template <class... Natives, class... Parameters>

@@ -1,4 +1,4 @@
-// Names and defaults of a function's parameters, for Python callers. Example:
+// Names and defaults of parameters, for Python callers: Example:
 //   typedcall::def<power>("power", typedcall::positional("x"), typedcall::arg("y") = 2.0)
 #ifndef TYPEDCALL_PROVIDER_PARAMETER_H_
 #define TYPEDCALL_PROVIDER_PARAMETER_H_
@@ -15,10 +15,9 @@ namespace internal {
 
 struct no_default {};
 
-/// The way in which Python passes a parameter.
+/// How Python passes a parameter.
 enum class passing : unsigned char { by_position, either, by_name };
 
-/// A parameter's name, the way in which it is passed, and its default.
 template <passing How, class Default>
 struct parameter {
   static constexpr passing how = How;
@@ -42,10 +41,9 @@ struct keyword_only_mark {};
 }  // namespace internal
 
 /// Names a parameter that is passed by position or by name. With `arg("y") = 2.0`, callers may omit
-/// the argument. The default is None (`nullptr`) for objects and pointers, and otherwise a value
-/// that fits the parameter's type. `name` and a default string must be literals or live as long as
-/// the process. The name must be a unique identifier and not a keyword; otherwise method_table::tag
-/// raises ValueError, and the import fails.
+/// the argument. The default of an object or pointer must be `nullptr`, which is None. `name` and a
+/// default string must be literals or live as long as the process. If the name is invalid or not
+/// unique, importing the module raises ValueError.
 constexpr internal::parameter<internal::passing::either, internal::no_default> arg(
     const char *name) {
   return {name, {}};
@@ -53,29 +51,27 @@ constexpr internal::parameter<internal::passing::either, internal::no_default> a
 
 constexpr void arg(std::nullptr_t) = delete;
 
-/// Names a parameter that is passed by position only. The name appears in the documentation and
-/// allows a default.
+/// Names a parameter that is passed by position only. The name appears in the documentation.
 constexpr internal::parameter<internal::passing::by_position, internal::no_default> positional(
     const char *name) {
   return {name, {}};
 }
 constexpr void positional(std::nullptr_t) = delete;
 
-/// Corresponds to `*` in a Python signature: parameters after it are passed by name only.
+/// Parameters after keyword_only are passed by name only, like those after `*` in Python.
 ///   typedcall::def<root>("root", arg("x"), typedcall::keyword_only, arg("tolerance") = 1e-9)
-/// Parameters with and without defaults may be mixed after keyword_only. Only Python callers use
-/// the names; the C function still takes all its parameters in order.
+/// Parameters with and without defaults may be mixed after keyword_only.
 inline constexpr internal::keyword_only_mark keyword_only{};
 
 namespace internal {
 
-/// Describes a def's parameters for the functions of keywords.h.
+/// Describes the parameters of a def.
 struct parameter_list {
   const char *function;
   const char *const *names;
   std::size_t count;
   std::size_t positional;   ///< the number of positional-only parameters
-  std::size_t required;     ///< the number of leading parameters without a default
+  std::size_t required;     ///< the number of parameters without a default at the start
   std::size_t by_position;  ///< the number of parameters that are not keyword-only
   const bool *has_default;  ///< one element for each parameter
 };
@@ -93,14 +89,14 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   static constexpr std::size_t by_position = (std::size_t{P::how != passing::by_name} + ... + 0);
   static constexpr std::size_t required =
       (std::size_t{P::how != passing::by_name && !P::has_default} + ... + 0);
-  /// Returns the number of trailing parameters that have defaults.
+  /// Returns the number of parameters with defaults at the end.
   static constexpr std::size_t last_defaults() {
     std::size_t found = 0;
     while (found < count && has_default[count - 1 - found]) ++found;
     return found;
   }
-  /// True if positional-only parameters precede the others that can be passed by position and,
-  /// among all of these, those without a default precede those with one.
+  /// True if positional-only parameters come first, and no parameter without a default follows one
+  /// with a default. Keyword-only parameters are ignored.
   static constexpr bool is_ordered() {
     const passing how[] = {P::how..., passing::by_name};
     for (std::size_t i = 0; i < by_position; ++i) {
@@ -113,7 +109,7 @@ struct TYPEDCALL_HIDDEN parameter_shape<std::tuple<P...>> {
   }
 };
 
-/// Converts a parameter that follows keyword_only to one that is passed by name only.
+/// Converts a parameter to a keyword-only parameter.
 template <passing How, class Default>
 parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> &given) {
   static_assert(How != passing::by_position,
@@ -122,7 +118,7 @@ parameter<passing::by_name, Default> only_by_name(const parameter<How, Default> 
   return {given.name, given.value};
 }
 
-/// Returns a default value converted to the parameter's C type.
+/// Converts a default to the C type of the parameter.
 template <class T, class Default>
 T default_value([[maybe_unused]] const Default &given) {
   if constexpr (std::is_same_v<Default, no_default>) {
@@ -168,8 +164,8 @@ T default_value([[maybe_unused]] const Default &given) {
   }
 }
 
-/// True if a default fits the parameter. Only integer defaults are checked; floating-point defaults
-/// are rounded.
+/// True if a default fits the parameter. Floating-point defaults are not checked, because they are
+/// rounded.
 template <class T, class Default>
 bool default_fits([[maybe_unused]] const Default &given) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<Default>) {

@@ -1,5 +1,4 @@
-// The wrappers that Python calls for one function, with or without names and defaults. The wrappers
-// for several functions under one name are in overloads.h.
+// The wrappers that Python calls for one function. The wrappers for overloads are in overloads.h.
 #ifndef TYPEDCALL_PROVIDER_WRAPPER_H_
 #define TYPEDCALL_PROVIDER_WRAPPER_H_
 
@@ -12,9 +11,8 @@ namespace typedcall {
 inline namespace TYPEDCALL_LAYOUT {
 namespace internal {
 
-/// One argument of a call. A std::tuple of arguments would take longer to compile than the rest of
-/// a wrapper. Calls to held_at() are qualified because argument-dependent look-up would instantiate
-/// the std::tuple of the types.
+/// One argument of a call. Used instead of std::tuple to reduce compile time. Calls to held_at()
+/// are qualified, because argument-dependent look-up would instantiate a std::tuple.
 template <std::size_t I, class Argument>
 struct held_argument {
   Argument held{};
@@ -24,8 +22,8 @@ constexpr Argument &held_at(held_argument<I, Argument> &of) {
   return of.held;
 }
 
-/// Converts the arguments of one call and makes the call. `Type` is an offered<...>, so this code
-/// is inline in every wrapper but instantiated only once for all functions of a type.
+/// Converts the arguments of one call and makes the call. `Type` is an offered<...>, so that
+/// functions of the same type share one instantiation.
 template <class Type, class Indices = std::make_index_sequence<Type::arity>,
           class Arguments = typename Type::arguments>
 struct call_frame;
@@ -38,14 +36,14 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     return (held_argument<I, argument<A>>::held.convert(args[I]) && ...);
   }
 
-  /// True if all arguments are numbers or objects, most of which are converted without a call.
+  /// True if all arguments are numbers or objects.
   static constexpr bool is_simple = (is_convertible_type<A> && ...);
-  /// Like convert(), but returns false with no exception set if an argument needs a call.
+  /// Like convert(), but returns false without an exception if a conversion needs a call.
   TYPEDCALL_IN_LINE bool convert_at_once(PyObject *const *args) {
     (void)args;
     return (from_python_at_once(args[I], &held_argument<I, argument<A>>::held.value) && ...);
   }
-  /// Like convert(), but converts all arguments, which must be simple, by calls.
+  /// Like convert(), but converts all arguments by calls. The arguments must be simple.
   TYPEDCALL_IN_LINE bool convert_by_call(PyObject *const *args) {
     return (from_python_by_call(args[I], &held_argument<I, argument<A>>::held.value) && ...);
   }
@@ -82,8 +80,7 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
   }
 
  private:
-  /// The entry takes either C types or the function's own types, which have the same
-  /// representation.
+  /// The entry takes C types, or C++ types with the same representation.
   template <class Entry, std::size_t... At, class... C>
   TYPEDCALL_IN_LINE static auto pass(Entry entry, std::index_sequence<At...>, C... values) {
     using own = typename function_traits<Entry>::parameters;
@@ -98,8 +95,7 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
     }
   }
 
-  /// Returns the function's own result. `place` receives a status function's value, if there is
-  /// one.
+  /// Returns the result of `entry`. The value of a status function is stored in `place`.
   template <class Entry, class... Place>
   TYPEDCALL_IN_LINE typename Type::entry_result run(Entry entry, PyObject *self, Place... place) {
     (void)self;
@@ -116,9 +112,8 @@ struct call_frame<Type, std::index_sequence<I...>, std::tuple<A...>>
   }
 };
 
-// A wrapper calls one of these functions if the conversion of an argument needs a call or the
-// number of arguments is wrong. All functions of a type share them. A wrapper without such calls of
-// its own saves no registers. `entry` comes first, in place of the wrapper's self, so that the
+// A wrapper calls one of these functions if a conversion needs a call or the number of arguments is
+// wrong. A wrapper without other calls saves no registers. `entry` comes first, so that the
 // arguments stay in their registers.
 template <class Type, class Entry>
 TYPEDCALL_OUT_OF_LINE TYPEDCALL_HIDDEN PyObject *convert_and_call(
@@ -139,7 +134,7 @@ template <class Native>
 struct TYPEDCALL_HIDDEN single_function {
   using type = typename Native::type;
   static constexpr convention called = convention_for(type::arity);
-  /// The name for messages, shared if the same function has a second name.
+  /// The name in error messages. Defs of the same function share the name.
   static inline const char *name = nullptr;
 
   static PyObject *no_args(PyObject *self, PyObject *) {
@@ -174,7 +169,8 @@ struct TYPEDCALL_HIDDEN single_function {
 /// The wrapper of one function whose parameters have names or defaults. Each of `Parameters` is a
 /// parameter<...>.
 ///
-/// Names and defaults are run-time values, so each function can have only one set of them.
+/// Names and defaults are run-time values, so a function can have only one set of names and
+/// defaults.
 template <class Native, class... Parameters>
 struct named_function {
   using shape = parameter_shape<std::tuple<Parameters...>>;

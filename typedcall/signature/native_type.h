@@ -1,7 +1,6 @@
-// The type of one argument or result of a signature, with its size, kind and equivalence to other
-// types in a call. The grammar is in typedcall/signature.h. Does not need Python.h. C99, C11 and
-// C++11 to C++20. All functions here may be called in any thread and interpreter without the GIL,
-// and call no Python function.
+// The type of one argument or result of a signature. The grammar is in typedcall/signature.h. Does
+// not need Python.h. C99, C11 and C++11 to C++20. All functions may be called from any thread and
+// interpreter without the GIL. They call no Python function.
 
 #include "core/version.h"
 
@@ -13,55 +12,51 @@
 #include "typedcall/signature/type_codes.h"
 
 /// The type of one argument or result. `code` is an `enum PyNativeType_Code`. `is_pointer` is 0, or
-/// for "&" and "*" a combination of `enum PyNativePointer` bits. Source: the grammar in
-/// typedcall/signature.h.
+/// a combination of `enum PyNativePointer` bits.
 typedef struct {
   unsigned char code;
   unsigned char is_pointer;
 } PyNativeType;
 
 /// The bits of `is_pointer`. A buffer is also a pointer, so code that handles pointers must check
-/// PyNativeType_IsBuffer(), because a buffer's pointer is followed by a count. Source: the grammar
-/// in typedcall/signature.h.
+/// PyNativeType_IsBuffer().
 enum PyNativePointer {
   PyNativePointer_TO = 1,         ///< always
   PyNativePointer_CONST = 0x40,   ///< "k": read-only
-  PyNativePointer_BUFFER = 0x80,  ///< "*": points to several elements; a Py_ssize_t follows
+  PyNativePointer_BUFFER = 0x80,  ///< "*": followed by a Py_ssize_t
 };
 
-/// Returns 1 for "*", which in C is a pointer followed by the number of elements. Source: the
-/// grammar in typedcall/signature.h.
+/// Returns 1 for "*", which is a pointer and a number of elements in C.
 PyNative_INLINE int PyNativeType_IsBuffer(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_BUFFER) != 0;
 }
 
-/// Returns 1 for a read-only pointer or buffer, which has "k" or is "*s". Source: the grammar in
-/// typedcall/signature.h.
+/// Returns 1 for a read-only pointer or buffer. "*s" is read-only.
 PyNative_INLINE int PyNativeType_IsConst(PyNativeType type) {
   return (type.is_pointer & PyNativePointer_CONST) != 0 ||
          (PyNativeType_IsBuffer(type) && type.code == PyNativeType_STRING);
 }
 
 /// Returns the size of an argument or result of this type, in bytes. For "&" and "*" this is the
-/// size of the pointer, without the count. Returns 0 for "v". Source: PyNativeType_LIST.
+/// size of the pointer, without the count. Returns 0 for "v".
 PyNative_INLINE size_t PyNativeType_Size(PyNativeType type) {
   return type.is_pointer ? sizeof(void *) : PyNativeCode_Size(type.code);
 }
 
 /// Returns the alignment of an argument or result of this type, in bytes. For "&" and "*" this is
-/// the alignment of the pointer. Returns 1 for "v". Source: PyNativeType_LIST.
+/// the alignment of the pointer. Returns 1 for "v".
 PyNative_INLINE size_t PyNativeType_Alignment(PyNativeType type) {
   return PyNativeCode_Alignment(type.is_pointer ? (int)PyNativeType_POINTER : (int)type.code);
 }
 
-/// Returns the kind of an argument or result of this type, which is PyNativeKind_POINTER for "&"
-/// and "*". Source: PyNativeType_LIST.
+/// Returns the kind of an argument or result of this type. The kind of "&" and "*" is
+/// PyNativeKind_POINTER.
 PyNative_INLINE enum PyNativeKind PyNativeType_Kind(PyNativeType type) {
   return type.is_pointer ? PyNativeKind_POINTER : PyNativeCode_Kind(type.code);
 }
 
-/// Returns how C passes an argument or result of this type, which is PyNativePassed_ADDRESS for "&"
-/// and "*". Source: PyNativeType_LIST.
+/// Returns how C passes an argument or result of this type. "&" and "*" are passed as
+/// PyNativePassed_ADDRESS.
 PyNative_INLINE enum PyNativePassed PyNativeType_Passed(PyNativeType type) {
   return PyNativeKind_Passed(PyNativeType_Kind(type));
 }
@@ -82,26 +77,25 @@ PyNative_INLINE int PyNativeType_Internal_SameBesidesConst(PyNativeType a, PyNat
 }
 
 /// Returns 1 if two types are equivalent in a call, else 0. Equal codes are equivalent, and so are
-/// integers of the same width and signedness ("l", "q" and "n" on LP64, "i" and "l" on Windows).
-/// Pointers to equivalent types, and buffers of equivalent types, are equivalent if both or neither
-/// have "k". All other types differ: bool is not an integer, "d" is never "g" even if both have the
-/// same width, "P" is not "&d" because its target has no type, and "*d" is not "&d". A code outside
-/// the list is equivalent to nothing. Source: docs/ABI.md, section 3.
+/// integers of the same width and signedness. Pointers to equivalent types, and buffers of
+/// equivalent types, are equivalent if both or neither have "k". All other types are different. For
+/// example, bool is not an integer, "d" is not "g" even if both have the same width, and "P" is not
+/// "&d". Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_Equivalent(PyNativeType a, PyNativeType b) {
   return PyNativeType_Internal_SameBesidesConst(a, b) &&
          PyNativeType_IsConst(a) == PyNativeType_IsConst(b);
 }
 
-/// Returns 1 if a value of the type `from` may be passed as `to` unchanged, else 0. The types must
-/// be equivalent, except that a pointer or buffer without "k" may be passed as one with "k".
-/// Source: docs/ABI.md, section 3.
+/// Returns 1 if a value of type `from` may be passed as type `to`, else 0. The types must be
+/// equivalent, but a pointer or buffer may also be passed as the same type with "k". Source:
+/// docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_PassesAs(PyNativeType from, PyNativeType to) {
   return PyNativeType_Internal_SameBesidesConst(from, to) &&
          PyNativeType_IsConst(from) <= PyNativeType_IsConst(to);
 }
 
-/// Returns 1 if a function that returns a status or falls back may store its value through a final
-/// argument of this type, which must be "&" without "k". Source: docs/ABI.md, section 3.
+/// Returns 1 if a function that returns a status or falls back may store its value through an
+/// argument of this type. Source: docs/ABI.md, section 3.
 PyNative_INLINE int PyNativeType_IsPlace(PyNativeType type) {
   return type.is_pointer && !PyNativeType_IsBuffer(type) && !PyNativeType_IsConst(type);
 }

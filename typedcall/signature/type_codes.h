@@ -1,5 +1,6 @@
-// The list of native type codes, from which the enum, letters, sizes and kinds are derived. Does
-// not need Python.h. C99, C11 and C++11 to C++20.
+// The list of native type codes, with their letters, sizes and kinds. Does not need Python.h. C99,
+// C11 and C++11 to C++20. All functions may be called from any thread and interpreter without the
+// GIL. They call no Python function.
 
 #include "core/version.h"
 
@@ -14,23 +15,21 @@
 #include <stdbool.h>
 #endif
 
-/// `static inline`, and `constexpr` from C++14 on, which allows loops in such functions, so that
-/// C++ can check signatures at compile time.
+/// `constexpr` from C++14 on, so that C++ can check signatures at compile time.
 #if defined(__cpp_constexpr) && __cpp_constexpr >= 201304L
 #define PyNative_INLINE static inline constexpr
 #else
 #define PyNative_INLINE static inline
 #endif
 
-/// PyObject's struct tag, which gives `PyObject *` a type without Python.h.
+/// The struct tag of PyObject, so that Python.h is not needed.
 struct _object;
 
-/// The complex types as C passes them. C++ code also uses C's types, because `std::complex` has the
-/// same layout, but on x86-64 a `long double _Complex` is returned in registers, and a class is
-/// returned in memory.
+/// The complex types of C. C++ code also uses these types, because on x86-64 a `long double
+/// _Complex` is returned in registers, and a class is returned in memory.
 ///
-/// On platforms without tags the types are structs, because they are never passed, and some
-/// compilers lack C's complex types.
+/// On platforms without tags the types are structs, because some compilers do not have the complex
+/// types of C.
 #if TYPEDCALL_IS_SUPPORTED
 __extension__ typedef float _Complex PyNativeType_ComplexFloat;
 __extension__ typedef double _Complex PyNativeType_ComplexDouble;
@@ -51,8 +50,8 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_IMAG(value) (value).imag
 #endif
 
-/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all of CPython's platforms
-/// `intptr_t` has the width of Py_ssize_t. The order may change, because modules exchange
+/// All codes for values, as X(ENUM_NAME, "letters", C type, KIND). On all platforms of CPython,
+/// `intptr_t` and Py_ssize_t have the same width. The order may change, because modules exchange
 /// signatures only as text. Source: PEP 3118; SEP 201; `n`, `N`, `s` as in PyArg_ParseTuple and
 /// struct.
 #define PyNativeType_VALUE_LIST(X)                              \
@@ -79,11 +78,10 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(STRING, "s", const char *, STRING)                          \
   X(OBJECT, "O", struct _object *, OBJECT)
 
-/// Every code. `v` is separate because `sizeof(void)` is not valid C, and comes first so that
-/// zeroed memory means "nothing" rather than "bool".
+/// Every code. `v` is separate, because `sizeof(void)` is not valid C. `v` comes first, so that
+/// zeroed memory means `v`.
 ///
-/// To make a table with another column, in the order of the codes, use a macro, so that a code
-/// without an entry does not compile:
+/// A table with one row for each code can be made with a macro:
 ///
 ///     #define ROW(NAME, LETTERS, TYPE, KIND) my_column_##NAME,
 ///     static const my_column table[] = {PyNativeType_LIST(ROW)};
@@ -92,8 +90,8 @@ typedef struct PyNativeType_ComplexLongDouble {
   X(VOID, "v", void, VOID)   \
   PyNativeType_VALUE_LIST(X)
 
-// The letters again, as literals for PyTypedMethod_ENTRY, which needs one macro for each name
-// because the preprocessor can join only literals. A test compares the macros with the list.
+// PyTypedMethod_ENTRY needs one macro for each name, because the preprocessor can join only
+// literals. A test compares the macros with the list.
 #define PyNativeType_Internal_TEXT_VOID "v"
 #define PyNativeType_Internal_TEXT_BOOL "?"
 #define PyNativeType_Internal_TEXT_SCHAR "b"
@@ -120,15 +118,14 @@ typedef struct PyNativeType_ComplexLongDouble {
 #define PyNativeType_Internal_TEXT_TO(NAME) "&" PyNativeType_Internal_TEXT_##NAME
 #define PyNativeType_Internal_TEXT_TO_CONST(NAME) "&k" PyNativeType_Internal_TEXT_##NAME
 
-/// The C names of the codes, which are consecutive numbers from 0: PyNativeType_VOID,
-/// PyNativeType_BOOL, ... Source: PyNativeType_LIST.
+/// The codes, which are consecutive numbers from 0: PyNativeType_VOID, PyNativeType_BOOL, ...
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) PyNativeType_##NAME,
 enum PyNativeType_Code { PyNativeType_LIST(PyNativeType_Internal_ROW) PyNativeType_COUNT };
 #undef PyNativeType_Internal_ROW
 
-/// The class of a code, which determines registers, conversions and error values. Write a `switch`
-/// over kinds without a `default`, so that compilers warn about missing kinds. Source: docs/ABI.md,
-/// section 3 (error values by class; equality by width, signedness and class).
+/// The class of a code. Write a `switch` over kinds without a `default`, so that compilers warn
+/// about missing kinds. Source: docs/ABI.md, section 3 (error values by class; equality by width,
+/// signedness and class).
 enum PyNativeKind {
   PyNativeKind_VOID,
   PyNativeKind_BOOL,
@@ -141,8 +138,7 @@ enum PyNativeKind {
   PyNativeKind_OBJECT
 };
 
-/// The way in which C passes and returns a value, whatever its Python type. Source: the C
-/// compiler's own calling convention.
+/// How C passes and returns a value.
 enum PyNativePassed {
   PyNativePassed_NOTHING,
   PyNativePassed_SIGNED,
@@ -152,8 +148,7 @@ enum PyNativePassed {
   PyNativePassed_ADDRESS
 };
 
-/// Returns how C passes a value of this kind. May be called from any thread and interpreter without
-/// the GIL. Calls no Python function. Source: the C compiler's own calling convention.
+/// Returns how C passes a value of this kind.
 PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) {
   switch (kind) {
     case PyNativeKind_SIGNED:
@@ -175,16 +170,14 @@ PyNative_INLINE enum PyNativePassed PyNativeKind_Passed(enum PyNativeKind kind) 
   return PyNativePassed_NOTHING;
 }
 
-/// True if a result of this kind has an error value, by which a function reports an exception. The
-/// error value is -1 for signed and floating types, all ones for unsigned types, and NULL for
-/// pointers, strings and objects. A function with any other result must return a status to report
-/// errors. May be called from any thread and interpreter without the GIL. Calls no Python function.
-/// Source: docs/ABI.md, section 3, MAY_RAISE.
+/// True if a result of this kind has an error value. The error value is -1 for signed and floating
+/// types, all ones for unsigned types, and NULL for pointers, strings and objects. Source:
+/// docs/ABI.md, section 3, MAY_RAISE.
 PyNative_INLINE int PyNativeKind_HasErrorValue(enum PyNativeKind kind) {
   return kind != PyNativeKind_VOID && kind != PyNativeKind_BOOL && kind != PyNativeKind_COMPLEX;
 }
 
-// C99 has no alignof, and __alignof__ is the preferred alignment, which is larger on i386.
+// C99 has no alignof. __alignof__ returns the preferred alignment, which is larger on i386.
 #if defined(__cplusplus)
 #define PyNativeType_Internal_ALIGNOF(TYPE) alignof(TYPE)
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -211,24 +204,17 @@ PyNative_INLINE size_t PyNativeCode_Internal_Layout(int code) {
   }
 }
 
-/// Returns the size of a value of `code`, in bytes, or 0 for `v` and unknown codes. May be called
-/// in any thread and interpreter without the GIL. Calls no Python function. Source: the C
-/// compiler's own layout; PyNativeType_LIST.
+/// Returns the size of a value of `code`, in bytes, or 0 for `v` and unknown codes.
 PyNative_INLINE size_t PyNativeCode_Size(int code) {
   return PyNativeCode_Internal_Layout(code) >> 8;
 }
 
-/// Returns the alignment of a value of `code`, in bytes. Returns 1 for `v` and unknown codes, so
-/// that rounding up to a multiple is always defined. May be called from any thread and interpreter
-/// without the GIL. Calls no Python function. Source: the C compiler's own layout;
-/// PyNativeType_LIST.
+/// Returns the alignment of a value of `code`, in bytes, or 1 for `v` and unknown codes.
 PyNative_INLINE size_t PyNativeCode_Alignment(int code) {
   return PyNativeCode_Internal_Layout(code) & 255;
 }
 
-/// Returns the kind of `code`, which is PyNativeKind_VOID for `v` and unknown codes. May be called
-/// in any thread and interpreter without the GIL. Calls no Python function. Source:
-/// PyNativeType_LIST.
+/// Returns the kind of `code`, or PyNativeKind_VOID for unknown codes.
 PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -240,9 +226,8 @@ PyNative_INLINE enum PyNativeKind PyNativeCode_Kind(int code) {
   }
 }
 
-/// Returns the letters of `code` in a signature, such as "d" or "Zd", as static text. Returns ""
-/// for unknown codes. May be called from any thread and interpreter without the GIL. Calls no
-/// Python function. Source: PyNativeType_LIST.
+/// Returns the letters of `code`, such as "d" or "Zd", as a static string. Returns "" for unknown
+/// codes.
 PyNative_INLINE const char *PyNativeCode_Letters(int code) {
   switch (code) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
@@ -255,8 +240,7 @@ PyNative_INLINE const char *PyNativeCode_Letters(int code) {
 }
 
 /// Returns the code for one or two letters, or -1 if there is no such code. For one letter,
-/// `second` is '\0'. May be called from any thread and interpreter without the GIL. Calls no Python
-/// function. Source: PyNativeType_LIST.
+/// `second` is '\0'.
 PyNative_INLINE int PyNativeCode_FromLetters(char first, char second) {
 #define PyNativeType_Internal_ROW(NAME, LETTERS, TYPE, KIND) \
   if (LETTERS[0] == first && LETTERS[1] == second) {         \

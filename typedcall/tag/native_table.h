@@ -1,5 +1,4 @@
-// Checks a provider's table of native functions, which may be a tag's or an instance's, and
-// compares entries.
+// Checks and compares the entries of a table.
 #ifndef TYPEDCALL_TAG_NATIVE_TABLE_H_
 #define TYPEDCALL_TAG_NATIVE_TABLE_H_
 
@@ -13,8 +12,7 @@
 extern "C" {
 #endif
 
-/// Checks that `entry` can be offered as entry `i` of the callable `name`. Returns 0, or -1 with a
-/// ValueError that describes the fault and, in a signature, its position. GIL: held.
+/// Checks entry `i` of the callable `name`. Returns 0, or -1 with ValueError set. GIL: held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCallableEntry *entry,
                                                              Py_ssize_t i, const char *name) {
   PyNativeSignature parsed;
@@ -56,8 +54,8 @@ static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntry(const PyNativeCalla
   return -1;
 }
 
-/// Checks several entries. Returns 0, or -1 with ValueError for the first entry that cannot be
-/// offered. GIL: held.
+/// Checks several entries. Returns 0, or -1 with ValueError set for the first invalid entry. GIL:
+/// held.
 static inline TYPEDCALL_COLD int PyNativeCallable_CheckEntries(const PyNativeCallableEntry *entries,
                                                                Py_ssize_t count, const char *name) {
   for (Py_ssize_t i = 0; i < count; ++i) {
