@@ -1,5 +1,4 @@
-# Declarations that Cython code compiled as C or C++ needs besides the Python package: the address
-# of a function from typedcall.resolve(), flags, and signatures. typedcall/cpp.pxd has more for C++.
+# Declarations for Cython code. typedcall/cpp.pxd has more for C++.
 #
 #     import typedcall
 #     from typedcall cimport address_of

@@ -1,5 +1,4 @@
-"""Runs `python -m typedcall`, which prints the paths of the headers and runs the commands show, verify, bench,
-cinderx and doctor."""
+"""Runs `python -m typedcall`."""
 from __future__ import annotations
 
 import sys

@@ -1,6 +1,6 @@
-# The resolver of typedcall/resolve.h for Cython code in C++. It imports no Python module, and finds
-# the same entries as any C++ consumer. `interface` is the result of PyTypedcall_Import(), which is
-# called once per interpreter.
+# The resolver of typedcall/resolve.h for Cython code in C++. The resolver does not import the
+# Python package. `interface` is the result of PyTypedcall_Import(), which is called once per
+# interpreter.
 from cpython.ref cimport PyObject
 from libc.stdint cimport uintptr_t
 from libcpp cimport bool
@@ -19,8 +19,8 @@ cdef extern from "typedcall/resolve.h" namespace "typedcall":
         void *funcptr
         PyObject *self
 
-    # Empty if nothing was found; resolve() then also sets ValueError or TypeError. See
-    # resolve_or_raise() below.
+    # Empty if nothing was found; resolve() then also sets an exception. See resolve_or_raise()
+    # below.
     cdef cppclass maybe_resolution "std::optional<typedcall::resolution>":
         bool has_value()
         resolution &value()
@@ -51,8 +51,8 @@ cdef extern from *:
 
 cdef inline resolution resolve_or_raise(const PyTypedcall_Interface *interface, callable,
                                         const char *signature, uintptr_t can) except *:
-    """Returns the entry that matches `signature`, and keeps `callable` alive, so the address stays
-    valid. Raises ValueError for a faulty signature, and TypeError if no entry fits."""
+    """Returns the entry that matches `signature`. The result keeps `callable` alive. Raises
+    ValueError for a faulty signature, and TypeError if no entry fits."""
     cdef resolution found
     typedcall_cython_resolve(interface, <PyObject *>callable, signature, can, &found)
     return found

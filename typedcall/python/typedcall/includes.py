@@ -12,8 +12,7 @@ _INSTALLED, _REPOSITORY = _HERE / "include", _HERE.parents[2]
 
 
 def get_include() -> str:
-    """Returns the folder for a compiler's include path, which contains core/*.h, typedcall/*.h and, for Cython,
-    core/*.pxd."""
+    """Returns the folder of the headers and .pxd files, for a compiler's include path."""
     for folder in (_INSTALLED, _REPOSITORY):
         if (folder / "typedcall" / "typed_method.h").is_file():
             return str(folder)
@@ -21,8 +20,7 @@ def get_include() -> str:
 
 
 def get_source() -> str:
-    """Returns the path of the source file that a project must compile once if its other files define
-    TYPEDCALL_SEPARATE."""
+    """Returns the path of the source file that projects with TYPEDCALL_SEPARATE must compile once."""
     return str(pathlib.Path(get_include(), "typedcall", "separate.cc"))
 
 

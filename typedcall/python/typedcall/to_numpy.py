@@ -1,4 +1,4 @@
-"""Holds the name that pickles of ufuncs refer to. Do not rename it, even if its definition moves."""
+"""Holds the name that pickles of ufuncs refer to. This name must not change."""
 from typedcall.numpy.ufunc import _ufunc_again
 
 __all__ = ["_ufunc_again"]

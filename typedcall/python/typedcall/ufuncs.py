@@ -1,5 +1,4 @@
-"""Makes every typed function available by its name as a ufunc, as typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs
-are looked up here."""
+"""Makes typed functions available as ufuncs: typedcall.ufuncs.MODULE.FUNCTION. Pickled ufuncs are looked up here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""Finds the native functions of Python callables, in native tables first and then through adapters, and tags
-callables. The parts that differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py, which
-define the same names."""
+"""Tags callables, and finds their native functions: first in native tables, then through adapters. The parts that
+differ between interpreters are in cpython_backend.py and typedcall/pypy/backend.py."""
 from __future__ import annotations
 
 import sys
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
         OfInts,
     )
 
-# Type checkers always see CPython's backend.
 if TYPE_CHECKING or WHY_NOTHING or sys.implementation.name != "pypy":
     from typedcall.calling import cpython_backend as backend
     from typedcall.calling.cpython_backend import TypedFunction
@@ -36,7 +34,7 @@ else:
 
 __all__ = ["TypedFunction", "add", "adopt", "backend", "entries", "pickle_by", "resolve", "signatures", "tag", "untag"]
 
-# This lock is held while tags change, because add() removes the old tag before it sets the new one.
+# Threads that change tags hold this lock, because add() removes the old tag before it sets the new one.
 _changing = RenewedLock()
 
 
@@ -47,9 +45,8 @@ def _alone(change: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _resolved(obj: Any) -> Found:
-    """Returns the entry of a TypedFunction, or None for anything else. A TypedFunction that was resolved from a
-    method offers no entry, because it passes the method's self, whereas consumers would pass the TypedFunction as
-    self."""
+    """Returns the entry of a TypedFunction, or None for anything else. A TypedFunction of a method has no entry,
+    because consumers would pass the TypedFunction as self."""
     if not is_a(obj, TypedFunction):
         return None
     flags = Flags(obj.flags)
@@ -67,8 +64,8 @@ pickle_by = backend.pickle_by
 
 
 def entries(f: Any) -> list[Entry]:
-    """Returns every native way to call `f`: first the entries of native tables, then those that an adapter finds. The
-    list is empty if `f` offers none. Each address is valid as long as the entry's `keep_alive` lives."""
+    """Returns all entries of `f`: first those in native tables, then those that adapters find. An entry's address is
+    valid as long as its `keep_alive` lives."""
     found = backend.own_entries(f)
     known = {(entry.signature, entry.address) for entry in found}
     for entry in foreign_entries(f):
@@ -78,8 +75,7 @@ def entries(f: Any) -> list[Entry]:
 
 
 def signatures(f: Any) -> list[str]:
-    """Returns the signatures that `f` offers, in the order in which they are tried. The list is often empty; the
-    TypeError of resolve() then explains why."""
+    """Returns the signatures that `f` offers, in the order in which they are tried."""
     # This is a list comprehension because CPython 3.12 crashes if it has no memory for a generator's function.
     return list(dict.fromkeys([entry.signature for entry in entries(f)]))
 
@@ -109,24 +105,23 @@ def resolve(
 ) -> TypedFunction:
     """Returns the native function behind `f` that matches `signature`.
 
-    `capabilities` are the Flags that the caller handles. By default these are the flags that a call from Python
-    handles: all but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from anywhere are found. With
-    `casting` "exact", the text of the signature must be identical; "equivalent" also accepts other types of the same
-    widths ("q" for "l"), and "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A
-    function that may fall back to `f` is found both by the signature that Python sees ("d->d") and by its own
-    ("d&d->i"). Calling the returned function gives the same result as calling `f`. If the native function falls back,
-    `f` converts the arguments again.
+    `capabilities` are the Flags that the caller handles. By default, these are the flags that a call from Python
+    handles: all but DIFFERS and SETS_ERRNO. With 0, only functions that can be called from anywhere are found. If
+    `casting` is "exact", the signature must be identical. "equivalent" also accepts types of the same width ("q" for
+    "l"). "safe" also accepts entries whose types convert without loss ("d->d" for "f->d"). A function that may fall
+    back to `f` is found by its signature in Python ("d->d") and by its own signature ("d&d->i"). Calling the result is
+    the same as calling `f`.
 
-    PyPy calls the native function through cffi, without the GIL and without checking for exceptions. By default,
-    resolve() therefore finds only functions that need neither the GIL nor self, set no exception, and use only
-    numbers. With `capabilities`, other functions are found for callers that use the address themselves; calling a
-    function that cffi cannot call raises TypeError. On PyPy, "safe" means "equivalent", because nothing is converted.
+    On PyPy, native functions are called through cffi, without the GIL and without checking for exceptions. By default,
+    resolve() therefore finds only functions of numbers that need neither the GIL nor self and set no exception. Pass
+    `capabilities` to find other functions. Calling the result raises TypeError if cffi cannot call the function. On
+    PyPy, "safe" means the same as "equivalent".
 
-    Raises ValueError, with the position of the fault, for a faulty signature. Raises TypeError, with a list of the
-    offered signatures, if no entry fits. The function found for an unbound method takes self first."""
+    Raises ValueError for a faulty signature. Raises TypeError if no entry fits. For an unbound method, the first
+    argument is self."""
     signature, casting = read_texts(signature, casting)
     can = backend.CAPABILITIES if capabilities is None else read_flags(capabilities, "capabilities")
-    # Entries with the requested types are tried first, whether or not they fall back.
+    # Entries with exactly these types come first, even if they fall back.
     for each in ("equivalent", "safe") if casting == "safe" else (casting,):
         function = (backend.resolve_own(f, signature, can, each)
                     or _resolve_falling_back(f, signature, can, each))
@@ -169,8 +164,8 @@ def _refusal(f: Any, signature: str, can: Any, reasons: str) -> str:
 
 
 def _how_to_ask(f: Any, signature: str, can: Any, casting: str) -> str:
-    """Suggests capabilities to ask for if an entry is excluded only by its flags. On PyPy, `can` is None by default,
-    because calls from Python use no flags."""
+    """Suggests capabilities if an entry is excluded only by its flags. On PyPy, `can` is None by default, because
+    calls from Python use no flags."""
     for entry in [] if can is None else matching(entries(f), signature, casting):
         flags = Flags(int(entry.flags) & EVERYTHING)
         if flags.asks(can) and not entry.flags.asks(EVERYTHING):
@@ -188,28 +183,27 @@ def tag(
     parameters: str | None = None,
     defaults: Sequence[Any] | None = None,
 ) -> None:
-    """Declares that the C function at `address`, with this `signature`, is a native function of the Python callable
-    `f`. Every consumer then finds it through `f`. `signature` is written in letters, as in "di->d", or in C, as in
-    "double(double, int)" or "double distance(double x, int n)".
+    """Declares that the C function at `address` is a native function of the Python callable `f`. All consumers then
+    find it through `f`. `signature` is written in letters, as in "di->d", or in C, as in "double(double, int)" or
+    "double distance(double x, int n)".
 
-    `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi pointer, a
-    capsule, a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object has a signature of its own,
-    the two must agree; the object's flags are added to `flags`. The tag keeps this object alive, and also the object
-    passed when an equal tag is repeated. It does not keep `f` alive, and is removed when `f` is freed. To declare
-    overloads, pass two sequences of equal length as `signature` and `address`; `flags` is then one value for all
-    overloads, or a third sequence. The tag of a builtin function belongs to its PyMethodDef, and therefore applies
-    under each of its names; any other tag belongs to the object. PyPy tags only objects, and keeps objects that do
-    not support weak references, such as its builtin functions, alive until untag().
+    `address` is an int or an object that holds a C function: a ctypes function or c_void_p, a cffi pointer, a capsule,
+    a SciPy LowLevelCallable, a Numba cfunc, or a TypedFunction. If the object has a signature, it must agree with
+    `signature`. The object's flags are added to `flags`. The tag keeps this object alive. If you repeat an equal tag
+    with another object, that object is kept alive, too. The tag does not keep `f` alive, and is removed when `f` is
+    freed. To declare overloads, pass sequences of equal length as `signature` and `address`. `flags` is then one value
+    for all overloads, or also a sequence. The tag of a builtin function belongs to its PyMethodDef, so it applies
+    under all of the function's names. Any other tag belongs to the object. PyPy tags only objects. Objects without
+    weak references, such as PyPy's builtin functions, stay alive until untag().
 
-    For functions without a usable `inspect.signature`, `parameters` is the list of parameters that Python sees, such
-    as `(x, y, /, octaves=1, *, base=0.0)`, and `defaults` are the default values of the last parameters, such as (1,
-    0.0). They are used where Python code passes arguments by name or omits them: in TypedFunction, Numba and PyPy's
-    accelerated functions. Consumers written in C and C++ see only the function with all its parameters.
+    Pass `parameters` and `defaults` for a function without a usable `inspect.signature`. `parameters` is the list of
+    parameters in Python, such as `(x, y, /, octaves=1, *, base=0.0)`. `defaults` are the default values of the last
+    parameters, such as (1, 0.0). Both are used when Python code passes arguments by name or omits them. Consumers
+    written in C and C++ always pass all arguments.
 
-    A tag is a promise, like a ctypes prototype: a wrong address or signature crashes the process. Raises ValueError
-    for a faulty signature (with the position of the fault), for unusable flags, for parameters that contradict the
-    signature, and if `f` already has a different tag; repeating a tag does nothing. Raises TypeError if the object
-    holds no address, and for a bound method, whose function can be tagged instead."""
+    As with a ctypes prototype, a wrong address or signature crashes the process. Raises ValueError for a faulty
+    signature, for unusable flags, for parameters that contradict the signature, and if `f` already has a different
+    tag. Repeating a tag does nothing. Raises TypeError if the object holds no address, and for a bound method."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     arguments = [Entry(text, Flags(own), 0, "", None).python_types()[0] for text, own, _ in rows]
     told = read_parameters(f, arguments, parameters, defaults)
@@ -230,13 +224,13 @@ def add(
     *,
     flags: int | Sequence[int] = 0,
 ) -> None:
-    """Appends overloads to the tag of `f`, or tags `f` if it has no tag. Takes the same arguments as tag(). Overloads
-    that `f` already has are not added again. From CPython 3.11 on, modules written in C also use tags. On older
-    versions their functions have metadata, which cannot be extended.
+    """Adds overloads to the tag of `f`, or tags `f` if it has no tag. Takes the same arguments as tag(). Overloads
+    that `f` already has are not added again. From CPython 3.11 on, this also works for functions that extension
+    modules have tagged. On older versions, these functions have metadata, which cannot be extended.
 
-    The behaviour of `f` in Python does not change. While the tag is replaced, other threads may find none. If several
-    threads add overloads, no overload is lost. Raises ValueError and changes nothing if `f` has metadata, or if it
-    already has this signature, or an equivalent one ("q" for "l"), with another address or other flags."""
+    While the tag is replaced, other threads may find no tag. Several threads may add overloads at the same time.
+    Raises ValueError if `f` has metadata, or if it already has an equal or equivalent signature ("q" for "l") with
+    another address or other flags."""
     rows, kept = read_rows(f, signature, address, flags, entries)
     _alone(_add, f, rows, kept)
 
@@ -275,7 +269,7 @@ def _with_rows(f: Any, old: list[Row], rows: list[Row]) -> list[Row]:
 
 
 def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: Any) -> None:
-    """Replaces the old tag, or restores it if that fails. The caller has prepared the rows of both tags."""
+    """Replaces the old tag. Restores it if that fails."""
     try:
         backend.untag(f)
         backend.tag(f, new, new_kept)
@@ -286,9 +280,8 @@ def _replace(f: Any, old: list[Row], old_kept: Any, new: list[Row], new_kept: An
 
 
 def untag(f: Any) -> bool:
-    """Removes the tag of `f`. Returns False if tag() has not tagged `f`; entries in its metadata or in the instance
-    are not removed. Functions that were already resolved stay callable. The objects that the tag kept alive live as
-    long as those functions and the object, module or type that had the tag."""
+    """Removes the tag of `f`. Returns False if tag() has not tagged `f`. Functions that were resolved before stay
+    callable. The objects that the tag kept alive live as long as these functions and the tagged object."""
     return bool(_alone(_untag, f))
 
 
@@ -298,9 +291,8 @@ def _untag(f: Any) -> bool:
 
 
 def adopt(f: Any) -> list[str]:
-    """Copies the entries that an adapter finds for `f` into the interpreter's side table, where consumers written in
-    C and C++ also look. On PyPy, which has no side table and no such consumers, this does nothing. Returns the
-    signatures that can now be found. The list is empty if no adapter recognizes the object."""
+    """Copies the entries that an adapter finds for `f` into the interpreter's side table, where consumers written in C
+    and C++ find them. Does nothing on PyPy, which has no side table. Returns the signatures that can now be found."""
     existing = backend.own_entries(f)
     if not existing:
         existing = foreign_entries(f)

@@ -1,12 +1,10 @@
-// Runs a typed function over arrays whose element types may differ from those of its C functions.
-// Arrays are converted for the loop of the overload that suits their types best; for every element
-// that does not fit, the engine chooses among all overloads, or calls Python.
+// Runs a typed function over arrays of any number types.
 #ifndef TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 #define TYPEDCALL_PYTHON_CALLING_ARRAYS_H_
 
 #include "typedcall/calling.h"
 #include "typedcall/loop.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,8 +18,7 @@ namespace typedcall::python {
 
 namespace elements {
 
-/// Returns the element in the form that the engine takes. C's float has a kind of its own here,
-/// although Python has no such type.
+/// Returns the element as the engine takes it.
 inline calling::given look_at(PyNativeType type, const char *place) {
   using calling::given;
   if (internal::is_wide(type)) return given::nothing();
@@ -46,13 +43,13 @@ inline calling::given look_at(PyNativeType type, const char *place) {
 
 }  // namespace elements
 
-/// The element types of arrays, as a signature, and the conversions to and from the types of a
-/// loop's function. It is immutable after make().
+/// The element types of arrays, and the conversions between them and the types of a loop's
+/// function.
 struct array_plan {
   PyNativeSignature types = {};
   std::vector<conversion> inputs;  // empty if the array already has the function's type
   conversion output;
-  std::intptr_t converted = 0;  // the number of converted inputs
+  std::intptr_t converted = 0;
 
   /// Returns false if a type cannot be converted. Throws std::bad_alloc.
   bool make(const PyNativeSignature &arrays, const loop &over) {
@@ -83,17 +80,16 @@ struct array_plan {
 template <class End>
 class array_pass {
  public:
-  /// `over` is the loop of the overload that the engine tries first for values of the arrays'
-  /// types.
+  /// `over` is the loop of the overload to try first.
   array_pass(const array_plan &plan, const loop &over, const calling::overloads &functions,
              PyObject *callable, End *end)
       : plan_(plan), over_(over), functions_(functions), callable_(callable), end_(*end) {}
 
-  /// Takes arrays and steps as loop::run() does. If an element stops the pass, all later results
-  /// stay unchanged.
+  /// Takes the same arguments as loop::run(). If an element stops the pass, the results after it
+  /// are not written.
   void run(char *const *args, std::intptr_t count, const std::intptr_t *steps) {
     args_ = args;
-    // run_chunk() reads the steps even for a single element, for which NumPy need not set them.
+    // NumPy need not set the steps for a single element, but run_chunk() reads them.
     std::intptr_t by[kMost + 1] = {};
     if (count > 1) std::memcpy(by, steps, (plan_.inputs.size() + 1) * sizeof(*steps));
     by_ = by;
@@ -108,7 +104,7 @@ class array_pass {
     }
   }
 
-  // The engine calls these functions for one element; this object is its sink.
+  // The engine calls these functions for one element.
   calling::given look(std::size_t i) const {
     return elements::look_at(plan_.types.args[i], place(i));
   }

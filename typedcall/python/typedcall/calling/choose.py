@@ -1,5 +1,4 @@
-"""Chooses the entries for another library, or explains why none fits. Every module that passes functions to other
-libraries uses this one."""
+"""Chooses the entries for another library, or explains why none fits."""
 
 from __future__ import annotations
 
@@ -18,9 +17,9 @@ __all__ = ["NUMBERS", "VALUES", "extension_of", "is_alone", "nothing_offered", "
            "usable", "valueless", "why_nothing"]
 
 _RAISES = Flags.MAY_RAISE | Flags.RETURNS_STATUS
-#: Codes of the arguments that every runtime with types of its own can pass.
+#: The argument codes that every runtime can pass.
 NUMBERS = frozenset("?bBhHiIlLqQnNfd")
-# Codes that match a str exactly; none without the extension module, which ranks codes and calls functions.
+# Codes that match a str exactly; empty without the extension module.
 _TEXTS = {letters for letters in CODES if not WHY_NOTHING and rank("STR", letters) == 1}
 VALUES = NUMBERS | _TEXTS | {"*s", "*kB"}
 _RESULTS = NUMBERS | _TEXTS | {"v"}
@@ -32,14 +31,14 @@ def offered(function: Any) -> list[Entry]:
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Returns the known reasons why offered() returns no entries."""
+    """Returns the reasons why offered() returns no entries."""
     if is_unbound(function) and entries(function):
         return ["it is an unbound method, to which Python passes self first; take an instance's"]
     return why_not(function)
 
 
 def nothing_offered(function: Any) -> str:
-    """Returns an error message for a function without entries, including the known reasons."""
+    """Returns an error message for a function without entries."""
     reasons = "; ".join(why_nothing(function))
     return f"offers no typed function: {reasons}" if reasons else "offers no typed function; tag it with typedcall.tag"
 
@@ -52,12 +51,10 @@ def usable(
     signature: str | None = None,
     capabilities: Flags = HANDLED,
 ) -> list[Entry]:
-    """Returns the entries of `found` that a consumer with these capabilities can call; `found` is
-    all that the function offers. If a signature is given, only its entries are returned, followed
-    by those of equivalent signatures. `obstacle` returns a further reason why an entry cannot be
-    used, or "". Raises ValueError for a faulty signature. Raises TypeError if no entry is usable,
-    with the offered signatures and the reasons. Does not look up the entries again, because the
-    function's tag may have changed meanwhile."""
+    """Returns the entries of `found` that a consumer with these capabilities can call. `found` is everything that the
+    function offers. If a signature is given, returns only its entries, and then those of equivalent signatures.
+    `obstacle` returns another reason why an entry cannot be used, or "". Raises ValueError for a faulty signature.
+    Raises TypeError if no entry is usable. Entries are not looked up again, because the tag may have changed."""
     if signature is not None:
         parse_signature(signature)
     wanted = found if signature is None else matching(found, signature)
@@ -73,7 +70,7 @@ def usable(
 
 
 def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
-    """Names the capability that an entry needs but the consumer lacks, and suggests a function to offer instead."""
+    """Names the capability that the consumer lacks, and suggests a function to offer instead."""
     reason = entry.flags.asks(capabilities)
     if entry.flags & Flags.FALLS_BACK & ~capabilities:
         reason += (
@@ -89,8 +86,8 @@ def _asked_beyond(capabilities: Flags, entry: Entry, consumer: str) -> str:
 
 
 def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int, int], ...]:
-    """Returns all rows among which a consumer chooses by the arguments' values. `found` is all that the function
-    offers. The row of an entry that is not in `kept` has the address 0, because the consumer cannot call it."""
+    """Returns the rows of all overloads, for a choice by the arguments' values. An entry that is not in `kept` gets
+    the address 0, because the consumer cannot call it."""
     called = [id(entry) for entry in kept]
     among = [entry for entry in found if id(entry) in called or not entry.flags & Flags.DIFFERS]
     return tuple([row_of(entry) if id(entry) in called else (entry.signature, int(entry.flags), 0) for entry in among])
@@ -99,7 +96,7 @@ def rows_to_rank(found: list[Entry], kept: list[Entry]) -> tuple[tuple[str, int,
 def is_alone(function: Any, overloads: list[list[str]]) -> bool:
     """True if a function has no overloads; `overloads` are the argument codes of its entries. Entries that only omit
     arguments with defaults do not count as overloads. A bool parameter of a function without overloads accepts any
-    value, and receives its truth value."""
+    value, as its truth value."""
     counts = [len(letters) for letters in overloads]
     if len(counts) == 1:
         return True
@@ -119,7 +116,7 @@ def valueless(entry: Entry, consumer: str, arguments: Container[str] = VALUES) -
 
 @contextlib.contextmanager
 def extension_of(user: str, whose: str = "which CPython's package has") -> Iterator[None]:
-    """Wraps the import of an extension module that may be missing from this build, and explains a failure."""
+    """Explains why an extension module cannot be imported."""
     try:
         yield
     except ImportError as error:

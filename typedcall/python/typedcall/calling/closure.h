@@ -1,4 +1,4 @@
-// C functions made by libffi at run time, for sinks that need a function of an arbitrary signature.
+// C functions of any signature, made by libffi at run time.
 #ifndef TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 #define TYPEDCALL_PYTHON_CALLING_CLOSURE_H_
 

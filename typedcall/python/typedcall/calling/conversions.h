@@ -1,10 +1,10 @@
-// Conversions between arrays of numbers: from a library's types to those of a C function, and back.
-// They follow Python's rules and stop at the first int that does not fit.
+// Conversions between a library's arrays of numbers and the types of a C function, by Python's
+// rules.
 #ifndef TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 #define TYPEDCALL_PYTHON_CALLING_CONVERSIONS_H_
 
 #include "typedcall/loop.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <complex>
 #include <cstdint>
 #include <cstring>
@@ -35,13 +35,12 @@ std::intptr_t convert(const char *from, std::intptr_t step, std::intptr_t count,
   }
   if (all_fit) return count;
   std::intptr_t good = 0;
-  // The loop checks `count` because another thread may have written to the array meanwhile.
+  // The loop checks `count`, because another thread may have written to the array.
   while (good < count && has_room<To>(load_as<From>(from + good * step))) ++good;
   return good;
 }
 
-/// Returns the 64-bit type that holds all numbers of this type: long long, unsigned long long or
-/// double.
+/// Returns the 64-bit type that holds all numbers of this type.
 constexpr PyNativeType widest(PyNativeType type) {
   const PyNativeKind kind = PyNativeType_Kind(type);
   if (kind == PyNativeKind_FLOATING) return {PyNativeType_DOUBLE, 0};
@@ -76,8 +75,8 @@ converter for_number(PyNativeType type, const Visit &visit) {
   }
 }
 
-/// Returns the conversion to widest(from); null if `from` already has that width, or is not a
-/// number type.
+/// Returns the conversion to widest(from). Returns null if `from` already has that width, or is not
+/// a number type.
 inline converter to_widest(PyNativeType from) {
   return for_number(from, [](auto one) -> converter {
     using narrow = decltype(one);
@@ -104,14 +103,13 @@ converter from_widest(PyNativeType to) {
 
 }  // namespace elements
 
-/// Converts numbers from one type to another, through the widest type of the source's kind.
+/// Converts numbers through the widest type of the source's kind.
 class conversion {
  public:
   static constexpr std::intptr_t most = 256;  ///< run() converts at most this many elements
 
-  /// Returns the conversion for an argument. It follows the rules for Python values: a bool
-  /// parameter accepts any number and a float parameter accepts an int, but an int parameter does
-  /// not accept a float.
+  /// Returns the conversion for an argument. As in Python, a bool parameter accepts any number, and
+  /// a float parameter accepts an int. An int parameter does not accept a float.
   static conversion between(PyNativeType from, PyNativeType to) {
     conversion made;
     if (from.is_pointer || to.is_pointer) return made;
@@ -134,7 +132,7 @@ class conversion {
     return made.second_ != nullptr ? made : conversion();
   }
 
-  /// Returns the conversion for a result, whose kind (float, int or bool) must not change.
+  /// Returns the conversion for a result. The kind (float, int or bool) must not change.
   static conversion of_result(PyNativeType from, PyNativeType to) {
     const auto kind = [](PyNativeType type) {
       const PyNativeKind found = PyNativeType_Kind(type);
@@ -145,8 +143,8 @@ class conversion {
 
   explicit operator bool() const { return first_ != nullptr || second_ != nullptr; }
 
-  /// Converts `count` elements, which must be at most `most`, and returns the number of elements
-  /// before the first one that does not fit. Must not be called if no conversion exists.
+  /// Converts `count` elements. Returns the number of elements before the first one that does not
+  /// fit. `count` must not exceed `most`. Must not be called if no conversion exists.
   std::intptr_t run(const char *from, std::intptr_t step, std::intptr_t count, char *to,
                     std::intptr_t to_step) const {
     if (second_ == nullptr) return first_(from, step, count, to, to_step);

@@ -1,5 +1,4 @@
-"""CPython's half of api.py, in which the extension module finds, tags and calls functions; typedcall/pypy/backend.py
-defines the same names. An installation without the extension module uses no_native.py instead."""
+"""CPython's half of api.py. Without the extension module, no_native.py replaces the module."""
 from __future__ import annotations
 
 import weakref
@@ -24,15 +23,14 @@ __all__ = [
     "refuse", "resolve_among", "resolve_own", "tag", "untag",
 ]
 
-#: True if consumers written in C and C++ look where tag() writes.
+#: True if consumers written in C and C++ see what tag() writes.
 HAS_SIDE_TABLE = True
 
-#: The flags that a call from Python handles, including TAKES_SELF because it passes self. SETS_ERRNO is missing
-#: because the call cannot preserve errno, and DIFFERS because callers must ask for it.
+#: The flags that a call from Python handles. TAKES_SELF is included because the call passes self. SETS_ERRNO is not,
+#: because the call cannot preserve errno. DIFFERS is not, because callers must ask for it.
 CAPABILITIES = HANDLED | Flags.TAKES_SELF
 
-# The extension module imports nothing from the package, so it receives the functions that handle keywords and
-# defaults.
+# These functions handle keywords and defaults. The extension module does not import the package.
 _native.arrangement_of = arrangement_of
 _native.refuse_arguments = refuse_arguments
 
@@ -50,8 +48,8 @@ def own_entries(f: Any) -> list[Entry]:
     ]
 
 
-# For each callable tagged by tag(), the rows and the objects that they keep alive, unless the callable itself keeps
-# these alive. The rows are None if an equal tag with other objects has been set since.
+# The rows of each callable that tag() has tagged, and the objects that they keep alive. The rows are None after an
+# equal tag with other objects.
 _tags: IdentityTable[tuple[list[Row] | None, Any]] = IdentityTable()
 
 
@@ -61,7 +59,6 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if _native.kept_by(f) is not None:
         kept = None  # `f` already keeps the objects, and this table never frees any
     if not is_new:
-        # An equal tag already exists, and now keeps this object alive, too.
         known = _tags.get(f)
         if known is not None and kept is not None:
             _tags.put(f, (None, known[1]))
@@ -80,9 +77,8 @@ def untag(f: Any) -> bool:
 
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
-    """Returns the objects that a new tag must keep alive if it takes over these entries of the old tag. The
-    `keep_alive` of the entries is only a last resort, because it refers to the callable, which would then never be
-    freed."""
+    """Returns the objects that a new tag must keep alive for these entries of the old tag. An entry's `keep_alive` is
+    the last resort: it refers to the callable, which would never be freed."""
     known = _tags.get(f)
     if known is not None and known[0] == list(map(row_of, present)):
         return [known[1] or (), _native.kept_by(f) or ()]
@@ -90,17 +86,17 @@ def kept_with(f: Any, present: list[Entry]) -> list[Any]:
 
 
 def resolve_own(f: Any, asked: str, can: int, casting: str) -> TypedFunction | None:
-    """Returns a TypedFunction for the entry of own_entries() that matches best, or None. Raises ValueError for a
-    faulty signature."""
+    """Returns a TypedFunction for the best matching entry of own_entries(), or None. Raises ValueError for a faulty
+    signature."""
     row = _native.find(f, asked, can, casting)
     if row is None:
         return None
-    # No Entry is created here, because that would make resolve() take half as long again.
+    # Creating an Entry here would make resolve() slower by half.
     return _make_function(f, row, asked, can, casting)
 
 
 def resolve_among(f: Any, found: list[Entry], asked: str, can: int, casting: str) -> TypedFunction | None:
-    """Returns a TypedFunction for the entry of `found` that matches best, or None."""
+    """Returns a TypedFunction for the best matching entry of `found`, or None."""
     at = _native.select(list(map(row_of, found)), asked, can, casting)
     if at is None:
         return None
@@ -117,7 +113,7 @@ def _make_function(f: Any, row: Any, asked: str, can: int, casting: str) -> Type
 
 
 def obstacle(entry: Entry, can: int) -> str:
-    """Explains why the entry's flags prevent a call. Returns "" if they do not."""
+    """Returns the reason why the entry's flags prevent a call, or ""."""
     return entry.flags.asks(can)
 
 

@@ -1,10 +1,9 @@
-// Entries in the form in which Python passes them to extension modules: rows of signature, flags
-// and address.
+// Entries as Python passes them to extension modules: rows of signature, flags and address.
 #ifndef TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 #define TYPEDCALL_PYTHON_CALLING_ENTRY_ROW_H_
 
 #include "typedcall/calling.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstdint>
 #include <utility>
 
@@ -16,7 +15,7 @@ struct entry_row {
   std::uintptr_t flags = 0;
   void *address = nullptr;
 
-  /// Reads a row, whose signature lives as long as `row`. On failure, returns false with an
+  /// Reads a row. The signature is valid as long as `row` lives. On failure, returns false with an
   /// exception set.
   bool read(PyObject *row) {
     unsigned long bits;

@@ -4,16 +4,15 @@
 
 #include "typedcall/base/error_value.h"
 #include "typedcall/base/object_ref.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <cstring>
 #include <string_view>
 
 namespace typedcall::python {
 
-/// Describes the pending exception. The caller must not clear the exception before constructing
-/// this object, because PyObject_Str checks for signals, and would consume an interrupt that
-/// internal::clear_exception() sends again. Construct, use and destroy this object with the GIL
-/// held.
+/// Describes the pending exception. The caller must not clear the exception first: PyObject_Str
+/// checks for signals, and would consume an interrupt that internal::clear_exception() sends again.
+/// Construct, use and destroy this object with the GIL held.
 class error_text {
  public:
   __attribute__((noinline, cold)) error_text() {
@@ -34,13 +33,13 @@ class error_text {
 
   bool is(PyObject *kind) const { return PyErr_GivenExceptionMatches(kind_.get(), kind) != 0; }
   const char *type() const { return reinterpret_cast<PyTypeObject *>(kind_.get())->tp_name; }
-  /// Returns the exception's text, which is often empty and lives as long as this object.
+  /// Returns the exception's text, which is valid as long as this object lives.
   std::string_view text() const {
     const std::size_t before = std::strlen(type()) + std::strlen(": ");
     const std::size_t size = bytes_ ? static_cast<std::size_t>(PyBytes_GET_SIZE(bytes_.get())) : 0;
     return size > before ? std::string_view(get() + before, size - before) : "";
   }
-  /// Returns a text such as "ValueError: why", or only the type's name.
+  /// Returns the type and text, such as "ValueError: why", or only the type's name.
   const char *get() const {
     return bytes_ ? PyBytes_AS_STRING(bytes_.get()) : "an exception, and no memory for its text";
   }

@@ -1,18 +1,18 @@
-// Access to Python for functions that other libraries call in any thread, even after the
-// interpreter has ended.
+// Access to Python for functions that are called in any thread, even after the interpreter has
+// ended.
 #ifndef TYPEDCALL_PYTHON_CALLING_HOME_H_
 #define TYPEDCALL_PYTHON_CALLING_HOME_H_
 
 #include "typedcall/base/attach.h"
 #include "typedcall/provider.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <atomic>
 #include <memory>
 
 namespace typedcall::python {
 
-/// The interpreter that a function belongs to and must enter to call Python. It is never freed,
-/// because functions may outlive the interpreter.
+/// The interpreter that a function enters to call Python. Never freed, because functions may
+/// outlive the interpreter.
 struct home {
   internal::home_interpreter interpreter;
   std::atomic<bool> is_closed{false};
@@ -34,8 +34,8 @@ struct home {
     return has_ended() ? "the Python interpreter has ended" : "no memory for a thread of Python";
   }
 
-  /// Runs `body` with a thread state, whose pending exception stays pending. Returns false if no
-  /// thread state is available.
+  /// Runs `body` with a thread state. An exception that is already pending stays pending. Returns
+  /// false if no thread state is available.
   template <class Body>
   __attribute__((noinline)) bool attached(PyObject *callable, const Body &body) const {
     const auto run = [&](bool) {
@@ -47,8 +47,8 @@ struct home {
     return !has_ended() && internal::run_attached_to(interpreter, callable, run);
   }
 
-  /// Destroys an object whose destructor needs the GIL, from any thread. Leaks the object if Python
-  /// has ended.
+  /// Destroys an object whose destructor needs the GIL. May be called from any thread. Leaks the
+  /// object if Python has ended.
   template <class T>
   void destroy(T *made) const {
     attached(nullptr, [made] { delete made; });
@@ -73,7 +73,7 @@ inline bool is_interpreter_supported() {
 #endif
 }
 
-/// The state of an extension module whose functions have one home for each interpreter.
+/// The state of an extension module that has one home for each interpreter.
 struct state_with_home : module_state {
   static constexpr bool runs_without_gil = true;
   home *where = nullptr;
@@ -82,8 +82,8 @@ struct state_with_home : module_state {
     if (is_interpreter_supported()) where = home::make();
     return where != nullptr ? 0 : -1;
   }
-  /// Closes the home when a subinterpreter ends. The main interpreter's home stays open, because
-  /// its end can be detected, and functions registered with atexit may still call it.
+  /// Closes the home of a subinterpreter that ends. The main interpreter's home stays open, because
+  /// functions registered with atexit may still call it.
   void end() const {
     if (!where->is_main()) where->is_closed.store(true, std::memory_order_release);
   }
@@ -100,8 +100,7 @@ struct state_with_one_home : module_state {
   static inline home *where = nullptr;
 
   int exec(PyObject *) {
-    // CPython does not make this check for subinterpreters that share the GIL of the main
-    // interpreter.
+    // CPython makes no such check for subinterpreters that share the main interpreter's GIL.
     if (!is_main_interpreter("in the main interpreter only")) return -1;
     if (where == nullptr) where = home::make();
     return where != nullptr ? 0 : -1;

@@ -1,5 +1,5 @@
-"""Pickles of TypedFunctions and ufuncs. Because an address is meaningless in another process, they name the
-provider's module and the callable in it, which the reading process imports and resolves again."""
+"""Pickles of TypedFunctions and ufuncs. Pickles store the import path of the callable, because an address is
+meaningless in another process."""
 from __future__ import annotations
 
 import functools
@@ -26,7 +26,7 @@ class Provider(NamedTuple):
     requirement: str
 
     def find(self) -> Any:
-        """Returns the callable in this process. Raises an ImportError with a one-line text if it is not available."""
+        """Returns the callable. Raises ImportError, with a text of one line, if it is not available."""
         try:
             found: Any = sys.modules.get(self.module) or importlib.import_module(self.module)
         except ImportError as error:
@@ -58,9 +58,9 @@ class Provider(NamedTuple):
 
 
 def is_for_us(error: BaseException) -> bool:
-    """True if the exception must propagate unchanged. An exception that is not an Exception, such as the SystemExit
-    of a module that calls sys.exit(), would end a worker process, and its caller would hang. KeyboardInterrupt
-    propagates because it comes from the user."""
+    """True if the exception must propagate unchanged. The SystemExit of a module that calls sys.exit() must not
+    propagate, because it would end a worker process. KeyboardInterrupt must propagate, because it comes from the
+    user."""
     return isinstance(error, (Exception, KeyboardInterrupt))
 
 
@@ -70,7 +70,7 @@ def _one_line(error: BaseException) -> str:
 
 @functools.cache
 def _requirement(module: str) -> str:
-    """Returns the pip requirement for a top-level module, or "". The first call may take a while."""
+    """Returns the pip requirement for a top-level module, or ""."""
     try:
         names = [module]
         try:
@@ -89,8 +89,7 @@ def _requirement(module: str) -> str:
 
 
 def in_pickle(function: Any) -> Any:
-    """Returns the object that a pickle stores for a callable. This is its import path if it has one, and otherwise
-    the callable itself, which may support pickling."""
+    """Returns the import path of a callable for a pickle, or the callable itself, which may support pickling."""
     place = import_path(function)
     if place is None:
         return function
@@ -99,8 +98,8 @@ def in_pickle(function: Any) -> Any:
 
 
 def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
-    """Returns `question(callable)` for the result of in_pickle(). First loads the tags that packages provide, if the
-    callable has no entries."""
+    """Returns `question(callable)` for the result of in_pickle(). If the callable has no entries, the tags that
+    packages provide are loaded first."""
     function = pickled.find() if isinstance(pickled, Provider) else pickled
     if not entries(function):
         load_tags_of(function)
@@ -111,7 +110,7 @@ def ask_again(pickled: Any, question: Callable[[Any], Any]) -> Any:
 
 
 def _difference(pickled: Any, function: Any) -> str:
-    """Explains how this process differs from the one that wrote the pickle."""
+    """Describes how this process differs from the one that wrote the pickle."""
     if not entries(function):
         return ("it was tagged where it was pickled: this process must import the module that tags it, or have an "
                 "entry point that does (typedcall.load_tags)")
@@ -120,10 +119,9 @@ def _difference(pickled: Any, function: Any) -> str:
 
 
 class Unavailable:
-    """Stands in for a pickled function that is not available in this process. Each call looks for the function again,
-    and raises the error if it is still missing. Raising the error while the pickle is read would end a worker of Dask
-    or multiprocessing, and its caller would get no error. This object is pickled like the original function, so a
-    process that lacks the function can pass it on."""
+    """Replaces a pickled function that is not available in this process. Each call looks for the function again. An
+    error while the pickle is read would end a worker of Dask or multiprocessing without any message. Pickling this
+    object writes the pickle of the original function."""
 
     def __init__(
         self, make: Callable[..., Any], question: tuple[Any, ...], error: Exception
@@ -139,7 +137,7 @@ class Unavailable:
         return self._found(*args, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        # The pickle and copy modules look up attributes before __init__ has run.
+        # pickle and copy look up attributes before __init__ has run.
         said = self.__dict__.get("_said")
         raise AttributeError(name if said is None else f"{name!r} of a function that is not available: {said}")
 
@@ -151,7 +149,7 @@ class Unavailable:
 
 
 def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
-    """Returns `make(*question)`. Turns exceptions that could end the process into ImportError; see is_for_us()."""
+    """Returns `make(*question)`. Converts exceptions that could end the process to ImportError; see is_for_us()."""
     try:
         return make(*question)
     except BaseException as error:
@@ -164,7 +162,7 @@ def _make(make: Callable[..., Any], question: tuple[Any, ...]) -> Any:
 
 
 def read(make: Callable[..., Any], *question: Any) -> Any:
-    """Recreates a pickled object. Pickles store a call to this function."""
+    """Reads a pickled object. Pickles store a call to this function."""
     try:
         return _make(make, question)
     except MemoryError:
@@ -176,7 +174,7 @@ def read(make: Callable[..., Any], *question: Any) -> Any:
 def reduce_function(
     function: Any, asked: str, capabilities: int | None, casting: str
 ) -> tuple[Any, ...]:
-    """Returns the `__reduce__` value of a TypedFunction, which repeats its resolve() call."""
+    """Returns the `__reduce__` value of a TypedFunction."""
     return read, (_resolve_again, in_pickle(function), asked, capabilities, casting)
 
 
@@ -187,6 +185,6 @@ def _resolve_again(pickled: Any, asked: str, capabilities: int | None, casting: 
     )
 
 
-# This is part of the pickle format: pickles refer to these names in typedcall._pickles.
+# Pickles refer to these names in typedcall._pickles.
 for _pickled in (Provider, read, _resolve_again):
     _pickled.__module__ = "typedcall._pickles"

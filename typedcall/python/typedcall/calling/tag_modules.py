@@ -1,5 +1,4 @@
-"""Tags the functions of a whole module, from a table or the text of a C header, or through functions that installed
-packages provide for other modules."""
+"""Tags the functions of whole modules."""
 
 from __future__ import annotations
 
@@ -31,12 +30,11 @@ from typedcall.tools.foreign import (
 
 __all__ = ["load_tags", "load_tags_of", "tag_module"]
 
-#: The group of entry points that map a module's name to a function that tags the module.
+#: The group of entry points. Each maps a module's name to a function that tags the module.
 _GROUP = "typedcall_tags"
-# Maps each tag function that has run or is running to the module that it tagged. The module may since have been
-# imported again, as another object.
+# The tag functions that have run or are running, each with the module that it tagged.
 _loaded: dict[tuple[str, str], ModuleType] = {}
-# The keys of _loaded whose tag functions failed. Only load_tags() runs them again.
+# The tag functions that failed. Only load_tags() runs them again.
 _failed: set[tuple[str, str]] = set()
 
 
@@ -48,20 +46,20 @@ def tag_module(
     prefix: str = "",
     flags: int = 0,
 ) -> list[str]:
-    """Tags functions of a module with the C functions of the same names, and returns their names.
+    """Tags functions of a module with C functions, and returns their names.
 
-    `signatures` maps the name of each Python function to the signature of its C function, written as "ii->i" or, in
-    C, as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", that is the name of
-    the C function; otherwise the name is `prefix` plus the Python name. A list of signatures stands for overloads.
-    `signatures` can also be the text of a C header. A function of the module is then tagged if the header declares a
-    function named `prefix` plus the Python name. A preprocessor condition is evaluated if it depends only on
-    constants, on macros of the header, and on __cplusplus, which is not defined; otherwise both branches are read.
+    `signatures` maps the name of each Python function to the signature of its C function, written as "ii->i" or, in C,
+    as "int(int, int)". If the C text contains a name, as in "int gcd_of_ints(int a, int b)", that is the name of the C
+    function. Otherwise, its name is `prefix` plus the Python name. A list of signatures declares overloads.
+    `signatures` can also be the text of a C header. A function of the module is then tagged if the header declares
+    `prefix` plus its name. Preprocessor conditions are evaluated if they depend only on constants, macros of the
+    header and __cplusplus, which is not defined. Otherwise, both branches are read.
 
-    `library` is the path of the shared library, or a library opened with ctypes or cffi; the default is the module's
-    own file. `flags` apply to all functions. As for tag(), the flags and the signatures are promises.
+    `library` is the path of the shared library, or a library opened with ctypes or cffi. The default is the module's
+    own file. `flags` apply to all functions. As with tag(), wrong flags or signatures crash the process.
 
     Tags all functions or none. Raises TypeError if a name is not a function of the module, if the module is not a
-    shared library, or if a C type has no type code. Raises ValueError for a faulty signature, for a name that is not
+    shared library, or if a C type is not supported. Raises ValueError for a faulty signature, for a name that is not
     in the library, and for a function that already has a different tag. Raises OSError if the library cannot be
     opened."""
     module = read_module(module)
@@ -131,7 +129,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
     opened = library
     if library is None or isinstance(library, (str, os.PathLike)):
         opened = ctypes.CDLL(_path(module) if library is None else str(os.fspath(library)))
-    # Indexing makes a new function object. getattr() returns a cached one, whose types may have been changed.
+    # getattr() returns a cached function object, whose types someone may have changed.
     find = opened.__getitem__ if is_a(opened, ctypes.CDLL) else lambda name: getattr(opened, name)
 
     def symbol(name: str) -> Any:
@@ -144,7 +142,7 @@ def _symbols(module: ModuleType, library: Any) -> Callable[[str], Any]:
 
 
 def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
-    """Returns the signatures of the functions that a C header declares, keyed by their Python names."""
+    """Returns the signatures of the functions in a C header, by Python name."""
     known = {name for name, value in members(module) if callable(value)}
     try:
         found = functions_of(
@@ -156,10 +154,8 @@ def _declared(module: ModuleType, text: str, prefix: str) -> dict[str, str]:
 
 
 def load_tags_of(function: Any) -> bool:
-    """Runs the tag functions for the module named by `function.__module__` and for the packages that contain it.
-    Returns True if any tag function ran. The call costs almost nothing if no package provides tags for them, because
-    the metadata of installed packages is read only once. A failure is reported once, as a RuntimeWarning, because the
-    caller has not requested these tags."""
+    """Runs the tag functions for the module of `function` and for the packages that contain this module. Returns True
+    if any tag function ran. The call is fast if no package provides tags. A failure causes one RuntimeWarning."""
     name = text_attribute(function, "__module__") or ""
     points: list[importlib.metadata.EntryPoint] = []
     while name:
@@ -182,17 +178,17 @@ def _points_by_name() -> dict[str, list[importlib.metadata.EntryPoint]]:
 
 
 def load_tags() -> list[str]:
-    """Runs the functions with which installed packages tag other modules. Each function runs only once, and only if
-    its module has already been imported. Returns the names of the modules tagged by this call.
+    """Runs the functions of installed packages that tag other modules. Each function runs only once, and only if its
+    module has already been imported. Returns the names of the modules tagged by this call.
 
     A package's metadata names a module and the function that tags it:
 
         [project.entry-points.typedcall_tags]
         noise = "noise_tags:tag"
 
-    Numba's compiler automatically loads the tags for a function without entries, as does code that reads a pickle. If
-    a tag function then fails, a RuntimeWarning is issued once. load_tags() itself calls all tag functions, and then
-    raises RuntimeError from the first exception. The next call runs the failed functions again."""
+    Numba's compiler and the reader of pickles load the tags of functions without entries automatically. If a tag
+    function then fails, RuntimeWarning is issued once. load_tags() itself runs all tag functions, and then raises
+    RuntimeError if one has failed. The next call runs failed functions again."""
     ran, failures = _load(_entry_points(), again=True)
     if failures:
         point, cause = failures[0]
@@ -218,7 +214,7 @@ def _load(
         if not is_a(module, ModuleType) or _loaded.get(key) is module and not (again and key in _failed):
             continue
         assert module is not None
-        # This is set before the call, because the tag function may use Numba, which itself loads tags.
+        # Set before the call, because a tag function that uses Numba loads tags again.
         _loaded[key] = module
         _failed.discard(key)
         try:

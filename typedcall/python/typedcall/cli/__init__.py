@@ -1,5 +1,4 @@
-"""The command line. It runs the commands, and turns errors into a one-line message and an exit status. Only the
-commands import rich, which they use for tables if it is installed."""
+"""The command line."""
 from __future__ import annotations
 
 import argparse
@@ -21,7 +20,7 @@ FOUND, ERROR, CRASHED, NOTHING = 1, 2, 3, 4
 
 
 class CommandError(Exception):
-    """An error that the user can correct, described in one line."""
+    """A user error, described in one line."""
 
     def __init__(self, text: str, status: int = ERROR) -> None:
         super().__init__(text)
@@ -113,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _print_path(options: argparse.Namespace) -> bool:
-    """Prints the value requested by an option that needs no command. Returns False if no such option was given."""
+    """Prints the value for an option without a command. Returns False if there is no such option."""
     from typedcall import includes
 
     if options.includes:

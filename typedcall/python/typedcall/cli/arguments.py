@@ -1,5 +1,5 @@
-"""Generates arguments for `verify`: edge cases of every native type, random values of all magnitudes, values that do
-not fit, and values of the wrong type."""
+"""Generates arguments for `verify`: edge cases, random values, values that do not fit, and values of the wrong
+type."""
 from __future__ import annotations
 
 import ast
@@ -18,7 +18,7 @@ from typedcall.record.codes import CODES, Code, is_buffer, pointee, range_of
 
 __all__ = ["ArgumentMaker", "Ranges", "as_buffers", "fits", "read_arguments", "read_ranges", "why_not"]
 
-#: A pair (lowest, highest) for each parameter, or one pair for all. None means that there is no limit.
+#: A pair (lowest, highest) for each parameter, or one pair for all. None means no limit.
 Ranges = tuple[tuple[Any, Any], ...]
 
 _MOST_EDGES = 4096
@@ -37,7 +37,7 @@ def why_not(letters: Sequence[str]) -> str | None:
 
 
 def read_arguments(text: str) -> tuple[Any, ...]:
-    """Evaluates a list of Python literals, such as `1.5, "a"`. Raises CommandError for anything else."""
+    """Reads a list of Python literals, such as `1.5, "a"`. Raises CommandError for anything else."""
     try:
         return tuple(ast.literal_eval(f"({text},)" if text.strip() else "()"))
     except (ValueError, SyntaxError):
@@ -45,8 +45,7 @@ def read_arguments(text: str) -> tuple[Any, ...]:
 
 
 def as_buffers(letters: Sequence[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Makes buffers from the lists and tuples passed for buffer parameters. Raises CommandError if an element does
-    not fit."""
+    """Converts lists and tuples to buffers for buffer parameters. Raises CommandError if an element does not fit."""
     made = []
     for value, each in itertools.zip_longest(arguments, letters[: len(arguments)], fillvalue=""):
         if type(value) in (list, tuple) and each and is_buffer(each) and each != "*s":
@@ -67,7 +66,6 @@ def read_ranges(text: str) -> Ranges:
             ends: list[Any] = [ast.literal_eval(end) if end else None for end in (low, high)]
             is_range = bool(colon) and (None in ends or ends[0] <= ends[1])
             is_range = is_range and all(type(end) in (int, float, type(None)) for end in ends)
-            # An infinite end means that there is no limit.
             ends = [None if end == no_end else end for end, no_end in zip(ends, (-math.inf, math.inf))]
             is_range = is_range and not {-math.inf, math.inf} & set(ends)
         except (ValueError, SyntaxError, TypeError):
@@ -79,8 +77,7 @@ def read_ranges(text: str) -> Ranges:
 
 
 def fits(letters: str, value: Any) -> bool:
-    """True if this Python value corresponds exactly to the C type. The wrapper converts or refuses all other
-    values."""
+    """True if the C type can represent this Python value exactly."""
     if is_buffer(letters):
         return fits_buffer(letters, value)
     code = CODES[letters]
@@ -93,13 +90,13 @@ def fits(letters: str, value: Any) -> bool:
 
 
 class _Parameter(NamedTuple):
-    """A parameter's type code, the range of its values, and whether these include infinities and nan."""
+    """The type code and range of a parameter."""
 
     code: Code
     low: Any = None
     high: Any = None
     has_others: bool = True
-    #: The buffer's code if the parameter is a buffer of such values; empty for a single value.
+    #: The code of the buffer; empty for a single value.
     buffer: str = ""
 
     def of_element(self) -> _Parameter:
@@ -133,7 +130,6 @@ _FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, math.inf, -math.inf, math
            -5e-324, 1 + sys.float_info.epsilon, 1 - sys.float_info.epsilon / 2, 9007199254740993.0,
            1e22, 1e-300, 710.0, -750.0, 171.7, math.pi]
 _TEXTS = ["", "a", "text", "\xe4\xf6\xfc", "\u20ac", "\U0001f600", " ", "x" * 1000]
-# Some type codes refuse these values, and others convert them.
 _STRANGERS: list[Any] = [
     None, "text", 1.5, 2j, 3, -1, True, 10**400, 10**30, -(10**30), [], b"bytes"]
 _OBJECTS: list[Callable[[], Any]] = [
@@ -149,7 +145,7 @@ def _float_edges(code: Code) -> list[float]:
 
 
 class ArgumentMaker:
-    """Makes tuples of arguments for one signature. The same seed yields the same tuples."""
+    """Generates tuples of arguments for one signature. The same seed yields the same tuples."""
 
     def __init__(
         self,
@@ -170,9 +166,8 @@ class ArgumentMaker:
         self._only_fitting = only_fitting
 
     def all(self, count: int) -> Iterator[tuple[Any, ...]]:
-        """Yields `count` tuples. At most half of them are combinations of edge cases, followed by tuples with a value
-        that does not fit. The rest are random. At most one argument of a tuple does not fit, because wrappers may
-        differ in which of two misfits they report."""
+        """Yields `count` tuples. At most half of them are edge cases. Some contain one value that does not fit. The
+        rest are random."""
         if not self._parameters:
             yield from ((),) * count
             return
@@ -193,8 +188,8 @@ class ArgumentMaker:
         edges = [self._edges(each) for each in self._parameters]
         if math.prod(map(len, edges)) <= min(_MOST_EDGES, most):
             return itertools.product(*edges)
-        # There are too many combinations, so each edge case of each argument is used once, with random edge cases for
-        # the other arguments.
+        # If there are too many combinations, each edge case is used once, with random edge cases for the other
+        # arguments.
         return self._each_with_others(edges)
 
     def _all_misfits(self) -> Iterator[tuple[Any, ...]]:
@@ -203,7 +198,7 @@ class ArgumentMaker:
         return self._each_with_others([self._misfits(each) for each in self._parameters])
 
     def _each_with_others(self, values: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
-        """For every value, yields a tuple with the value in its position and random edge cases in the others."""
+        """Yields a tuple for every value, with random edge cases for the other arguments."""
         edges = [self._edges(each) for each in self._parameters]
         for at, own in enumerate(values):
             for value in own:
@@ -214,7 +209,7 @@ class ArgumentMaker:
         code = parameter.code
         if parameter.buffer:
             return self._buffer_misfits(parameter)
-        # A value that does fit may be used only if it is in the range.
+        # A value that fits may be used only if it is in the range.
         misfits = [each for each in _STRANGERS
                    if parameter.has_others or not fits(code.letters, each)]
         # PyPy's C API does not use __index__ for a float.
@@ -236,7 +231,7 @@ class ArgumentMaker:
         return [each for each in strangers if not fits_buffer(letters, each)]
 
     def _buffer_edges(self, parameter: _Parameter) -> list[Any]:
-        """Returns buffers with none, one, some and all of the edge cases as elements."""
+        """Returns buffers of edge cases, of different lengths."""
         elements = self._edges(parameter.of_element())
         few = elements[:: max(len(elements) // 8, 1)]
         lists = [[], *([each] for each in few), elements[:2], elements[:3], elements, few * 5]
@@ -312,7 +307,7 @@ class ArgumentMaker:
         if which == 1:
             middle = 10.0 if high is None else min(10.0, high)
             return self._random.uniform(-middle, middle)
-        of_part = parameter._replace(code=CODES[code.letters[-1]])  # for one part of a complex number
+        of_part = parameter._replace(code=CODES[code.letters[-1]])
         return float(self._random.choice(self._edges(of_part)))
 
     def _is_allowed(self, value: float, parameter: _Parameter) -> bool:

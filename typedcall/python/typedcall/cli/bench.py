@@ -1,5 +1,5 @@
-"""The command `bench`, which measures calls to one function, boxed and in every other available way. The ways take
-turns, so other load on the machine affects all of them alike."""
+"""The command `bench`, which measures the ways to call a function. The ways take turns, so that other load affects all
+of them alike."""
 from __future__ import annotations
 
 import argparse
@@ -82,7 +82,7 @@ def _measure(ways: list[Way], rounds: int, seconds: float) -> dict[str, list[flo
 
 
 def _summary(ways: list[Way], figures: dict[str, list[float]]) -> list[dict[str, Any]]:
-    """Returns, for each way, the median time and the median of its ratios to the boxed call in the same round."""
+    """Returns the median time of each way, and the median ratio to the boxed call in the same round."""
     boxed = figures[ways[0].label]
     rows: list[dict[str, Any]] = []
     for way in ways:
@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _agrees(rows: list[dict[str, Any]]) -> bool:
-    """True if the median times agree with the median ratios. If not, some rounds were disturbed."""
+    """False if the median times contradict the median ratios, because some rounds were disturbed."""
     boxed = rows[0]["nanoseconds"]
     found = (row for row in rows if "ratio" in row)
     return all(0.8 < row["ratio"] * row["nanoseconds"] / boxed < 1.25 for row in found)

@@ -1,5 +1,4 @@
-"""Buffers as arguments in `verify` and `bench`. They are made from values, copied for each call, and read after the
-call."""
+"""Buffers as arguments in `verify` and `bench`."""
 from __future__ import annotations
 
 import array
@@ -12,7 +11,7 @@ __all__ = ["contents", "copied", "make_buffer", "show", "why_no_buffer"]
 
 
 def why_no_buffer(letters: str) -> str:
-    """Explains why a buffer of this type cannot be made here. Returns "" if it can."""
+    """Returns the reason why a buffer of this type cannot be made, or ""."""
     code = CODES[pointee(letters)]
     if code.kind == "complex" or code.size > 8:
         try:
@@ -34,13 +33,13 @@ def make_buffer(letters: str, values: list[Any]) -> Any:
         kind = "c" if code.kind == "complex" else "f"
         with numpy.errstate(all="ignore"):  # a double may be too large for a float
             return numpy.array(values, f"{kind}{code.size}")
-    # array.array does not have the codes "n" and "N", only others of the same widths.
+    # array.array lacks the codes "n" and "N", but has others of the same widths.
     of_width = (each for each in "bBhHiIlLqQfd" if CODES[each].kind == code.kind)
     return array.array(next(each for each in of_width if CODES[each].size == code.size), values)
 
 
 def copied(letters: list[str], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Returns the arguments with copies of the buffers, for a call that may write to them."""
+    """Returns the arguments with copies of the buffers."""
     return tuple(_copy(value) if is_buffer(each) else value
                  for each, value in zip(letters, arguments)) + arguments[len(letters):]
 
@@ -55,12 +54,12 @@ def _copy(value: Any) -> Any:
 
 
 def contents(letters: list[str], arguments: tuple[Any, ...]) -> list[Any]:
-    """Returns the contents of the buffers, which are compared as results are."""
+    """Returns the contents of the buffers."""
     return [value.tolist() for each, value in zip(letters, arguments) if is_buffer(each) and hasattr(value, "tolist")]
 
 
 def show(arguments: tuple[Any, ...]) -> str:
-    """Returns the repr() of the arguments, but with the contents of memoryviews."""
+    """Returns the repr() of the arguments, with the contents of memoryviews."""
     parts = [f"memoryview of {each.tolist()}" if type(each) is memoryview else repr(each)
              for each in arguments]
     return "({})".format(", ".join(parts) + ("," if len(parts) == 1 else ""))

@@ -1,5 +1,5 @@
-"""The command `cinderx`, which writes declarations that let CinderX's Static Python call a module's C functions of
-primitive ints directly."""
+"""The command `cinderx`, which writes declarations for CinderX's Static Python. Static Python can then call a module's
+C functions of ints directly."""
 from __future__ import annotations
 
 import argparse
@@ -26,7 +26,7 @@ from __static__ import {names}, native
 
 
 def _static_type(letters: str) -> str:
-    """Returns Static Python's name for an int type, or "" for a type that it cannot pass to C."""
+    """Returns Static Python's name for an int type, or "" if it has none."""
     code = CODES.get(letters)
     if code is None or code.kind not in ("signed", "unsigned"):
         return ""
@@ -34,13 +34,12 @@ def _static_type(letters: str) -> str:
 
 
 def _obstacle(entry: Entry) -> str:
-    """Explains why Static Python cannot call the entry. Returns "" if it can."""
+    """Returns the reason why Static Python cannot call the entry, or ""."""
     asked = entry.flags.asks()
     if asked:
         return asked
     arguments, result = entry.python_types()
-    # The quoted texts are the errors of CinderX 2026.11. Its compiler raises the error for arguments that are neither
-    # ints nor bools, and its JIT raises the others.
+    # The quoted texts are the errors of CinderX 2026.11.
     for letters in arguments:
         if letters == "?":
             return '"Native function argument must be a primitive int, got CBool"'
@@ -72,7 +71,7 @@ def _rows(targets: list[Target]) -> list[dict[str, Any]]:
     library_of: dict[str, str] = {}
     for target in targets:
         for entry in target.entries:
-            # The key in a module's dict may be any text, and becomes part of the generated program.
+            # The generated program contains this name, and a key of a module's dict may be any text.
             row: dict[str, Any] = {"name": printable(target.name), "signature": entry.signature}
             obstacle = _obstacle(entry)
             found = None if obstacle else symbol_of(entry.address)

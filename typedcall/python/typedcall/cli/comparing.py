@@ -1,5 +1,4 @@
-"""Compares boxed and unboxed calls to one entry with the same arguments, down to the sign of a zero. Differences that
-are declared or can be explained are counted separately."""
+"""Compares boxed and unboxed calls to an entry with the same arguments."""
 from __future__ import annotations
 
 import itertools
@@ -29,7 +28,7 @@ Example = tuple[str, str, str, str]
 
 @dataclass
 class Verdict:
-    """The counted results of all calls to one entry."""
+    """The results of all calls to one entry."""
 
     name: str
     signature: str
@@ -37,22 +36,21 @@ class Verdict:
     equal: int = 0
     #: The number of differences of an entry that is declared with DIFFERS.
     declared: int = 0
-    #: The number of explained differences for each reason.
     explained: dict[str, int] = field(default_factory=dict)
-    #: The number of differences for arguments that do not fit their C types, which wrappers may convert differently.
+    #: The number of differences for arguments that do not fit. Wrappers may convert these differently.
     conversions: int = 0
     unexplained: int = 0
     #: The first few differences of any kind, as (arguments, boxed, unboxed, reason).
     examples: list[Example] = field(default_factory=list)
     #: The reason why the entry was not called, or empty.
     skipped: str = ""
-    #: The number of unboxed calls that ended their process. They also count as unexplained.
+    #: The number of unboxed calls that crashed. These also count as unexplained.
     crashes: int = 0
     #: The reason why the calls stopped early, or empty.
     stopped: str = ""
 
     def show(self, example: Example) -> None:
-        """Adds an example, and keeps only the first few, with unexplained ones in front."""
+        """Adds an example. Keeps only a few, the unexplained ones first."""
         at = sum(1 for each in self.examples if not each[3]) if not example[3] else MOST_SHOWN
         self.examples.insert(at, example)
         del self.examples[MOST_SHOWN:]
@@ -87,7 +85,7 @@ def _outcome(
 
 
 def _bits(value: float) -> tuple[bool, bytes]:
-    """Returns a key that is equal for identical floats and for all nans, but differs between 0.0 and -0.0."""
+    """Returns a key for comparisons. All nans have the same key, but 0.0 and -0.0 differ."""
     return (True, b"") if value != value else (False, struct.pack("d", value))
 
 
@@ -132,7 +130,7 @@ def _same_object(a: Any, b: Any) -> bool:
 def _same(a: _Outcome, b: _Outcome) -> bool:
     if a[0] != b[0] or not _same_value(a[2], b[2]):
         return False
-    # Only the types of exceptions are compared, because their texts may differ.
+    # The texts of exceptions may differ, so only the types are compared.
     return type(a[1]) is type(b[1]) if a[0] == "raises" else _same_value(a[1], b[1])
 
 
@@ -170,7 +168,7 @@ class _Comparison:
         ]
 
     def explain(self, arguments: tuple[Any, ...], boxed: _Outcome) -> str | None:
-        """Explains why the unboxed call may have differed from this boxed call, or returns None."""
+        """Returns the reason why the unboxed call may have differed from this boxed call, or None."""
         for other in self._others:
             if _same(boxed, _outcome(other, arguments, self._letters)):
                 return f"Python chooses the overload '{other.signature}'"
@@ -182,7 +180,7 @@ class _Comparison:
         shown = show_arguments(arguments)
         self._marker.set(call, "boxed call with " + shown)
         boxed = _outcome(self._boxed, arguments, self._letters)
-        # The marker records this outcome in case the unboxed call ends the process.
+        # The marker keeps this outcome if the unboxed call ends the process.
         self._marker.set(call, "comparison")
         did = _show(boxed)
         self._marker.set(call, f"unboxed call with {shorten(shown)}\n{did}")
@@ -227,7 +225,7 @@ def _obstacle_on_pypy(entry: Entry) -> str | None:
 
 @dataclass(frozen=True)
 class Calls:
-    """The arguments of the calls, which are given or generated from a seed."""
+    """The arguments of the calls."""
 
     count: int
     seed: int = 0
@@ -244,14 +242,13 @@ class Calls:
     def of(self, entry: Entry, has_overloads: bool) -> Iterable[tuple[Any, ...]]:
         if self.given:
             return [as_buffers(entry.python_types()[0], each) for each in self.given]
-        # Arguments that do not fit are tried only if there is a single signature. Both calls must then refuse them
-        # alike.
+        # Arguments that do not fit are tried only with a single signature, because both calls must then refuse them.
         letters = entry.python_types()[0]
         return ArgumentMaker(letters, self.seed, has_overloads, self.largest,
                              self.ranges).all(self.count)
 
     def why_not(self, entry: Entry) -> str | None:
-        """Explains why the entry cannot be called with these arguments, or returns None."""
+        """Returns the reason why the entry cannot be called with these arguments, or None."""
         letters = entry.python_types()[0]
         if not self.given:
             if len(self.ranges) > 1 and len(self.ranges) != len(letters):
@@ -271,8 +268,8 @@ def verify_entry(
     first: int = 0,
     end: int | None = None,
 ) -> Verdict:
-    """Calls one entry and its Python callable with the arguments of `calls`, and compares the outcomes. `first` and
-    `end` select a slice of the calls."""
+    """Calls an entry and its Python callable with the same arguments, and compares the outcomes. `first` and `end`
+    select a slice of the calls."""
     verdict = Verdict(target.name, entry.signature)
     verdict.skipped = _obstacle(target) or calls.why_not(entry) or _obstacle_on_pypy(entry) or ""
     if verdict.skipped:

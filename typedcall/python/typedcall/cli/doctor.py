@@ -128,15 +128,14 @@ def _libraries() -> list[Finding]:
 
 
 def _version_of_module(name: str) -> str:
-    """Returns the version that the module itself defines, because some packages, such as Debian's, may lack
-    metadata."""
+    """Returns the module's own version, because packages such as Debian's may lack metadata."""
     if importlib.util.find_spec(name) is None:
         return ""
     return str(getattr(importlib.import_module(name), "__version__", "installed"))
 
 
 def _numba_extension() -> Finding:
-    """Checks the entry point through which Numba finds typedcall. A source tree on the path does not have it."""
+    """Checks the entry point for Numba. A source tree on the path does not have it."""
     for distribution in importlib.metadata.distributions(name="typedcall"):
         for entry_point in distribution.entry_points:
             if entry_point.group == "numba_extensions":

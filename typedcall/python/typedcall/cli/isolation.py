@@ -1,5 +1,4 @@
-"""Runs work in a separate process. A function that crashes or never returns ends only that process, and the caller
-learns what it was doing."""
+"""Runs work in a separate process. If a function crashes or hangs, only that process ends."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +21,14 @@ _ROOM = 4096
 
 
 class Marker:
-    """Records what the work is doing, as the number of a call and a text; both can be read even after its process has
-    died."""
+    """Records what the work is doing. The record can be read even after the process has died."""
 
     _HEAD = struct.Struct("qq")
 
     def __init__(self, call: int = 0) -> None:
         self._memory = mmap.mmap(-1, _ROOM)
         self._steps = 0
-        #: The timeout of a step, in seconds; a step that takes longer ends its process.
+        #: The timeout of a step, in seconds.
         self.limit = math.inf
         self.set(call, "first call")
 
@@ -53,8 +51,7 @@ class Marker:
 
 
 def _end_with(parent: int, seconds: float, marker: Marker) -> None:
-    """Makes this process end when its parent ends, even if SIGKILL ends the parent. If the parent fails to end it in
-    time, a timer does so a little later."""
+    """Ends this process when its parent ends, even by SIGKILL. A timer ends this process if the parent does not."""
     with contextlib.suppress(AttributeError):  # prctl() exists only on Linux
         ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
@@ -78,7 +75,7 @@ def _send(work: Callable[[], Any], to: Any, parent: int, seconds: float, marker:
 def _wait(
     child: Any, receiver: Any, seconds: float, marker: Marker, tick: Callable[[int], None]
 ) -> bool:
-    """Waits until the child has sent its result or has ended, and passes the number of the current call to `tick`.
+    """Waits until the child has sent its result or has ended. Calls `tick` with the number of the current call.
     Returns False if a step takes longer than `seconds`."""
     steps, since = marker.steps, time.monotonic()
     # Waiting for the end of the pipe is not enough, because the child's own children may keep it open.
@@ -94,7 +91,7 @@ def _wait(
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # most real-time signals are unnamed
+    except ValueError:  # most real-time signals have no names
         return f"signal {number}"
 
 
@@ -103,8 +100,8 @@ def isolated(
 ) -> tuple[Any, str | None]:
     """Returns (result of `work`, None), or (None, description of how its process ended instead).
 
-    `work` runs in a copy of this process, and its result must be picklable. `work` sets the marker at each step, and
-    a step may take at most `seconds`."""
+    `work` runs in a copy of this process. Its result must be picklable. `work` sets the marker at each step. A step
+    may take at most `seconds`."""
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)
     child = fork.Process(target=_send, args=(work, sender, os.getpid(), seconds, marker))
@@ -127,7 +124,7 @@ def isolated(
             if code == -signal.SIGALRM:  # its own timer ended it while the parent was stopped
                 return None, f"did not end within {seconds:g} s"
             return None, "died of " + _signal_name(-code)
-    # The child is killed because threads that the work started may keep it alive.
+    # The child is killed, because threads may keep it alive.
     child.join(1)
     child.kill()
     child.join()

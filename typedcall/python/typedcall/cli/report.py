@@ -1,4 +1,4 @@
-"""Prints the reports of the commands, as tables (with rich if it is installed) or as JSON."""
+"""Prints the reports of the commands as tables or JSON."""
 from __future__ import annotations
 
 import contextlib
@@ -19,8 +19,8 @@ def print_json(value: Any) -> None:
 
 
 def write_junit(path: str, suite: str, cases: Sequence[tuple[str, str, str, str]]) -> None:
-    """Writes a JUnit file for CI systems. Each case is (name, kind, message, text), and `kind` is "skipped",
-    "failure", "error", or empty for a case that passed."""
+    """Writes a JUnit file for CI systems. Each case is (name, kind, message, text). `kind` is "skipped", "failure",
+    "error", or empty if the case passed."""
     made = ElementTree.Element("testsuite", name=printable(suite), tests=str(len(cases)))
     for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         made.set(plural, str(sum(case[1] == kind for case in cases)))
@@ -47,7 +47,7 @@ def _console(**options: Any) -> Any:
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
 ) -> None:
-    """Prints a table. The columns named in `right` are aligned to the right because they hold numbers."""
+    """Prints a table. `right` names the columns to align to the right."""
     title, lines = printable(title), [[printable(cell) for cell in row] for row in rows]
     console = _console(file=report())
     if console is None:
@@ -65,7 +65,7 @@ def print_table(
             no_wrap=column in right,
         )
     for line in lines:
-        # Text keeps rich from reading signatures such as "[d]" as markup.
+        # Otherwise rich would read signatures such as "[d]" as markup.
         table.add_row(*(Text(cell) for cell in line))
     console.print(table)
 

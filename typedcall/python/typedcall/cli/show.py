@@ -1,4 +1,4 @@
-"""The command `show`, which prints a table of the native signatures that functions offer."""
+"""The command `show`, which prints the signatures that functions offer."""
 from __future__ import annotations
 
 import argparse

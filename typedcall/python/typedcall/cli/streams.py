@@ -1,5 +1,5 @@
-"""The standard streams of a command. Only its report goes to stdout; any other output to stdout, even from C code,
-goes to stderr. Streams that were closed at the start discard all output."""
+"""The standard streams of a command. Only the report goes to stdout. All other output goes to stderr, even from C
+code."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +21,7 @@ def report() -> TextIO:
 
 
 def open_closed() -> None:
-    """Opens /dev/null for closed standard streams. Otherwise, the next file to be opened would take their place."""
+    """Opens /dev/null for closed standard streams. Otherwise, the next open file would take their place."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -36,8 +36,8 @@ def open_closed() -> None:
 
 
 def _leave_to_parent() -> None:
-    """In a child process, replaces the report's descriptor with /dev/null. The report's reader waits until the last
-    copy is closed, and a process started by a function may outlive the command."""
+    """In a child process, redirects the report to /dev/null. The reader waits until all copies are closed, and a child
+    may outlive the command."""
     null = os.open(os.devnull, os.O_WRONLY)
     for own in _own:
         os.dup2(null, own, inheritable=False)
@@ -56,8 +56,8 @@ def _is_stdout(stream: Any) -> bool:
 
 @contextlib.contextmanager
 def report_apart(to_the_end: bool) -> Iterator[None]:
-    """Reserves report() for the command, and redirects stdout to stderr. With `to_the_end`, the redirection lasts
-    until the process ends, because a module may still print at exit."""
+    """Reserves stdout for report(), and redirects other output to stderr. With `to_the_end`, this lasts until the
+    process ends, because a module may print at exit."""
     stdout = sys.stdout
     if not _is_stdout(stdout):  # this stream belongs to the program that called main()
         with contextlib.redirect_stdout(sys.stderr):
@@ -69,7 +69,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
         return
     stdout.flush()
     own = os.dup(1)
-    # A character that the terminal's encoding lacks is shown as an escape sequence.
+    # Characters that the terminal cannot show are escaped.
     _reports.append(open(own, "w", encoding=stdout.encoding, errors="backslashreplace"))
     _own.append(own)
     os.dup2(2, 1)
@@ -87,7 +87,7 @@ def report_apart(to_the_end: bool) -> Iterator[None]:
 
 
 def _flush(stream: TextIO) -> None:
-    """Flushes the stream and ignores errors, which would otherwise recur at exit and decide the status."""
+    """Flushes the stream and ignores errors, which would otherwise occur again at exit."""
     try:
         stream.flush()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Handles MODULE and MODULE:NAME on the command line: imports the module and finds its typed functions."""
+"""Finds the functions for MODULE and MODULE:NAME on the command line."""
 from __future__ import annotations
 
 import importlib
@@ -24,7 +24,7 @@ class Target(NamedTuple):
 
 
 def describe(error: BaseException) -> str:
-    """Describes an exception in one line, even if it has no text or its __str__ raises."""
+    """Describes an exception in one line."""
     try:
         text = printable(" ".join(str(error).split()), 1000)
     except KeyboardInterrupt:
@@ -36,16 +36,16 @@ def describe(error: BaseException) -> str:
 
 
 def refusal(what: str, error: BaseException, instead: str = "") -> BaseException:
-    """Returns the error to raise if foreign code has raised `error`. An interrupt is returned unchanged."""
+    """Returns the error to raise after foreign code has raised `error`. An interrupt is returned unchanged."""
     return error if isinstance(error, KeyboardInterrupt) else CommandError(f"{what}: {describe(error)}{instead}")
 
 
 def find_targets(
     text: str, modules: Sequence[str] = (), *, only_one: bool = False, exports: bool = False
 ) -> list[Target]:
-    """Imports `modules` and returns the targets that `text` names. If `text` names a module and `exports` is true,
-    these include the functions that the module exports to Cython. Raises CommandError if an import fails, or if no
-    target offers an entry."""
+    """Imports `modules` and returns the targets that `text` names. If `exports` is true, the targets include the
+    functions that a module exports to Cython. Raises CommandError if an import fails, or if no target offers an
+    entry."""
     module_name, colon, name = text.partition(":")
     if not module_name or (colon and not name) or (only_one and not colon):
         raise CommandError(
@@ -67,7 +67,6 @@ def find_targets(
     function = module
     for part in name.split("."):
         try:
-            # `__pyx_capi__` is a dict keyed by name.
             is_key = is_a(function, dict) and part in function
             function = function[part] if is_key else getattr(function, part)
         except AttributeError:
@@ -123,11 +122,9 @@ def _targets(named: list[tuple[str, Any]]) -> list[Target]:
 
 
 def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[str, Any]] | None:
-    """Returns the callables inside a container that itself has no entries: the methods of a class that the module
-    defines, the functions that a Cython module exports, or the functions of a library opened with cffi. Returns None
-    for anything else."""
-    # The module is "cffi.api" for libraries opened with dlopen(), and "_cffi_backend" for the lib of a compiled
-    # module.
+    """Returns the callables inside a container: a class that the module defines, the functions that a Cython module
+    exports, or a library opened with cffi. Returns None for anything else."""
+    # The module is "cffi.api" after dlopen(), and "_cffi_backend" for a compiled module.
     of = text_attribute(type(value), "__module__")
     if is_a(value, type):
         is_own = text_attribute(value, "__module__") == own_name
@@ -136,7 +133,7 @@ def _inside(name: str, value: Any, own_name: str | None = None) -> list[tuple[st
     elif name == "__pyx_capi__":
         found = _sorted(members(value))
     elif of == "cffi.api" or of == "_cffi_backend" and type_name(value) == "Lib":
-        # attribute() does not raise if the library lacks a declared function.
+        # The library may lack a declared function.
         found = [(each, attribute(value, each)) for each in sorted(dir(value))]
     else:
         return None

@@ -1,5 +1,5 @@
-"""The command `verify`, which calls functions boxed and unboxed with the same arguments, each function in a separate
-process, and reports every difference."""
+"""The command `verify`, which compares boxed and unboxed calls with the same arguments. Each function runs in a
+separate process."""
 from __future__ import annotations
 
 import argparse
@@ -25,7 +25,7 @@ def _verify_isolated(
     target: Target, entry: Entry, calls: Calls, time_limit: float, done: Callable[[int], None]
 ) -> Verdict:
     """Runs verify_entry() in a separate process. If an unboxed call crashes, a new process continues with the next
-    call. If a boxed call ends the process, that is not a difference, but it ends the test."""
+    call. If a boxed call ends the process, the test ends, and no difference is counted."""
     verdict = Verdict(target.name, entry.signature)
     first = reported = 0
 
@@ -46,7 +46,7 @@ def _verify_isolated(
             break
         crash, doing = marker.get()
         if crash > first:
-            # Repeat the calls made before the crash; their results were lost with the process.
+            # Repeat the calls before the crash, because their results were lost.
             made, again = part(crash)
             if again is None:
                 verdict.add(made)
@@ -112,7 +112,7 @@ def _case(verdict: Verdict) -> tuple[str, str, str, str]:
     differ = f"{verdict.unexplained} of {verdict.calls} calls differ"
     if verdict.unexplained:
         return name, "failure", differ, text
-    # If the calls stopped early, a boxed call failed, which is not a difference; the remaining calls were not tested.
+    # A boxed call that fails is not a difference.
     return name, "skipped" if verdict.stopped else "", verdict.stopped, text
 
 
@@ -123,8 +123,8 @@ def _calls(options: argparse.Namespace) -> Calls:
 
 
 def _try_import(options: argparse.Namespace) -> None:
-    """Imports the target in a trial process, because a module that exits during import would end this process,
-    possibly with a status that means success. Raises CommandError if the trial process ends."""
+    """Imports the target in a separate process first, because a module that exits during import would end this one.
+    Raises CommandError if that process ends."""
 
     def look() -> None:
         with contextlib.suppress(BaseException):  # the import in run() raises it again

@@ -1,5 +1,4 @@
-"""The ways to call one typed function that `bench` compares. Each way makes a number of calls and returns the time
-that they took, or explains why it is not available."""
+"""The ways to call a typed function that `bench` compares."""
 from __future__ import annotations
 
 import array
@@ -15,7 +14,7 @@ from typedcall.record.records import EVERYTHING, Entry, has_buffers
 
 __all__ = ["WAYS", "Way", "all_ways"]
 
-#: Makes about the requested number of calls. Returns their exact number and the seconds that they took.
+#: Makes about this many calls. Returns the exact number of calls and the seconds that they took.
 Timer = Callable[[int], tuple[int, float]]
 
 
@@ -31,8 +30,7 @@ class _Unavailable(Exception):
 
 
 def _python_loop(function: Any, arguments: tuple[Any, ...]) -> Timer:
-    """Times a realistic loop, with the arguments in local variables and with garbage collection, which timeit would
-    turn off."""
+    """Times a realistic loop: the arguments are local variables, and garbage collection is on, unlike in timeit."""
     names = ", ".join(f"a{i}" for i in range(len(arguments)))
     given = {"given": (function, arguments)}
     timer = timeit.Timer(
@@ -106,8 +104,7 @@ class _Ways:
         for at, each in enumerate(given):
             if isinstance(each, ctypes.Array):
                 types = (*types[:at], ctypes.c_void_p, *types[at + 1:])
-        # `types` covers all C arguments, including the pointer to a status function's result, because ctypes checks
-        # their number.
+        # `types` includes the pointer to a status function's result, because ctypes checks the number of arguments.
         made.argtypes = types
         return _python_loop(made, tuple(given))
 
@@ -188,8 +185,8 @@ class _Ways:
         return timer
 
     def _c_arguments(self) -> list[Any]:
-        """Returns the arguments in the form that C receives. A buffer becomes two arguments: its memory and the
-        number of elements."""
+        """Returns the arguments of the C function. A buffer becomes two arguments: its memory and the number of
+        elements."""
         made: list[Any] = []
         for letters, value in zip(self.entry.python_types()[0], self.arguments):
             if letters == "*s":
@@ -209,7 +206,6 @@ class _Ways:
         return _native
 
 
-#: All ways, in the order in which they are shown.
 WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
     ("boxed, Python loop", _Ways.boxed),
     ("TypedFunction, Python loop", _Ways.typed),
@@ -229,8 +225,7 @@ WAYS: tuple[tuple[str, Callable[[_Ways], Timer]], ...] = (
 def all_ways(
     function: Any, entry: Entry, arguments: tuple[Any, ...], done: Callable[[int], None]
 ) -> list[Way]:
-    """Returns every way, with the boxed call first. Calls `done` after each way, because some take a long time to
-    compile."""
+    """Returns every way, with the boxed call first. Calls `done` after each way."""
     ways = _Ways(function, entry, arguments)
     made = []
     for label, make in WAYS:

@@ -1,5 +1,5 @@
 // The extension module `typedcall.native._native` for CPython, which makes functions of the C++
-// headers available to Python. Its parts are in the headers beside this file.
+// headers available to Python.
 #include "typedcall/provider.h"
 #include "typedcall/resolve.h"
 
@@ -70,7 +70,6 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   typedcall::for_each_entry(
       interface_of(module), callable,
       [&](const PyNativeCallableEntry &entry, typedcall::place where, const object_ref &reference) {
-        // Entries that no caller can use are skipped.
         if (failed || entry.funcptr == nullptr) return;
         if ((entry.flags & PyNativeCallable_TAKES_SELF) != 0 && has_no_self) return;
         PyNativeSignature parsed;
@@ -83,8 +82,8 @@ PyObject *entries(PyObject *module, PyObject *callable) {
   return list;
 }
 
-/// Reads the arguments of a query from Python; `can` are the flags that the caller handles. Returns
-/// false with an exception set if an argument is invalid.
+/// Reads the arguments of a query. `can` are the flags that the caller handles. Returns false with
+/// an exception set on failure.
 bool read_question(const char *signature, unsigned long can, const char *allowed,
                    typedcall::request *asked, PyNativeSignature *parsed = nullptr) {
   asked->signature = signature;
@@ -169,10 +168,10 @@ PyObject *fall_back_plan(PyObject *callable, const char *signature) {
   return PyLong_FromVoidPtr(const_cast<void *>(static_cast<const void *>(made)));
 }
 
-// Returns the seconds that C code takes to call a callable `count` times with the same objects.
+// Calls a callable from C `count` times, and returns the seconds.
 PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) {
   if (!check_type(arguments, &PyTuple_Type, "arguments")) return nullptr;
-  // The first element is unused, so a bound method can store its self there.
+  // A bound method can store its self in the first element.
   std::vector<PyObject *> stack(1, nullptr);
   const std::size_t given = static_cast<std::size_t>(PyTuple_GET_SIZE(arguments));
   for (std::size_t i = 0; i < given; ++i) {
@@ -189,8 +188,8 @@ PyObject *time_boxed(PyObject *callable, PyObject *arguments, Py_ssize_t count) 
   return PyFloat_FromDouble(took.count());
 }
 
-// Returns the seconds that `count` calls to a TypedFunction's native function take; the arguments
-// are converted only once.
+// Returns the seconds for `count` calls to a TypedFunction's native function. The arguments are
+// converted only once.
 PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments,
                        Py_ssize_t count) {
   if (!check_type(function, function_type_of(module), "function") ||
@@ -205,7 +204,7 @@ PyObject *time_unboxed(PyObject *module, PyObject *function, PyObject *arguments
   return typed->call->time(typed->parts.callable, typed->self, given.data(), given.size(), count);
 }
 
-/// Adds to a module the addresses of functions that compiled code and other libraries call.
+/// Adds the addresses of functions that compiled code calls.
 bool add_addresses(PyObject *module) {
   const struct {
     const char *name;
@@ -239,8 +238,8 @@ int native_state::exec(PyObject *module) {
   if (type == nullptr || PyModule_AddType(module, type) < 0) return -1;
   PyObject *const capsule_type = reinterpret_cast<PyObject *>(&PyCapsule_Type);
   Py_INCREF(capsule_type);
-  // ROW_FLAGS is true if METH_TYPED bits in a PyMethodDef mark typed functions on this interpreter,
-  // and false if the side table is used instead.
+  // ROW_FLAGS is true if METH_TYPED bits in a PyMethodDef mark typed functions. Otherwise the side
+  // table is used.
   const bool is_complete =
       add(module, "Capsule", capsule_type) &&
       add(module, "ROW_FLAGS", PyLong_FromLong(PyTypedMethod_FLAGS)) &&

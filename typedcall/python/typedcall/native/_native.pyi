@@ -1,5 +1,4 @@
-# The extension module, built from _native.cc for CPython and from _native_pypy.cc for PyPy. It is private; the public
-# names are in typedcall itself.
+# The private extension module, built from _native.cc for CPython and from _native_pypy.cc for PyPy.
 from collections.abc import Callable, Sequence
 from enum import IntFlag
 from typing import Any, Generic, NoReturn, final
@@ -25,8 +24,8 @@ def answers(offered: str, asked: str, /) -> bool: ...
 
 # PyPy only.
 
-#: The types of objects that may have entries. Do not pass objects of other types to entries(), because some of PyPy's
-#: own objects (the getset_descriptors of internal types) crash any extension.
+#: The types of objects that may have entries. Other objects must not be passed to entries(), because some of PyPy's
+#: internal objects crash any extension.
 TYPES: tuple[type, type]
 
 def check(signature: str, flags: int, address: int, number: int, name: str, /) -> None: ...
@@ -46,7 +45,6 @@ DETACH: int
 REATTACH: int
 Capsule: type
 
-# The types of the arguments and of the result.
 _Given = TypeVar("_Given", contravariant=True, default=Any)
 _Result = TypeVar("_Result", covariant=True, default=Any)
 
@@ -57,7 +55,7 @@ class TypedFunction(Generic[_Given, _Result]):
     @property
     def signature(self) -> str: ...
     @property
-    # The actual type is typedcall.Flags. It is built from FLAGS, and mypy fails on the circular import.
+    # This is typedcall.Flags. mypy fails on the circular import.
     def flags(self) -> IntFlag: ...
     @property
     def address(self) -> int: ...
@@ -65,10 +63,9 @@ class TypedFunction(Generic[_Given, _Result]):
     def place(self) -> str: ...
     @property
     def __name__(self) -> str: ...
-    # The names and defaults of parameters are those of the callable.
     def __call__(self, *args: _Given, **keywords: _Given) -> _Result: ...
 
-#: A TypedFunction calls these functions for keywords, defaults and pickles. Other subpackages set them.
+#: A TypedFunction calls these functions. Other subpackages set them.
 arrangement_of: Callable[..., Any]
 refuse_arguments: Callable[..., Any]
 reduce_function: Callable[..., Any]

@@ -1,5 +1,5 @@
-// The extension module `typedcall.native._native` for PyPy. It reads the METH_TYPED metadata before
-// a builtin function's name, and calls C functions without releasing the GIL, unlike cffi.
+// The extension module `typedcall.native._native` for PyPy. Unlike cffi, it calls C functions
+// without releasing the GIL.
 #define TYPEDCALL_WITHOUT_FFI  // this module must not need libffi
 #include "typedcall/provider.h"
 
@@ -22,10 +22,9 @@ struct native_state : typedcall::module_state {
   int exec(PyObject *module);
 };
 
-/// Returns the PyMethodDef of an extension's function or method; null for anything else. Only
-/// cpyext's exact types are accepted. PyCFunction_Check is also true for PyPy's own functions,
-/// which have no PyMethodDef, and looking for one would crash. A bound method has another type, but
-/// its `__func__` has one of these.
+/// Returns the PyMethodDef of an extension's function or method, or null. Only cpyext's exact types
+/// are accepted, because PyCFunction_Check is also true for PyPy's own functions, which have no
+/// PyMethodDef.
 PyMethodDef *def_of(PyObject *callable) {
   if (Py_TYPE(callable) == &PyCFunction_Type) {
     return reinterpret_cast<PyCFunctionObject *>(callable)->m_ml;
@@ -43,8 +42,8 @@ bool has_no_self(PyObject *callable, const PyMethodDef *def) {
          reinterpret_cast<PyCFunctionObject *>(callable)->m_self == nullptr;
 }
 
-/// Appends (signature, flags, address, place, callable) to the list. Skips entries that no caller
-/// can use, as the C++ resolver does. On failure, returns false with an exception set.
+/// Appends (signature, flags, address, place, callable) to the list. Skips unusable entries. On
+/// failure, returns false with an exception set.
 bool append(PyObject *list, const PyNativeCallableEntry &entry, const char *place,
             PyObject *callable) {
   if (entry.signature == nullptr || entry.funcptr == nullptr) return true;
@@ -69,7 +68,7 @@ PyObject *entries(PyObject *callable) {
       if (!append(list.get(), table->entries[i], "method metadata", callable)) return nullptr;
     }
   } else {
-    // The row may have PyPy's own struct but no typedcall table.
+    // The row may lack a typedcall table.
     PyNativeCallableEntry entry;
     char signature[PyTypedMethod_PYPY_LENGTH];
     if (PyTypedMethod_ReadPyPy(def, &entry, signature) &&

@@ -1,19 +1,17 @@
-// Matches arguments to the parameters of the Python callable if a typedcall.TypedFunction is called
-// with keywords or without arguments that have defaults.
+// Handles keywords and defaults in calls to a typedcall.TypedFunction.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARGUMENTS_H_
 
 #include "values.h"
-// values.h comes first because it includes Python.h.
+// After Python.h.
 #include <cstddef>
 
 #include "typedcall/signature.h"
 
 namespace typedcall::python {
 
-/// Calls a function that typedcall/calling/cpython_backend.py has set as an attribute of the module
-/// of `type`, because this module imports nothing from the package. Returns a new reference, or
-/// NULL with an exception set.
+/// Calls a function that typedcall/calling/cpython_backend.py has stored in the module of `type`.
+/// Returns a new reference, or NULL with an exception set.
 template <class... Arguments>
 PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
                       Arguments... arguments) {
@@ -21,9 +19,8 @@ PyObject *call_helper(PyTypeObject *type, const char *name, const char *format,
   return module != nullptr ? PyObject_CallMethod(module, name, format, arguments...) : nullptr;
 }
 
-/// Returns the names and defaults of the callable's parameters, for a C function with `arity`
-/// parameters. The first call stores them at `place`. Returns a borrowed reference, or NULL with an
-/// exception set.
+/// Returns the names and defaults of the callable's parameters. The first call stores them at
+/// `place`. Returns a borrowed reference, or NULL with an exception set.
 inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *callable,
                                 std::size_t arity) {
   PyObject *known = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -38,7 +35,7 @@ inline PyObject *arrangement_at(PyTypeObject *type, PyObject **place, PyObject *
   return known;
 }
 
-/// All arguments of a call in order, as borrowed references. Defaults replace omitted arguments.
+/// All arguments of a call in order, as borrowed references.
 class arranged_arguments {
  public:
   /// Returns false with TypeError set if the arguments do not match the parameters. `keywords` is a
@@ -78,7 +75,7 @@ class arranged_arguments {
   PyObject *const *values() const { return values_; }
 
  private:
-  // The pointers are compared first because nearly all names in calls and signatures are interned.
+  // The pointers are compared first, because nearly all names are interned.
   static bool is_same(PyObject *a, PyObject *b) {
     if (a == b) return true;
     const bool is_equal = PyUnicode_Compare(a, b) == 0;

@@ -1,5 +1,5 @@
-// Wraps a native function of several doubles in a C function that takes them as an array, because
-// SciPy calls functions of more than one argument this way.
+// Wraps a native function of doubles in a C function of an array, as SciPy needs for several
+// arguments.
 #ifndef TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_ARRAY_CALL_H_
 
@@ -11,8 +11,7 @@
 
 namespace typedcall::python {
 
-/// The function that call_with_array() calls. Its address is kept valid by an object that is stored
-/// beside the capsule, where the garbage collector can see it.
+/// The function that call_with_array() calls.
 struct array_callee {
   invoker call;
 
@@ -47,8 +46,8 @@ struct array_callee {
 };
 
 /// Calls the array_callee at `data`. Returns nan if `data` is null or the number of arguments is
-/// wrong. GIL: none. This is not noexcept because the function may acquire the GIL after the
-/// interpreter has ended, and CPython before 3.14 then unwinds the thread.
+/// wrong. GIL: none. Not noexcept: the function may acquire the GIL after the interpreter has
+/// ended, and CPython before 3.14 then unwinds the thread.
 inline double call_with_array(int count, double *arguments, void *data) {
   if (data == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const invoker &call = static_cast<const array_callee *>(data)->call;

@@ -1,10 +1,9 @@
-// Calls a native function with Python objects: converts the arguments to C values once, calls the
-// function, and converts the result. The type typedcall.TypedFunction itself is in function.h.
+// Calls a native function with Python objects. The type typedcall.TypedFunction is in function.h.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CALL_H_
 #define TYPEDCALL_PYTHON_NATIVE_CALL_H_
 
 #include "values.h"
-// values.h comes first because it includes Python.h.
+// After Python.h.
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -27,13 +26,12 @@ inline bool check_self(PyObject *, PyObject *) { return false; }
 using typedcall::check_self;
 #endif
 
-/// A prepared call to an entry. It is immutable, so several threads may use it at once.
+/// A prepared call to an entry. It is immutable and may be shared by threads.
 class native_call {
  public:
-  /// `asked` is the signature to which Python's arguments are converted. It may differ from the
-  /// entry's `signature` by a safe cast. If `is_unbound` is true, the first argument is self.
-  /// Returns null with ValueError or TypeError set if Python cannot call the entry at all. Throws
-  /// std::bad_alloc.
+  /// Arguments are converted to the signature `asked`, which may differ from the entry's
+  /// `signature` by a safe cast. If `is_unbound` is true, the first argument is self. Returns null
+  /// with ValueError or TypeError set if Python cannot call the entry. Throws std::bad_alloc.
   static std::unique_ptr<const native_call> make(std::string name, const char *asked,
                                                  const char *signature, std::uintptr_t flags,
                                                  void *funcptr, bool is_unbound) {
@@ -58,12 +56,11 @@ class native_call {
 
   /// Returns the number of arguments that Python passes.
   std::size_t arity() const { return parameters_.size() + (is_unbound_ ? 1 : 0); }
-  /// True if the callable's own self is passed, rather than the first argument.
   bool has_bound_self() const { return own_.view.takes_self && !is_unbound_; }
 
   /// Calls the native function. `self` is null if the function takes none, or if `callable` is an
-  /// unbound method, whose self is the first argument; its type is checked. Returns a new
-  /// reference, or NULL. GIL: held.
+  /// unbound method. An unbound method's self is the first argument. Returns a new reference, or
+  /// NULL. GIL: held.
   PyObject *operator()(PyObject *callable, PyObject *self, PyObject *const *args,
                        std::size_t nargs) const {
     return with_values(callable, self, args, nargs,
@@ -72,7 +69,7 @@ class native_call {
 
   /// True if the entry may fall back. Call such an entry with call_or_fall_back().
   bool may_fall_back() const { return own_.view.verdict == PyNativeVerdict_FALLS_BACK; }
-  /// Like operator(), but returns the result of `boxed`, which calls the Python callable, if the
+  /// Like operator(), but returns the result of `boxed`, a call to the Python callable, if the
   /// entry falls back.
   template <class Boxed>
   PyObject *call_or_fall_back(PyObject *callable, PyObject *self, PyObject *const *args,
@@ -86,12 +83,12 @@ class native_call {
     // The callable may accept arguments whose type, shape or layout the entry refuses.
     if (is_called ? PyErr_Occurred() != nullptr : !is_refusal()) return nullptr;
     PyErr_Clear();
-    // The callable must be called only here, after the arguments' buffers have been released.
+    // The arguments' buffers must be released before the callable is called.
     return boxed();
   }
 
-  /// Converts the arguments once and calls the function `count` times. Returns the seconds as a new
-  /// float, or NULL with the first exception set. GIL: held.
+  /// Converts the arguments once and calls the function `count` times. Returns the seconds as a
+  /// float, or NULL with an exception set. GIL: held.
   PyObject *time(PyObject *callable, PyObject *self, PyObject *const *args, std::size_t nargs,
                  Py_ssize_t count) const {
     return with_values(callable, self, args, nargs,
@@ -104,7 +101,6 @@ class native_call {
 
   native_call(calling::entry own, const PyNativeSignature &asked)
       : own_(std::move(own)), is_object_(PyNativeType_Kind(asked.result) == PyNativeKind_OBJECT) {
-    // The view describes the values that Python passes and receives.
     const PyNativeView view = PyNativeView_Of(&asked, own_.invoke.flags());
     is_wide_ = typedcall::internal::is_wide(view.result);
     box_ = boxer_of(view.result);
@@ -126,7 +122,7 @@ class native_call {
     return nullptr;
   }
 
-  // Converts the arguments from Python, and passes the native function's arguments to `run`.
+  // Converts the arguments, and calls `run` with the native arguments.
   template <class Run>
   PyObject *with_values(PyObject *callable, PyObject *self, PyObject *const *args,
                         std::size_t nargs, const Run &run) const {
@@ -148,7 +144,7 @@ class native_call {
     return run(values);
   }
 
-  // Like with_values(), for wide numbers and pointers, whose storage lasts until the call returns.
+  // Like with_values(), for wide numbers and pointers.
   template <class Run>
   __attribute__((noinline)) PyObject *with_scratch(native_value *values, std::size_t at,
                                                    PyObject *const *args, const Run &run) const {
@@ -202,8 +198,8 @@ class native_call {
         [&](PyThreadState *) { return own_.run(values, cell); });
   }
 
-  // Calls the native function. Returns false with no exception set if it falls back, and with one
-  // set if it fails.
+  // Calls the native function. Returns false if it falls back or fails. An exception is set only if
+  // it fails.
   bool invoke(native_value *values, calling::result_cell *cell) const {
     const calling::outcome found = own_.view.hold != PyNativeHold_NO_GIL
                                        ? own_.run(values, cell)
@@ -220,7 +216,7 @@ class native_call {
     return invoke(values, &cell) ? to_object(own_.at(cell)) : nullptr;
   }
 
-  // Like run(), but converts the values between the requested signature and that of the entry.
+  // Like run(), for an entry whose signature differs from the requested one.
   __attribute__((noinline)) PyObject *run_cast(native_value *values) const {
     native_value given[kMost];
     wide_value scratches[kMost], answer;

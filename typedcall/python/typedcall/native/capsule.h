@@ -1,5 +1,5 @@
-// Functions with which Python code reads and makes capsules. They use the C API because CPython
-// 3.12 cannot load ctypes into interpreters with their own GIL.
+// Functions that read and make capsules. CPython 3.12 cannot load ctypes into interpreters with
+// their own GIL.
 #ifndef TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 #define TYPEDCALL_PYTHON_NATIVE_CAPSULE_H_
 
@@ -20,8 +20,8 @@ inline PyObject *capsule_name(PyObject *capsule) {
   Py_RETURN_NONE;
 }
 
-/// Returns the capsule's address as an int, whatever its name. Raises ValueError if the object is
-/// not a capsule.
+/// Returns the capsule's address, without checking its name. Raises ValueError if the object is not
+/// a capsule.
 inline PyObject *capsule_address(PyObject *capsule) {
   const char *const name = PyCapsule_GetName(capsule);
   if (name == nullptr && PyErr_Occurred() != nullptr) return nullptr;
@@ -29,7 +29,7 @@ inline PyObject *capsule_address(PyObject *capsule) {
   return address != nullptr ? PyLong_FromVoidPtr(address) : nullptr;
 }
 
-/// Makes a capsule. `name` is a bytes object that the caller keeps alive until the process ends.
+/// Makes a capsule. `name` is a bytes object that must live until the process ends.
 inline PyObject *make_capsule(std::uintptr_t address, PyObject *name) {
   const char *const text = PyBytes_AsString(name);
   return text != nullptr ? PyCapsule_New(reinterpret_cast<void *>(address), text, nullptr)

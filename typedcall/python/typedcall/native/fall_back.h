@@ -1,24 +1,24 @@
-// Functions for compiled code. They call the Python callable with the same values if a native
-// function falls back or does not accept a value, attach threads, and check for exceptions.
+// Functions for compiled code: they call Python after a fallback, attach threads, and check for
+// exceptions.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 #define TYPEDCALL_PYTHON_NATIVE_FALL_BACK_H_
 
 #include "typedcall/loop.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
 namespace typedcall::python {
 
-/// A callable and the types of its arguments and result. It is never freed, like the compiled code
-/// that contains its address. The creator keeps the callable alive.
+/// A callable and the types of its arguments and result. Never freed, because compiled code
+/// contains its address. The creator keeps the callable alive.
 struct fall_back_plan {
   typedcall::internal::element_plan types;
   typedcall::internal::callable_at_home callee;
 
-  /// `signature` is the signature that Python sees, such as "d->d". Returns null with ValueError
-  /// set if the signature is invalid, or with MemoryError set. Throws std::bad_alloc. GIL: held.
+  /// `signature` is the signature in Python, such as "d->d". Returns null with ValueError or
+  /// MemoryError set on failure. Throws std::bad_alloc. GIL: held.
   static const fall_back_plan *make(PyObject *callable, const char *signature) {
     PyNativeSignature parsed;
     if (!typedcall::internal::check_signature(signature, &parsed)) return nullptr;
@@ -30,10 +30,10 @@ struct fall_back_plan {
   }
 };
 
-/// The key, in a thread state's dictionary, of the exception that is leaving compiled code.
+/// The key of the exception that is leaving compiled code, in a thread state's dictionary.
 inline constexpr char kRaised[] = "typedcall.raised";
 
-/// Moves the pending exception to the thread state's dictionary if there is enough memory.
+/// Moves the pending exception to the thread state's dictionary, unless memory runs out.
 inline void put_exception_aside() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -46,8 +46,8 @@ inline void put_exception_aside() {
   Py_XDECREF(traceback);
 }
 
-/// Sets the exception that put_exception_aside() stored for this thread, unchanged, because `raise`
-/// would change its __context__. Always returns NULL, with an exception set. GIL: held.
+/// Sets the exception that put_exception_aside() stored for this thread. Always returns NULL, with
+/// an exception set. GIL: held.
 inline PyObject *raise_again() {
   PyObject *const known = PyThreadState_GetDict();
   PyObject *value = known != nullptr ? PyDict_GetItemString(known, kRaised) : nullptr;
@@ -68,10 +68,10 @@ inline PyObject *raise_again() {
   return nullptr;
 }
 
-/// Handles the pending exception. If `clears` is true, clears it if it is an Exception or an
-/// interrupt, and passes any other to sys.unraisablehook. Otherwise puts the exception aside, or
-/// passes it to sys.unraisablehook if the thread state is about to be deleted (`is_known` is
-/// false).
+/// Handles the pending exception. If `clears` is true, clears an Exception or an interrupt, and
+/// passes any other exception to sys.unraisablehook. Otherwise puts the exception aside. If
+/// `is_known` is false, the thread state will be deleted, so the exception is passed to
+/// sys.unraisablehook.
 __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, bool clears,
                                                            bool is_known) {
   const bool is_let_go = clears && (PyErr_ExceptionMatches(PyExc_Exception) != 0 ||
@@ -86,8 +86,8 @@ __attribute__((noinline, cold)) inline void take_exception(PyObject *callable, b
 }
 
 /// Calls the plan's callable with `values` and stores the result at `place`. Returns 0, or -1 after
-/// take_exception(). If the interpreter has ended, returns -1 with no exception set; the caller of
-/// the compiled code then stops when it takes the GIL. GIL: none, or held.
+/// take_exception(). If the interpreter has ended, returns -1 with no exception set. GIL: none, or
+/// held.
 inline int fall_back(const fall_back_plan *plan, const native_value *values, void *place,
                      int clears) {
   wide_value result = {};
@@ -103,14 +103,14 @@ inline int fall_back(const fall_back_plan *plan, const native_value *values, voi
 
 // Compiled code calls the functions below around a native function that needs a thread state.
 
-/// Returns nonzero if this thread is attached. Compiled code checks this once when it is entered.
+/// Returns nonzero if this thread is attached.
 inline int is_attached() { return PyTypedcall_IsAttached(); }
 
-/// The bit that enter() adds to its PyGILState_STATE if the thread already had a thread state.
+/// The bit that enter() adds to its PyGILState_STATE if the thread already had a state.
 inline constexpr int kKnown = 2;
 
-/// Attaches the thread. If Python has ended, stops the thread forever, as Numba's own wrappers do
-/// when compiled code returns. GIL: none.
+/// Attaches the thread. If Python has ended, stops the thread forever, as Numba's wrappers do. GIL:
+/// none.
 inline int enter() {
   typedcall::internal::stop_if_stateless_at_the_end();
   const int known = PyGILState_GetThisThreadState() != nullptr ? kKnown : 0;
@@ -122,12 +122,12 @@ inline void leave(int entered) {
   PyGILState_Release(static_cast<PyGILState_STATE>(entered & ~kKnown));
 }
 
-/// The modes of check(), which can be combined with kKnown.
+/// The modes of check(), to be combined with kKnown.
 enum : int { kClears = 1, kFailed = 4 };  // 2 is kKnown
 
-/// Compiled code calls this if a function's result may mean that an exception is set. Returns
-/// nonzero if there was one, which take_exception() has handled. With kFailed, sets an exception if
-/// the function has not. GIL: held.
+/// Compiled code calls this if a result may mean that an exception is set. Returns nonzero after
+/// take_exception() has handled an exception. With kFailed, sets an exception if the function has
+/// not. GIL: held.
 inline int check(PyObject *callable, int how) {
   if ((how & kFailed) != 0) typedcall::internal::set_missing_error();
   if (PyErr_Occurred() == nullptr) return 0;

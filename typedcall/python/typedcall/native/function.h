@@ -1,11 +1,10 @@
-// The type typedcall.TypedFunction, whose objects are entries. Calling one converts each argument
-// once, calls the native function, and converts its result.
+// The type typedcall.TypedFunction.
 #ifndef TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 #define TYPEDCALL_PYTHON_NATIVE_FUNCTION_H_
 
 #include "arguments.h"
 #include "call.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <structmember.h>
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct function_parts {
   PyObject *callable;    ///< the resolved callable; keeps the address valid
   PyObject *keep_alive;  ///< any other object that keeps the address valid
   PyObject *signature, *asked, *flags, *address, *place, *casting;
-  PyObject *capabilities;  ///< the caller's flags; None for a call from Python
+  PyObject *capabilities;  ///< the caller's flags, or None for Python's
   bool has_keyword_only;   ///< if true, every call needs an arrangement
 };
 
@@ -51,8 +50,7 @@ inline bool is_cleared(const typed_function *function) {
   return true;
 }
 
-/// The general case of with_arguments(). This is a separate function because the arguments take up
-/// stack space.
+/// The general case of with_arguments(). Separate, because the arguments take up stack space.
 template <class Native, class Refused>
 __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *function,
                                                             PyObject *const *args,
@@ -70,8 +68,9 @@ __attribute__((noinline)) PyObject *with_arranged_arguments(typed_function *func
   return native(arranged.values(), arity);
 }
 
-/// Calls `native(values, count)` with all arguments in order. If they do not match the parameters,
-/// sets an exception and calls `refused()`. `keywords` is a tuple of names, or NULL.
+/// Calls `native(values, count)` with all arguments in the order of the parameters. If they do not
+/// match the parameters, sets an exception and calls `refused()`. `keywords` is a tuple of names,
+/// or NULL.
 template <class Native, class Refused>
 PyObject *with_arguments(typed_function *function, PyObject *const *args, std::size_t nargs,
                          PyObject *keywords, const Native &native, const Refused &refused) {
@@ -95,8 +94,7 @@ inline PyObject *call_function(PyObject *object, PyObject *const *args, std::siz
       [] { return static_cast<PyObject *>(nullptr); });
 }
 
-/// Like call_function(), for an entry that may fall back. Because this is a separate function,
-/// other entries need no check.
+/// Like call_function(), for an entry that may fall back.
 inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std::size_t nargsf,
                                    PyObject *keywords) {
   typed_function *function = function_of(object);
@@ -113,7 +111,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
                                                  boxed);
       },
       [&]() -> PyObject * {
-        // Let the callable raise its own TypeError, which is clearer.
+        // The callable's own TypeError is clearer.
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
         PyErr_Clear();
         return boxed();
@@ -123,7 +121,7 @@ inline PyObject *call_or_fall_back(PyObject *object, PyObject *const *args, std:
 inline int traverse_function(PyObject *object, visitproc visit, void *arg) {
   const typed_function *function = function_of(object);
   Py_VISIT(Py_TYPE(object));
-  // All parts are visited because even a str may be of a subclass that refers to other objects.
+  // Even a str may be of a subclass that refers to other objects.
   for (const auto each : kParts) Py_VISIT(function->parts.*each);
   Py_VISIT(function->self);
   Py_VISIT(function->arrangement);
@@ -135,17 +133,15 @@ inline int clear_function(PyObject *object) {
   Py_CLEAR(function->parts.callable);
   Py_CLEAR(function->parts.keep_alive);
   Py_CLEAR(function->self);
-  // The arrangement is cleared because a default in it may refer back to this object. Nothing else
-  // can break this cycle, because tuples have no tp_clear.
+  // The cycle must be broken here, because a default may refer to this object, and tuples have no
+  // tp_clear.
   Py_CLEAR(function->arrangement);
   return 0;
 }
 
 #if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000
-/// Python 3.13 lets 10,000 objects free each other recursively before its trashcan intervenes,
-/// which is too many for the stacks of some threads. While more than 100 TypedFunctions free each
-/// other, this class lowers the limit to 500. The lower limit also applies to C code that a
-/// finalizer calls meanwhile, but to no other code.
+/// Python 3.13 lets 10,000 objects free each other recursively, which overflows the stacks of some
+/// threads. This class lowers the limit to 500 while more than 100 TypedFunctions free each other.
 class shallow_trashcan {
  public:
   shallow_trashcan() {
@@ -175,7 +171,7 @@ inline void free_function(PyObject *object) {
   typed_function *function = function_of(object);
   PyTypeObject *type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
-  // TypedFunctions can form a chain of any length in which each is the callable of the next.
+  // Each TypedFunction can be the callable of another, so chains may be long.
   [[maybe_unused]] const shallow_trashcan shallow;
   Py_TRASHCAN_BEGIN(object, free_function);
   if (function->weak_references != nullptr) PyObject_ClearWeakRefs(object);
@@ -197,7 +193,7 @@ inline PyObject *show_function(PyObject *object) {
                               function->parts.signature, PyLong_AsVoidPtr(function->parts.address));
 }
 
-// An address is meaningless in another process, which therefore resolves the callable again.
+// The pickle contains no address. The other process resolves the callable again.
 inline PyObject *reduce_function(PyObject *object, PyObject *) {
   const typed_function *function = function_of(object);
   if (is_cleared(function)) return nullptr;

@@ -1,6 +1,6 @@
-"""Replaces the extension module on platforms without tags (see core/compiler.h). There, the package can be imported,
-parses signatures, and explains why functions have no entries. Tags are checked and then ignored, so packages that tag
-their functions still work. A test compares this module with the extension module."""
+"""Replaces the extension module on platforms without tags (see core/compiler.h). The package can still be imported,
+parses signatures, and explains why functions have no entries. Tags are checked and ignored, so packages that tag their
+functions still work. A test compares this module with the extension module."""
 from __future__ import annotations
 
 import ctypes
@@ -82,7 +82,7 @@ def _unexpected(byte: int, otherwise: str) -> str:
 
 
 def _read_pointer(text: bytes, at: int) -> tuple[str, int]:
-    """Reads the marks "&", "*" and "k". Returns them and the position of the code that follows."""
+    """Reads the marks "&", "*" and "k" of a type. Returns them and the position of the code that follows."""
     mark = text[at:at + 1].decode("latin-1")
     if mark == "k":
         raise _Fault(at, "'k' must follow '&' or '*'")
@@ -170,7 +170,7 @@ def parse_signature(signature: str, /) -> tuple[list[str], str]:
 
 
 def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, int, int, bool]:
-    """Describes an entry as typedcall/entry_view.h does, but as unusable, because entries cannot be called here."""
+    """Describes an entry like typedcall/entry_view.h, but as unusable."""
     arguments, result = parse_signature(signature)
     if flags & (_FLAGS["RETURNS_STATUS"] | _FLAGS["FALLS_BACK"]):
         has_place = arguments and arguments[-1].startswith("&") and not _is_const(arguments[-1])
@@ -179,7 +179,7 @@ def describe(signature: str, flags: int, /) -> tuple[list[str], str, str, str, i
 
 
 class TypedFunction:
-    """The class of resolve()'s results. It has no instances on these platforms."""
+    """The class of resolve()'s results, which do not exist on these platforms."""
 
     def __new__(cls, *args: Any, **keywords: Any) -> TypedFunction:
         raise TypeError(f"cannot create 'typedcall.TypedFunction' instances: {WHY_NOTHING}")
@@ -194,7 +194,7 @@ def find(callable: Any, signature: str, capabilities: int, casting: str, /) -> N
 
 
 def select(rows: Any, signature: str, capabilities: int, casting: str, /) -> None:
-    """Returns None, because there are no rows."""
+    """Returns None."""
 
 
 def tag(callable: Any, rows: Any, keep_alive: Any, /) -> bool:
@@ -213,12 +213,12 @@ def kept_by(callable: Any, /) -> None:
 
 
 def rank(kind: str, letters: str, /) -> int | None:
-    """Always raises TypeError. The extension module's function uses typedcall/overload_choice.h."""
+    """Always raises TypeError."""
     raise TypeError(WHY_NOTHING)
 
 
 def in_order(ranks: bytes, rows: int, /) -> list[int]:
-    """Always raises TypeError. The extension module's function uses typedcall/calling/choose.h."""
+    """Always raises TypeError."""
     raise TypeError(WHY_NOTHING)
 
 
@@ -240,8 +240,7 @@ def _compare(one: str, other: str, is_ordered: bool) -> bool:
         return False
     if len(arguments) != len(others):
         return False
-    # In each pair, values are passed from the first type to the second: arguments to the offered function, and its
-    # result to the caller.
+    # Values are passed from the first type of a pair to the second.
     for given, taken in [*zip(others, arguments), (result, its_result)]:
         if not _same_besides_const(given, taken):
             return False

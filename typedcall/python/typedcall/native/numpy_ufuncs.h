@@ -1,5 +1,5 @@
-// Finds the scalar C functions that NumPy's generic loops call. Needs none of NumPy's headers,
-// because NumPy's capsules contain its tables of C functions, whose order is fixed.
+// Finds the scalar C functions of NumPy's generic loops. Needs no headers of NumPy, because NumPy's
+// capsules contain its tables of C functions.
 #ifndef TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 #define TYPEDCALL_PYTHON_NATIVE_NUMPY_UFUNCS_H_
 
@@ -25,10 +25,8 @@ struct ufunc_fields {
   PyObject *obj;
 };
 
-// Indices into NumPy's table of ufunc functions, from ufunc_funcs_api in
-// numpy/core/code_generators/numpy_api.py. The loops for complex numbers are excluded, because the
-// functions that they call write through a pointer, and their results differ from those of the
-// ufunc.
+// Indices into NumPy's table of ufunc functions, from numpy/core/code_generators/numpy_api.py. The
+// loops for complex numbers are missing, because their functions give other results than the ufunc.
 inline constexpr int kUFuncType = 0, kFromFuncAndDataAndSignature = 31;
 inline constexpr struct {
   int index;
@@ -37,15 +35,14 @@ inline constexpr struct {
     {5, "d->d"}, {6, "f->f"}, {7, "g->g"}, {14, "ff->f"}, {15, "dd->d"}, {16, "gg->g"},
 };
 
-// Indices into NumPy's table of array functions, from multiarray_funcs_api and multiarray_types_api
-// in the same file.
+// Indices into NumPy's table of array functions, from the same file.
 inline constexpr int kGetVersion = 0, kArrayType = 2;
 // The results of the function at kGetVersion in NumPy 1 (from 1.7 on) and in NumPy 2.
 inline constexpr unsigned kKnownVersions[] = {0x01000009, 0x02000000};
 
-/// Returns the table in NumPy's capsule of this name; the table lives as long as NumPy. Checks that
-/// the element at `index` is `type`, because another capsule may have replaced NumPy's. Returns
-/// null with an exception set.
+/// Returns the table in NumPy's capsule of this name, which lives as long as NumPy. Checks that the
+/// element at `index` is `type`, because another capsule may have replaced NumPy's. Returns null
+/// with an exception set.
 inline void **checked_table(PyObject *numpy, const char *name, int index, const void *type) {
   const object_ref capsule = object_ref::steal(PyObject_GetAttrString(numpy, name));
   // NumPy's capsules have no names.
@@ -56,7 +53,8 @@ inline void **checked_table(PyObject *numpy, const char *name, int index, const 
   return nullptr;
 }
 
-/// Returns NumPy's module of C functions if it has been imported, or null with an exception set.
+/// Returns NumPy's module of C functions if it has been imported. Otherwise returns null with an
+/// exception set.
 inline object_ref imported_numpy() {
   for (const char *name : {"numpy._core._multiarray_umath", "numpy.core._multiarray_umath"}) {
     const object_ref text = object_ref::steal(PyUnicode_FromString(name));
@@ -69,8 +67,7 @@ inline object_ref imported_numpy() {
 }
 
 /// Returns NumPy's table of ufunc functions, or null with an exception set. Makes the same checks
-/// as import_umath and import_array in NumPy's headers, and also checks that the capsules really
-/// are NumPy's.
+/// as import_umath and import_array, and also checks that the capsules are NumPy's.
 inline void **ufunc_table() {
   const object_ref numpy = imported_numpy();
   if (!numpy) return nullptr;
@@ -90,8 +87,8 @@ inline void **ufunc_table() {
   return nullptr;
 }
 
-/// Returns a list of (signature, address) for all C functions that NumPy's generic loops in `ufunc`
-/// call, or null with an exception set.
+/// Returns a list of (signature, address) for all C functions of NumPy's generic loops in `ufunc`,
+/// or null with an exception set.
 inline PyObject *scalar_functions(PyObject *ufunc) {
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;

@@ -1,10 +1,9 @@
-// The lists of type codes, flags and kinds of values, the signature parser, and functions that use
-// it, for typedcall/record. Both extension modules of the package export them.
+// The lists of type codes, flags and kinds, and the signature parser, for typedcall/record.
 #ifndef TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 #define TYPEDCALL_PYTHON_NATIVE_SIGNATURES_H_
 
 #include "typedcall/calling.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -63,14 +62,14 @@ inline PyObject *kinds() {
   return all;
 }
 
-/// Adds `value` to a module, and releases the reference. On failure, or if `value` is null with an
-/// exception set, returns false with the exception set.
+/// Adds `value` to a module, and releases the reference. Returns false with an exception set if
+/// `value` is null or on failure.
 inline bool add(PyObject *module, const char *name, PyObject *value) {
   const object_ref kept = object_ref::steal(value);
   return kept && PyObject_SetAttrString(module, name, kept.get()) == 0;
 }
 
-/// Adds the lists and the constants to a module. On failure, returns false with an exception set.
+/// Adds the lists and constants to a module. On failure, returns false with an exception set.
 inline bool add_lists(PyObject *module) {
   return add(module, "TYPE_CODES", type_codes()) && add(module, "FLAGS", all_flags()) &&
          add(module, "KINDS", kinds()) &&
@@ -98,8 +97,8 @@ inline PyObject *letters_of(const PyNativeSignature &parsed, int count) {
   return arguments;
 }
 
-/// Parses a signature. Returns false with TypeError set if it is not a str, or with ValueError set,
-/// whose text includes the fault's position.
+/// Parses a signature. Returns false with TypeError set if it is not a str, or with ValueError set
+/// if it is faulty.
 inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (!PyUnicode_Check(text)) {
     PyErr_Format(PyExc_TypeError, "a signature is a str, not '%.100s'", Py_TYPE(text)->tp_name);
@@ -112,7 +111,7 @@ inline bool parse(PyObject *text, PyNativeSignature *parsed) {
   if (PyNativeSignature_Parse(utf8, static_cast<std::size_t>(length), parsed, &fault) == 0) {
     return true;
   }
-  // An exact str is shown because a subclass may override repr().
+  // An exact str is shown, because a subclass may override repr().
   const object_ref exact = object_ref::steal(PyUnicode_FromObject(text));
   if (!exact) return false;
   PyErr_Format(PyExc_ValueError, "signature %R at position %zd: %s", exact.get(),
@@ -188,7 +187,7 @@ inline bool answers(const char *offered, const char *asked) {
   return PyNativeSignature_Answers(offered, asked) != 0;
 }
 
-/// The rows for all of these functions in the method_table of both modules.
+/// The rows of these functions in both modules' method_table.
 #define TYPEDCALL_PYTHON_SIGNATURE_METHODS                                                        \
   def<typedcall::python::parse_signature>(                                                        \
       "parse_signature", positional("signature"),                                                 \

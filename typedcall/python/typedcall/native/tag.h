@@ -1,10 +1,10 @@
-// Tags callables from Python. A tag is a table made from (signature, flags, address) rows, with an
-// object that keeps the addresses valid; it lives as long as the side table needs it.
+// Tags callables from Python. A tag is a table of entries, with an object that keeps the addresses
+// valid.
 #ifndef TYPEDCALL_PYTHON_NATIVE_TAG_H_
 #define TYPEDCALL_PYTHON_NATIVE_TAG_H_
 
 #include "typedcall/tag.h"
-// tag.h comes first because it includes Python.h.
+// After Python.h.
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -36,8 +36,8 @@ inline bool read_row(PyObject *row, PyNativeCallableEntry *entry) {
   return entry->funcptr != nullptr || PyErr_Occurred() == nullptr;
 }
 
-/// Makes a table from a sequence of (signature, flags, address), with the texts of the signatures
-/// after the entries. Returns null with an exception set if a row is wrong. Throws std::bad_alloc.
+/// Makes a table from a sequence of (signature, flags, address). Returns null with an exception set
+/// on failure. Throws std::bad_alloc.
 inline PyNativeCallableTable *make_table(PyObject *rows) {
   const object_ref list = object_ref::steal(PySequence_Tuple(rows));
   if (!list) return nullptr;
@@ -70,9 +70,9 @@ inline PyNativeCallableTable *make_table(PyObject *rows) {
 /// readers.
 inline void free_table(const void *table) { std::free(const_cast<void *>(table)); }
 
-/// Publishes the rows for the callable's PyMethodDef, or for the object if it has none.
-/// `keep_alive` may be None. Returns 1 or 2 if the tag is new, and 0 if an equal tag exists, which
-/// then also keeps `keep_alive` alive. On failure, returns -1 with an exception set.
+/// Tags the callable's PyMethodDef, or the object if it has none. `keep_alive` may be None. Returns
+/// 1 or 2 if the tag is new, and 0 if an equal tag exists, which then also keeps `keep_alive`
+/// alive. On failure, returns -1 with an exception set.
 inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callable, PyObject *rows,
                         PyObject *keep_alive) {
   if (keep_alive == Py_None) keep_alive = nullptr;
@@ -86,8 +86,7 @@ inline int tag_callable(const PyTypedcall_Interface *interface, PyObject *callab
   return taken;
 }
 
-/// Returns a new reference to the object that the callable itself keeps alive for its tags, or to
-/// None if the interface keeps it alive.
+/// Returns a new reference to the object that the callable keeps alive for its tags, or to None.
 inline PyObject *kept_by(PyObject *callable) {
   const object_ref dict = object_ref::steal(PyTC_HostingDict(callable));
   PyObject *kept = dict ? PyTC_Look(dict.get(), PyTypedcall_KEPT_NAME) : nullptr;
@@ -95,7 +94,7 @@ inline PyObject *kept_by(PyObject *callable) {
   return kept;
 }
 
-/// Removes the tag, and returns 1, or 0 if there was none.
+/// Removes the tag. Returns 1, or 0 if there was none.
 inline int untag_callable(const PyTypedcall_Interface *interface, PyObject *callable) {
   const PyMethodDef *def = PyTypedMethod_DefOf(callable);
   const int of_def = def != nullptr ? PyTypedMethod_UntagDef(interface, def) : 0;

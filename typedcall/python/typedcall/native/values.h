@@ -1,10 +1,10 @@
-// Converts an argument or result of a typed function between a Python object and a C value at run
-// time, by its type code. The conversions are the same as in the generated wrappers.
+// Converts between a Python object and a C value at run time, by type code. The conversions are the
+// same as in the generated wrappers.
 #ifndef TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 #define TYPEDCALL_PYTHON_NATIVE_VALUES_H_
 
 #include "typedcall/convert/argument.h"
-// argument.h comes first because it includes Python.h.
+// After Python.h.
 #include <cstring>
 
 #include "typedcall/convert/buffer.h"
@@ -12,14 +12,13 @@
 
 namespace typedcall::python {
 
-/// Storage that lasts until the call returns, for a number too wide for a register or the buffer
-/// behind a pointer.
+/// Storage for a wide number or the buffer behind a pointer, until the call returns.
 struct scratch {
   wide_value wide;
   Py_buffer view;
 };
 
-/// The operations on values of a C type. There is one value_code for each type code; see code_of().
+/// The operations on values of a C type; see code_of().
 struct value_code {
   /// Converts a Python object. On failure, returns false with an exception set. `where` may be null
   /// unless needs_scratch is true.
@@ -30,7 +29,7 @@ struct value_code {
   /// Like `box`, for a pointer to the C type.
   PyObject *(*box_pointer)(const void *place);
   PyObject *(*box_const_pointer)(const void *place);
-  internal::pointer_wanted pointer, const_pointer;  ///< which pointers are accepted
+  internal::pointer_wanted pointer, const_pointer;
   bool needs_scratch;
 };
 
@@ -73,7 +72,7 @@ bool convert(PyObject *object, native_value *value, scratch *where) {
 template <class T>
 PyObject *box(const void *place) {
   if constexpr (std::is_same_v<T, bool>) {
-    // Reading any byte other than 0 or 1 as a bool would be undefined behaviour.
+    // Any other value of a bool is undefined behaviour.
     return PyBool_FromLong(*static_cast<const unsigned char *>(place) & 1);
   } else {
     T value;
@@ -114,9 +113,9 @@ inline const value_code &code_of(int code) {
   return codes[code];
 }
 
-/// Sets `values` to the C arguments for a buffer of that type: the pointer and the count. If
-/// `view->obj` is not NULL afterwards, release the buffer after the call. On failure, sets the same
-/// exceptions as the generated wrappers, and returns false. GIL: held.
+/// Sets `values` to the pointer and the count of a buffer of that type. If `view->obj` is not NULL
+/// afterwards, release the buffer after the call. On failure, returns false with the same
+/// exceptions as the generated wrappers. GIL: held.
 inline bool buffer_to_values(PyObject *object, PyNativeType type, native_value *values,
                              Py_buffer *view) {
   void *data = nullptr;

@@ -1,5 +1,4 @@
-"""Determines the types of calls in Numba's nopython code that pass keywords or omit arguments with defaults. Finds
-the parameter for each argument, and the values of omitted arguments."""
+"""Determines the types of calls in nopython code that pass keywords or omit arguments with defaults."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -20,7 +19,7 @@ class Typed(NamedTuple):
     """A call whose types have been determined."""
 
     choice: Choice
-    #: The signature with which Numba orders keyword arguments, or None if there are none.
+    #: The signature by which Numba orders keyword arguments, or None if there are none.
     pysig: Any
 
 
@@ -30,8 +29,7 @@ def given_of(arguments: tuple[Any, ...]) -> list[int]:
 
 
 def names_of(function: Any, given: list[int]) -> list[str]:
-    """Returns the names of the parameters that are passed to the Python function by name. They come last in the
-    call."""
+    """Returns the names of the last arguments, which are passed to the Python function by name."""
     parameters = parameters_of(function)
     if parameters is None:
         return []
@@ -42,8 +40,8 @@ def names_of(function: Any, given: list[int]) -> list[str]:
 
 
 def _signature_of(names: tuple[str, ...], default: Any) -> Any:
-    """Returns a signature with which Numba puts each argument into its place. The arguments have already been
-    checked. `default` represents omitted arguments, whose values are constants in the compiled call."""
+    """Returns a signature with which Numba puts each argument into its place. The arguments have already been checked.
+    `default` represents omitted arguments, whose values are constants in the compiled call."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind, default=default) for name in names])
 
@@ -51,15 +49,14 @@ def _signature_of(names: tuple[str, ...], default: Any) -> Any:
 def type_call(
     context: Any, function: Any, overloads: list[Overload], args: tuple[Any, ...], kws: dict[str, Any]
 ) -> tuple[Typed | None, str]:
-    """Returns the types of a call with arguments of these types, or explains why compiled code cannot make the
-    call."""
+    """Returns the types of a call with these arguments, or the reason why compiled code cannot make the call."""
     if not overloads:
         return None, ""
     known = parameters_of(function)
     counts = {len(overload.letters) for overload in overloads}
     is_consistent = known is not None and len(known.names) in counts
     reason = ""
-    # A Python signature that contradicts the overloads is ignored in calls without keywords.
+    # Without keywords, a Python signature that contradicts the overloads is ignored.
     if not kws and (not is_consistent or known is not None and len(args) <= known.positional):
         choice, reason = select(context, overloads, args)
         if choice is not None:
@@ -81,7 +78,7 @@ def type_call(
     types = dict(zip(places, [*args, *kws.values()]))
     count = len(types)
     if kws and set(types) == set(range(count)):
-        # An overload may lack the last parameters.
+        # An overload may have fewer parameters.
         choice, reason = select(context, overloads, tuple(types[i] for i in range(count)))
         if choice is not None:
             return Typed(choice, _signature_of(known.names[:count], inspect.Parameter.empty)), ""

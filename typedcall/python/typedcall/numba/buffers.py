@@ -1,5 +1,4 @@
-"""Handles buffers of typed functions in Numba's nopython code: decides which arrays fit a parameter, and extracts the
-pointer and the element count for C."""
+"""Passes arrays to typed functions in Numba's nopython code."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -15,23 +14,23 @@ __all__ = ["check_elements", "check_items", "is_copied", "parts_of", "takes_arra
 
 
 def takes_array(letters: str) -> bool:
-    """True if nopython code passes an array for this type. It does so for buffers, and for pointers to bools, whose
-    bytes are checked: `.ctypes` would give no length."""
+    """True if nopython code passes an array for this type. Arrays are passed for buffers, and for pointers to bools,
+    whose bytes must be checked."""
     return is_buffer(letters) or letters in ("&?", "&k?")
 
 
 def check_elements(letters: str) -> None:
-    """Raises ValueError if Numba has no arrays with elements of the buffer's type."""
+    """Raises ValueError if Numba has no arrays of the buffer's elements."""
     code = CODES[pointee(letters)]
     if code.kind == "string":
-        # A Numba str contains UTF-8 only if it is all ASCII, which its type does not reveal.
+        # A Numba str contains UTF-8 only if it is ASCII, which its type does not tell.
         raise ValueError(f"Numba has no UTF-8 for {letters!r}; offer '*kB' and pass bytes")
     if code.kind in ("floating", "complex") and code.size > (8 if code.kind == "floating" else 16):
         raise ValueError(f"Numba has no arrays for {letters!r} ({code.c_type})")
 
 
 def why_not_array(given: Any, letters: str) -> str:
-    """Explains why values of a Numba type do not fit an array parameter; returns "" if they do. Arrays must be
+    """Returns the reason why values of a Numba type do not fit an array parameter, or "". Arrays must be
     one-dimensional and contiguous. Numba also treats bytes, bytearrays and memoryviews as arrays."""
     code = CODES[pointee(letters)]
     if isinstance(given, types.ArrayCTypes):
@@ -77,8 +76,8 @@ def parts_of(context: Any, builder: Any, given: Any, value: Any) -> tuple[Any, A
 
 
 def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: Any) -> None:
-    """Writes code that, like the wrapper, raises ValueError if items are not aligned, or if a bool that may not be
-    changed is neither 0 nor 1. Numba's types do not exclude such items, but C compilers rely on their absence."""
+    """Writes code that raises ValueError for misaligned items, and for bools other than 0 and 1 that must not be
+    changed. C compilers rely on such items being absent, but Numba's types do not exclude them."""
     if CODES[pointee(letters)].kind == "bool":
         (_check_bools if is_const(letters) else _make_bools)(context, builder, pointer, count)
         return
@@ -87,7 +86,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
         return
     word = ir.IntType(64)
     low = builder.and_(builder.ptrtoint(pointer, word), ir.Constant(word, alignment - 1))
-    # An empty buffer is never misaligned, although the address of an empty array.array may be odd.
+    # An empty array.array may have an odd address, but is not misaligned.
     bad = builder.and_(builder.icmp_unsigned("!=", low, ir.Constant(word, 0)),
                        builder.icmp_unsigned("!=", count, ir.Constant(count.type, 0)))
     with builder.if_then(bad, likely=False):
@@ -96,7 +95,7 @@ def check_items(context: Any, builder: Any, letters: str, pointer: Any, count: A
 
 
 def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """Writes code that changes bytes other than 0 and 1 to 1, for buffers that C code may write to."""
+    """Writes code that changes bytes other than 0 and 1 to 1, in buffers that C code may write to."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     with cgutils.for_range(builder, count) as loop:
@@ -106,12 +105,12 @@ def _make_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
 
 
 def _check_bools(context: Any, builder: Any, pointer: Any, count: Any) -> None:
-    """Writes code that refuses bytes other than 0 and 1. Numba accepts a view of any bytes as an array of bools, but
-    a C function may misbehave on a 2."""
+    """Writes code that refuses bytes other than 0 and 1. A view of any bytes can be an array of bools in Numba, but a
+    C function may misbehave on a 2."""
     byte = ir.IntType(8)
     bytes_ = builder.bitcast(pointer, byte.as_pointer())
     together = cgutils.alloca_once_value(builder, ir.Constant(byte, 0))
-    # The slot is allocated in the entry block, so the value of an earlier loop iteration must be cleared.
+    # The slot is in the entry block, so it may contain the value of an earlier iteration.
     builder.store(ir.Constant(byte, 0), together)
     with cgutils.for_range(builder, count) as loop:
         each = builder.load(builder.gep(bytes_, [loop.index]))

@@ -1,5 +1,5 @@
-"""Lets Numba keep code that calls typed functions in its disk cache, by using symbols for addresses. The next process
-binds the symbols, or recompiles the code if a function has changed."""
+"""Lets Numba cache code that calls typed functions on disk. The code contains symbols instead of addresses. The next
+process binds the symbols, or recompiles the code if a function has changed."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -33,16 +33,15 @@ from typedcall.tools.parameters import parameters_of
 
 __all__ = ["Stale", "Symbol", "address", "helper", "install", "offered", "reduce_type"]
 
-#: Matches the names of symbols, in which a readable part precedes a digest of everything that the code depends on.
+#: Matches the names of symbols, which end in a digest.
 _NAME = re.compile(rb"typedcall\.[\w.]*\.[0-9a-f]{32}")
-# For each symbol name that is bound in this process: the symbol, the address, and the object that keeps the address
-# valid. Bindings are never removed, because compiled code may later be linked into other code.
+# The bound symbols, with their addresses and the objects that keep the addresses valid. Bindings are never removed,
+# because compiled code may later be linked into other code.
 _binding = RenewedLock()
 _bound: dict[str, tuple[Symbol, int, Any]] = {}
-# For each function without a symbol, keyed by its address in compiled code and its id: the function and the object
-# that keeps the address valid.
+# The functions without a symbol, with the objects that keep their addresses valid.
 _numbers: dict[tuple[int, int], tuple[Any, Any]] = {}
-# The plans of functions that fall back, keyed by the function's id and the types that Python sees.
+# The plans of functions that fall back, by the function's id and the types in Python.
 _plans: dict[tuple[int, str], tuple[int, Any]] = {}
 
 
@@ -51,15 +50,15 @@ class Stale(Exception):
 
 
 class Symbol(NamedTuple):
-    """A symbol for an address in compiled code. Numba stores the symbols in cache files, and calls each of them
-    before it loads the code. This class is part of the cache format: do not rename it or its fields."""
+    """A symbol for an address in compiled code. Numba stores symbols in cache files, and calls each symbol before it
+    loads the code. This class is part of the cache format: do not rename it or its fields."""
 
     #: The import path of the function. Both parts are empty for an address in this package.
     module: str
     path: str
-    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" for a plan that passes y by name, or the name of a helper.
+    #: "entry 0", "callable", "plan dd->d", "plan dd->d y" if y is passed by name, or the name of a helper.
     what: str
-    #: A digest of everything that the code depends on, such as overloads with their flags and the code generator.
+    #: A digest of everything that the code depends on.
     digest: str
 
     @property
@@ -98,8 +97,7 @@ class Symbol(NamedTuple):
 
 
 def offered(function: Any) -> list[Entry]:
-    """Returns the entries of a function. If there are none yet, first loads the tags that packages provide for its
-    module."""
+    """Returns the entries of a function. If there are none, loads the tags that packages provide for its module."""
     found = entries_of(function)
     return found if found or not load_tags_of(function) else entries_of(function)
 
@@ -121,11 +119,11 @@ def _package() -> str:
 
     digest = hashlib.sha256()
     package = Path(__file__).parents[1]
-    # Modules of all subpackages count, because ranges, constants and the order of overloads come from them.
+    # Ranges, constants and the order of overloads come from all subpackages.
     for path in [*sorted(package.glob("*/*.py")), Path(attribute(_native, "__file__", ""))]:
         try:
             digest.update(path.read_bytes())
-        except OSError:  # modules may be in an archive, unlike the extension module
+        except OSError:  # modules may be in an archive
             continue
     return digest.hexdigest()
 
@@ -136,7 +134,7 @@ def _digest(*parts: Any) -> str:
 
 
 def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
-    """Returns the symbol, or None if another process could not find the function or might find a different one."""
+    """Returns the symbol, or None if another process might not find the same function."""
     place = import_path(function)
     if place is None:
         return None
@@ -154,8 +152,8 @@ def _symbol(function: Any, entries: list[Entry], what: str) -> Symbol | None:
 
 
 def _parameters(function: Any) -> Any:
-    """Returns the parameters' names and defaults, which compiled code contains as constants. Defaults whose repr may
-    differ between processes are replaced by their type's name."""
+    """Returns the parameters' names and defaults, which are constants in compiled code. If a default's repr may differ
+    between processes, the name of its type is used instead."""
     known = parameters_of(function)
     if known is None:
         return None
@@ -184,7 +182,7 @@ def _target(function: Any, entries: list[Entry], what: str) -> tuple[int, Any]:
 
 
 def _called_by_name(function: Any, names: list[str]) -> Any:
-    """Returns a callable that passes its last arguments by these names, like the compiled call."""
+    """Returns a callable that passes its last arguments by these names."""
     if not names:
         return function
 
@@ -204,14 +202,14 @@ def _helper(what: str) -> tuple[Symbol, tuple[int, Any]]:
 def address(
     context: Any, builder: Any, function: Any, entries: list[Entry], what: str, of: Any = None
 ) -> Any:
-    """Returns an address that belongs to a function, as a value in the generated code. Its type is a pointer to an
-    LLVM function of type `of`, or to bytes. If no other process could find the function, the code contains the
-    address as a number, and Numba does not cache it."""
+    """Returns a function's address, as a value in the generated code. Its type is a pointer to an LLVM function of
+    type `of`, or to bytes. If no other process can find the function, the code contains the address as a number, and
+    is not cached."""
     symbol = _symbol(function, entries, what)
     target = _target(function, entries, what)
     if symbol is not None and _bind(symbol, *target):
         return _reference(builder, symbol, of)
-    # The objects are kept because compiled code holds only the address, and may never be freed.
+    # Compiled code holds only the address, and may never be freed.
     _numbers.setdefault((target[0], id(function)), (function, target[1]))
     return _number(context, builder, target[0], what, of)
 
@@ -230,15 +228,14 @@ def _number(context: Any, builder: Any, number: int, what: str, of: Any) -> Any:
 
 
 def _reference(builder: Any, symbol: Symbol, of: Any) -> Any:
-    # Data are declared as functions, too. LLVM keeps all bits of a function's address, because code can be anywhere.
+    # Data are also declared as functions, because LLVM keeps all bits of a function's address.
     plain = of or ir.FunctionType(ir.VoidType(), [])
     declared = cgutils.get_or_insert_function(builder.module, plain, symbol.name)
     return declared if of is not None else builder.bitcast(declared, ir.IntType(8).as_pointer())
 
 
 def reduce_type(function: Any, entries: list[Entry]) -> tuple[Any, ...]:
-    """Returns the `__reduce__` value of the Numba type of a function that is passed to compiled code. It becomes part
-    of the cache's keys."""
+    """Returns the `__reduce__` value of the Numba type of a function. Cache keys contain it."""
     return type_again, (_symbol(function, entries, "type"),)
 
 
@@ -253,8 +250,8 @@ class _UnknownType:
 
 
 def type_again(symbol: Symbol | None) -> Any:
-    """Returns the type that reduce_type() stored if the function still has it, and otherwise an _UnknownType. Numba's
-    index files contain calls to this function, and an exception while such a file is read would end the program."""
+    """Returns the type that reduce_type() stored, or an _UnknownType if the function has changed. Numba's index files
+    call this function. An exception while such a file is read would end the program."""
     from numba import typeof
 
     if symbol is not None:
@@ -266,20 +263,20 @@ def type_again(symbol: Symbol | None) -> Any:
     return _UnknownType(symbol)
 
 
-# This is part of the cache format: cache files refer to these names in typedcall._numba_cache.
+# Cache files refer to these names in typedcall._numba_cache.
 for _pickled in (Symbol, type_again):
     _pickled.__module__ = "typedcall._numba_cache"
 
 
 def _nameless(library: Any) -> list[str]:
-    """Returns the names of functions whose addresses are numbers in compiled code."""
+    """Returns the names of the functions whose addresses compiled code contains as numbers."""
     variables = {each.name for each in library._final_module.global_variables}
     return [name_of(row[0]) for (number, _), row in list(_numbers.items())
             if f"numba.dynamic.globals.{number:x}" in variables]
 
 
 def _named(library: Any) -> list[str]:
-    """Returns the names of functions whose addresses are symbols in compiled code."""
+    """Returns the names of the functions whose addresses compiled code contains as symbols."""
     rows = [_bound.get(each.name) for each in library._final_module.functions if each.is_declaration]
     return [row[0]._owner() for row in rows if row is not None]
 
@@ -289,8 +286,8 @@ def _called(library: Any, *kinds: Any) -> str:
 
 
 def install() -> None:
-    """Patches Numba so that it recompiles stale code, and warns about code that it cannot cache. Numba itself checks
-    only the source file of a compiled function."""
+    """Makes Numba recompile stale code, and warn about code that it cannot cache. Numba itself checks only the source
+    file of a compiled function."""
     from numba.core import caching, codegen, errors
 
     of_functions: Any = caching.CompileResultCacheImpl
@@ -301,7 +298,7 @@ def install() -> None:
 
     @functools.wraps(keep_function)
     def reduce(self: Any, result: Any) -> Any:
-        # Code that is linked in contributes its symbols, whether or not it was cached.
+        # Code that is linked in also has symbols.
         functions = result.library._final_module.functions
         rows = [_bound.get(each.name) for each in functions if each.is_declaration]
         symbols = [row[0] for row in rows if row is not None]
@@ -316,8 +313,8 @@ def install() -> None:
 
     @functools.wraps(load_library)
     def rebuild_library(self: Any, target_context: Any, payload: Any) -> Any:
-        """Rebuilds a wrapper around a function. The function has already been loaded or compiled, so its symbols are
-        bound unless it has changed."""
+        """Rebuilds a wrapper around a function. The function was loaded or compiled before, so its symbols are bound
+        unless it has changed."""
         _, kind, data = payload
         for name in set(_NAME.findall(data[0] if kind == "object" else data)):
             row = _bound.get(name.decode())

@@ -1,5 +1,4 @@
-"""Writes the code that calls a typed function in Numba's compiled code: it converts and checks the arguments as the
-wrapper does, calls the C function, and converts its result."""
+"""Writes the code for a call to a typed function in Numba. Arguments are converted and checked as in the wrapper."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -46,13 +45,13 @@ class Call:
         """The caller must keep the function and its entries alive until the process ends."""
         self._function = function
         self._entries = entries
-        #: The overloads chosen for each tuple of argument types. This is filled before code is generated.
+        #: The chosen overloads for each tuple of argument types.
         self.choices: dict[tuple[Any, ...], Choice] = {}
         self._backs: dict[tuple[Any, ...], FallBack] = {}
         self._has_warned = False
 
     def lower(self, context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        """Writes the call and returns the value of its result. Numba calls this."""
+        """Writes the call and returns its result. Numba calls this."""
         choice = self.choices[signature.args]
         result = None
         if choice.letters_of_result != "v":
@@ -61,14 +60,14 @@ class Call:
         return context.get_dummy_value() if result is None else builder.load(result)
 
     def _steps(self, site: _Site, at: int, in_range: dict[int, Any]) -> None:
-        """Writes the code that tries the overloads from step `at` on. `in_range` records, for each int argument,
-        whether it was in the range of all overloads so far."""
+        """Writes code that tries the overloads from step `at` on. `in_range` tells for each int argument whether all
+        overloads so far could take it."""
         builder = site.builder
         if at == len(site.choice.steps):
             self._boxed(site)
             return
         overload, fits = site.choice.steps[at]
-        # An int that was out of range for an earlier overload must not be converted to a float.
+        # An int that an earlier overload could not take must not be converted to a float.
         allowed, checks = [], {}
         for i, (letters, fit) in enumerate(zip(overload.letters, fits)):
             if makes_floating(letters):
@@ -112,8 +111,7 @@ class Call:
         return builder.icmp_unsigned("<=", value, ir.Constant(value.type, most))
 
     def _call_back(self, site: _Site, result: str, place: Any) -> None:
-        """Writes the call to the Python function, with the arguments that the compiled call passes. One FallBack
-        serves all calls with the same types."""
+        """Writes the call to the Python function with the same arguments."""
         given = given_of(site.signature.args)
         letters = [site.letters(i) for i in given]
         key = (tuple(given), *letters, result)
@@ -125,7 +123,7 @@ class Call:
         self._backs[key].lower(site.context, site.builder, types, values, place)
 
     def _boxed(self, site: _Site) -> None:
-        """Writes a call to the Python function; that function handles the arguments or raises OverflowError."""
+        """Writes a call to the Python function, which handles these arguments or raises OverflowError."""
         place = place_of(site.context, site.builder, site.signature)
         self._call_back(site, site.choice.letters_of_result, place)
         self._store_from(site, place)
@@ -198,7 +196,7 @@ class Call:
                       "for each call, so threads take turns; with that flag it would not", RuntimeWarning, stacklevel=2)
 
     def _store_from(self, site: _Site, place: Any) -> None:
-        """Reads the result at `place`, where it has the layout of an array element, and stores it."""
+        """Reads the result at `place`, which has the layout of an array element, and stores it."""
         if site.result is not None:
             value = site.context.unpack_value(site.builder, site.signature.return_type, place)
             site.builder.store(value, site.result)
@@ -216,8 +214,7 @@ class _Site(NamedTuple):
     result: Any
 
     def letters(self, i: int) -> str:
-        """Returns the code of an argument in the call to the Python function. For a buffer, this is its code in the
-        overloads."""
+        """Returns the code of an argument for the Python function. For a buffer, this is the code in the overloads."""
         if kind_of_type(self.signature.args[i]):
             return letters_of_type(self.signature.args[i])
         asked: list[str] = [step.overload.letters[i] for step in self.choice.steps]
@@ -225,7 +222,7 @@ class _Site(NamedTuple):
 
 
 def _passed_as(context: Any, letters: str, own: Any) -> Any:
-    # Narrow integers are extended to 32 bits, as C's calling conventions require.
+    # C's calling conventions require that narrow integers are extended to 32 bits.
     if kind_of(letters) in ("bool", "signed", "unsigned"):
         return ir.IntType(max(32, 8 * CODES[letters].size))
     return context.get_value_type(own)
@@ -234,7 +231,7 @@ def _passed_as(context: Any, letters: str, own: Any) -> Any:
 def _converted(
     context: Any, builder: Any, value: Any, given: Any, own: Any, letters: str
 ) -> Any:
-    """Converts a value that is in range as the wrapper does: an int becomes a float by way of a double."""
+    """Converts a value that is in range. As in the wrapper, an int becomes a float by way of a double."""
     if is_omitted(given):
         return context.get_constant_generic(builder, own, constant_of(letters, given.value))
     if given == own:

@@ -1,5 +1,5 @@
-"""Makes Numba compile calls to typed functions in nopython code into direct calls to C functions. Numba loads this
-module through the entry point `numba_extensions`, unless TYPEDCALL_NUMBA=0 is in the environment."""
+"""Makes Numba compile calls to typed functions into direct calls to C functions. Numba loads this module through the
+entry point `numba_extensions`."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typedcall.tools.foreign import is_a, name_of
 
 __all__ = ["register", "unregister"]
 
-# Numba's types for functions, keyed by the function's id. A type keeps its function alive, and signatures of compiled
-# code keep their types alive.
+# Numba's types for functions, by the function's id. Compiled code keeps its types alive, and a type keeps its function
+# alive.
 _known: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 _numbers = itertools.count()
 
@@ -64,15 +64,14 @@ def _make_template(
 
 
 def _typeof(fallback: Any, function: Any, context: Any) -> Any:
-    """Returns the Numba type of a callable that has entries; it is the same object as long as the entries do not
-    change. Numba's own types take precedence."""
+    """Returns the Numba type of a callable that has entries. The type stays the same until the entries change. Numba's
+    own types take precedence."""
     found = fallback(function, context)
     if found is not None or is_a(function, type) or not callable(function):
         return found
     from numba.core.registry import cpu_target
 
-    # This is checked first because tags that packages provide, for example for math, must not be loaded for a
-    # function that Numba knows.
+    # Tags that packages provide must not be loaded for functions that Numba knows, such as those of math.
     if _is_known_to_numba(cpu_target.typing_context, function):
         return None
     entries = offered(function)
@@ -88,15 +87,14 @@ def _typeof(fallback: Any, function: Any, context: Any) -> Any:
         target = cpu_target.target_context
         target.insert_func_defn([(call.lower, template.key, any_types)])
         existing = TypedFunctionType(template, function, entries)
-        # When the type is freed, this removes the function's definition and the objects that only the definition
-        # keeps alive. Call and address() keep alive what compiled code needs.
+        # Removes the definition of the function when the type is freed.
         weakref.finalize(existing, target.remove_user_function, template.key).atexit = False
         _known[id(function)] = existing
     return existing
 
 
 def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
-    """True for functions that Numba compiles itself, such as math.sin, whether or not they are tagged."""
+    """True for functions that Numba compiles itself, such as math.sin, even if they are tagged."""
     try:
         return typing_context._lookup_global(function) is not None
     except MemoryError:
@@ -106,7 +104,7 @@ def _is_known_to_numba(typing_context: Any, function: Any) -> bool:
 
 
 class TypedFunctionType(types.Function):
-    """The Numba type of one typed function. Its values need no memory."""
+    """The Numba type of one typed function."""
 
     def __init__(self, template: Any, function: Any, entries: list[Entry]) -> None:
         self.function = function
@@ -117,14 +115,13 @@ class TypedFunctionType(types.Function):
         return reduce_type(self.function, self.entries)
 
 
-# Numba's functions that register() has replaced, keyed by the type that they dispatch on; empty if typedcall is not
-# registered.
+# Numba's functions that register() has replaced, by the type that they dispatch on.
 _before: dict[Any, Any] = {}
 
 
 def register() -> None:
     """Registers typed functions with Numba, unless TYPEDCALL_NUMBA=0 is in the environment. Numba calls this
-    automatically. Call it yourself to undo unregister()."""
+    automatically. Call it yourself only after unregister()."""
     if _before or os.environ.get("TYPEDCALL_NUMBA") == "0":
         return
     from numba.extending import typeof_impl
@@ -138,7 +135,7 @@ def register() -> None:
 
 
 def unregister() -> None:
-    """Undoes register(). This affects only code that is compiled later."""
+    """Undoes register(). Only code that is compiled later is affected."""
     if not _before:
         return
     from numba.extending import typeof_impl
@@ -150,7 +147,7 @@ def unregister() -> None:
 
 @functools.cache
 def _define() -> None:
-    """Makes the registrations with Numba that are needed only once per process."""
+    """Makes registrations that are needed only once per process."""
     from numba.extending import NativeValue, models, register_model, unbox
 
     install()

@@ -1,5 +1,5 @@
-"""Writes code for Numba that calls the Python function if a typed function falls back or does not accept a value. The
-code passes the same values, stores the result, and passes on an exception unchanged."""
+"""Writes code for Numba that calls the Python function if a typed function falls back or does not accept a value.
+Exceptions are passed on unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -21,8 +21,7 @@ __all__ = ["FallBack", "let_out", "place_of"]
 
 class Raised(Exception):
     """Compiled code raises this class if the Python function has raised. Creating an instance raises the original
-    exception, which Numba passes on. Numba code, which catches only exceptions raised by compiled code, can therefore
-    catch it on the way."""
+    exception. Compiled code can catch this exception, because it was raised by compiled code."""
 
     def __new__(cls, *args: Any) -> Raised:
         from typedcall.native import _native
@@ -31,14 +30,14 @@ class Raised(Exception):
 
 
 def place_of(context: Any, builder: Any, signature: Any) -> Any:
-    """Returns a slot for a result, with the layout of an array element, in which a bool is a byte, as in C. For void,
-    the slot is not used. The slot is zeroed because it is read even if there is no result."""
+    """Returns a slot for a result, with the layout of an array element. The slot is zeroed because it is read even if
+    there is no result."""
     return cgutils.alloca_once(builder, context.get_data_type(signature.return_type), zfill=True)
 
 
 def let_out(context: Any, builder: Any, in_try: Any) -> None:
-    """Writes code that leaves the compiled function with the saved exception. Inside a `try`,
-    execution continues to the point where the code checks for exceptions."""
+    """Writes code that leaves the compiled function with the saved exception. Inside a `try`, execution continues at
+    the next check for exceptions."""
     conv = context.call_conv
     conv.set_static_user_exc(builder, Raised, ())
     with builder.if_then(builder.not_(in_try)):
@@ -46,14 +45,13 @@ def let_out(context: Any, builder: Any, in_try: Any) -> None:
 
 
 class FallBack:
-    """Writes the call to the Python function that is made if the C function gives no result. The call acquires the
-    GIL."""
+    """Writes the call to the Python function if the C function gives no result. The call acquires the GIL."""
 
     def __init__(
         self, letters: list[str], result: str, function: Any, entries: list[Entry], names: list[str]
     ) -> None:
-        """`letters` and `result` are the codes that Python sees, and `names` are the names of the last arguments if
-        they are passed by name. The caller must keep the function and its entries alive."""
+        """`letters` and `result` are the codes in Python. `names` are the names of the last arguments if these are
+        passed by name. The caller must keep the function and its entries alive."""
         self._letters = letters
         self._function = function
         self._entries = entries
@@ -62,7 +60,7 @@ class FallBack:
     def lower(self, context: Any, builder: Any, types: Any, values: Any, place: Any) -> None:
         """Writes the call to the Python function. `types` are the Numba types of `values`."""
         word, byte = ir.IntType(64), ir.IntType(8)
-        # The slots are allocated in the entry block because a loop would otherwise use more stack in each iteration.
+        # The slots are in the entry block, because a loop would otherwise use more stack in each iteration.
         slots = cgutils.alloca_once(builder, word, size=max(len(c_letters(self._letters)), 1))
         at = 0
         for letters, given, value in zip(self._letters, types, values):
@@ -83,7 +81,7 @@ class FallBack:
             context, builder, "FALL_BACK", ir.FunctionType(ir.IntType(32), arguments)
         )
         plan = address(context, builder, self._function, self._entries, self._plan)
-        # Inside a `try`, the exception is cleared, because code that catches it at once never reads it.
+        # The exception is cleared, because code inside a `try` may catch it without reading it.
         in_try = context.call_conv.check_try_status(builder).in_try
         failed = builder.call(
             call,

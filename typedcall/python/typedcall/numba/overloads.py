@@ -1,5 +1,5 @@
-"""Chooses the overloads for a call in Numba's nopython code, with the same result as the boxed call. Types decide at
-compile time, and values at run time if an int may not fit."""
+"""Chooses the overloads for a call in nopython code, as the boxed call would. If an int may not fit, the choice is
+made at run time."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = ["Case", "Choice", "Overload", "is_omitted", "kind_of_type", "letters_
 
 
 def numba_type(letters: str) -> Any:
-    """Returns the Numba type of a code, or None for a buffer, which has several. Raises ValueError if there is none,
-    or if Numba would pass it differently from C."""
+    """Returns the Numba type of a code. Returns None for a buffer, which has several types. Raises ValueError if Numba
+    has no such type, or passes it differently from C."""
     if is_buffer(letters):
         check_elements(letters)
         return None
@@ -76,8 +76,7 @@ class Case:
         #: The codes of the values that Python passes and receives.
         self.letters = arguments
         self.result = result
-        #: True if the C function returns an int that indicates whether it has stored a result where the last argument
-        #: points.
+        #: True if the C function returns a status and stores the result where its last argument points.
         self.returns_status = view.verdict in ("FALLS_BACK", "STATUS")
         #: The Numba types of the arguments, with None for an array.
         self.arguments = [None if takes_array(each) and not is_buffer(each) else numba_type(each)
@@ -85,7 +84,7 @@ class Case:
         self.result_type = numba_type(result)
         registers = [CODES[letters].kind for letters in arguments if letters[0] not in "&*"]
         if "complex" in registers and 2 * len(registers) > 8:
-            # C would pass both parts of a complex number on the stack, but Numba may pass only one of them there.
+            # C would pass both parts of a complex number on the stack, but Numba may pass only one there.
             raise ValueError("too many arguments for complex numbers among them")
 
 
@@ -96,23 +95,23 @@ class Overload(NamedTuple):
     letters: list[str]
     #: How compiled code calls the overload; None if it cannot.
     case: Case | None
-    #: True if there are no other overloads. A bool parameter then accepts any value, and receives its truth value.
+    #: True if there are no other overloads. A bool parameter then accepts any value, as its truth value.
     is_alone: bool
 
 
 class Choice(NamedTuple):
-    """A call with arguments of certain types. At run time, the first step that accepts the values is taken. If the
-    last step may not accept all values, the boxed call follows it."""
+    """A call with arguments of certain types. The first step that accepts the values is taken at run time. If no step
+    accepts them, the boxed call follows."""
 
     steps: list[Step]
-    #: The types of the arguments that compiled code passes, and the type of the result.
+    #: The types that compiled code passes, and the type of the result.
     arguments: tuple[Any, ...]
     result: Any
     letters_of_result: str
 
 
 def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], list[str]]:
-    """Returns all overloads, and the reasons why compiled code cannot call some of them."""
+    """Returns all overloads, and the reasons why some of them cannot be called."""
     overloads, reasons = [], []
     alone = is_alone(function, [entry.python_types()[0] for entry in entries])
     for entry in entries:
@@ -130,15 +129,15 @@ def overloads_of(function: Any, entries: list[Entry]) -> tuple[list[Overload], l
 
 
 _CLASSES = {"bool": types.Boolean, "integer": types.Integer, "floating": types.Float, "complex": types.Complex}
-# Ranks from typedcall/overload_choice.h, which also ranks the kinds of numbers.
+# Ranks from typedcall/overload_choice.h.
 _EXACT, _SAFE = 1, 3
 _KINDS = {"bool": "BOOL", "integer": "INT", "floating": "FLOAT", "complex": "COMPLEX"}
-# The kinds of C's narrow floats, which Python does not have. A narrow float prefers a parameter of its own type.
+# C's narrow floats prefer a parameter of their own type.
 _NARROW = {("floating", 32): "C_FLOAT", ("complex", 64): "C_COMPLEX"}
 
 
 def kind_of_type(given: Any) -> str:
-    """Returns the kind of Python number to which values of this type correspond, or "" if they are not numbers."""
+    """Returns the kind of Python number for a type, or "" if it is not a number."""
     plain = _plain(given)
     for kind, numba_class in _CLASSES.items():
         if isinstance(plain, numba_class):
@@ -147,17 +146,17 @@ def kind_of_type(given: Any) -> str:
 
 
 def _plain(given: Any) -> Any:
-    """Returns the type of a literal, the type of the numbers of an IntEnum, and any other type unchanged."""
+    """Returns the plain type of a literal or an IntEnum, and any other type unchanged."""
     return given.dtype if isinstance(given, types.IntEnumMember) else types.unliteral(given)
 
 
 def is_omitted(given: Any) -> bool:
-    """True for the default of an omitted argument, which every overload accepts and converts to its own type."""
+    """True for the default of an omitted argument, which every overload accepts."""
     return isinstance(given, types.Omitted)
 
 
 def letters_of_type(given: Any) -> str:
-    """Returns the code of the widest type of the same kind, the one that corresponds to the Python type."""
+    """Returns the code of the widest type of the same kind."""
     kind = kind_of_type(given)
     if kind == "integer":
         return letters_for("signed" if given.signed else "unsigned", 8)
@@ -165,7 +164,7 @@ def letters_of_type(given: Any) -> str:
 
 
 def takes_truth(given: Any, letters: str) -> bool:
-    """True if the argument is not a bool, and its truth value is passed for a bool parameter."""
+    """True if the argument is not a bool, but its truth value is passed for a bool parameter."""
     return letters == "?" and kind_of_type(given) != "bool" and not is_omitted(given)
 
 
@@ -178,9 +177,9 @@ def _has_truth(context: Any, given: Any) -> bool:
 
 
 def _rank(context: Any, is_alone: bool, given: Any, letters: str) -> int | None:
-    """Returns the rank of an argument for a parameter, or None if the parameter does not accept it. By Python's
-    rules, a float parameter accepts an integer, but an integer parameter does not accept a float. With `is_alone`,
-    the code `?` accepts any object, as its truth value."""
+    """Returns the rank of an argument for a parameter, or None if the parameter does not accept it. A float parameter
+    accepts an integer, but an integer parameter does not accept a float. With `is_alone`, the code `?` accepts any
+    object, as its truth value."""
     wanted, kind = kind_of(letters), kind_of_type(given)
     if is_omitted(given):
         try:
@@ -226,8 +225,8 @@ def _steps(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) 
 def select(
     context: Any, overloads: list[Overload], arguments: tuple[Any, ...]
 ) -> tuple[Choice | None, str]:
-    """Returns a choice that has the same result as the boxed call for all values, or the reason why there is none. If
-    the types do not decide, the values of literal ints do."""
+    """Returns the choice that the boxed call would make, or the reason why there is none. The choice may depend on the
+    values of literal ints."""
     plain = tuple(types.unliteral(given) for given in arguments)
     choice, reason = _choose(context, overloads, plain)
     if choice is not None or plain == arguments:
@@ -238,13 +237,13 @@ def select(
     for at, (given, passed) in enumerate(zip(arguments, decided.arguments), 1):
         if passed == types.float32 and _is_no_double(given):
             return None, f"Numba would round the int in argument {at} otherwise than the wrapper"
-    # A variable of the same type is passed in the same way, but may have other values.
+    # A variable of the same type may have other values.
     general, _ = _choose(context, overloads, decided.arguments)
     return general or decided, ""
 
 
 def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...]) -> str:
-    """Explains why no overload accepts these types."""
+    """Returns the reason why no overload accepts these types."""
     counts = sorted({len(overload.letters) for overload in overloads})
     if len(arguments) not in counts:
         plural = "" if counts == [1] else "s"
@@ -261,7 +260,7 @@ def _why_none(context: Any, overloads: list[Overload], arguments: tuple[Any, ...
 
 
 def _is_no_double(given: Any) -> bool:
-    """True for a literal int that a double cannot represent exactly; the wrapper first converts it to a double."""
+    """True for a literal int that a double cannot represent exactly. The wrapper converts it to a double first."""
     value = given.literal_value if isinstance(given, types.IntegerLiteral) else 0
     return int(float(value)) != value
 

@@ -1,5 +1,5 @@
-"""Writes calls to functions that need a thread state, raise, or acquire the GIL themselves. The code attaches the
-thread or releases the GIL if necessary, and passes exceptions on unchanged."""
+"""Writes calls to functions that need a thread state, raise, or acquire the GIL. Exceptions are passed on
+unchanged."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,untyped-decorator,misc"
 from __future__ import annotations
@@ -23,12 +23,12 @@ _INT = ir.IntType(32)
 
 
 def is_slow_without_gil(case: Case) -> bool:
-    """True if code without the GIL must acquire it just because the function is not declared THREAD_SAFE."""
+    """True if code without the GIL must acquire it only because the function is not THREAD_SAFE."""
     return case.view.hold == "THREAD" and case.entry.with_effects(Flags.THREAD_SAFE).view().hold == "NOTHING"
 
 
 def is_without_gil() -> bool:
-    """True if the code that is being compiled runs without the GIL, because of nogil=True or parallel=True."""
+    """True if the compiled code runs without the GIL (nogil=True or parallel=True)."""
     try:
         from numba.core.targetconfig import ConfigStack
     except ImportError:  # raised by Numba before 0.54
@@ -39,8 +39,8 @@ def is_without_gil() -> bool:
 
 
 def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) -> Any:
-    """Writes the call to a function that acquires the GIL itself. Releases the GIL around it if the compiled code
-    holds it."""
+    """Writes the call to a function that acquires the GIL. Releases the GIL around the call if the compiled code holds
+    it."""
     state = ir.IntType(8).as_pointer()
     detach = helper(context, builder, "DETACH", ir.FunctionType(state, []))
     reattach = helper(context, builder, "REATTACH", ir.FunctionType(ir.VoidType(), [state]))
@@ -51,13 +51,12 @@ def call_detached(context: Any, builder: Any, function: Any, passed: list[Any]) 
 
 
 def is_suspect(builder: Any, view: View, result: Any) -> Any:
-    """Returns a condition that is true if the C result alone does not prove that the call succeeded."""
+    """Returns a condition that is true if the C result may mean failure."""
     if not view.mask:
         return ir.Constant(ir.IntType(1), not view.is_value_if_equal)
     bits = ir.IntType(view.mask.bit_length())
     if result.type == ir.DoubleType() and view.expected << 1 & view.mask:
-        # The values are compared as floats, which takes one instruction fewer. Except for zeros, this is the same as
-        # comparing the bits.
+        # Floats are compared as numbers, which is faster than comparing bits, and differs only for zeros.
         number, = struct.unpack("=d", struct.pack("=Q", view.expected))
         return builder.fcmp_ordered("==", result, ir.Constant(result.type, number))
     if isinstance(result.type, ir.PointerType):
@@ -70,7 +69,7 @@ def is_suspect(builder: Any, view: View, result: Any) -> Any:
 
 
 class AttachedCall(NamedTuple):
-    """Writes calls to a function that needs an attached thread, and passes on the exceptions that it sets."""
+    """Writes calls to a function that needs an attached thread."""
 
     context: Any
     builder: Any
@@ -79,8 +78,8 @@ class AttachedCall(NamedTuple):
     entries: list[Entry]
 
     def write(self, function: Any, passed: list[Any]) -> Any:
-        """Writes the call and returns the C function's result, unconverted. The call is written twice, in the
-        branches for attached and detached threads, because LLVM can move the single test out of a loop."""
+        """Writes the call and returns the C function's result, unconverted. The call is written twice, for attached
+        and detached threads, so that LLVM can move the test out of a loop."""
         builder = self.builder
         of = function.function_type.return_type
         is_void = isinstance(of, ir.VoidType)
@@ -117,10 +116,8 @@ class AttachedCall(NamedTuple):
         return self.builder.call(helper(self.context, self.builder, name, of), values, attrs=attributes)
 
     def _is_attached(self) -> Any:
-        """Returns a condition that is true if this thread is attached. This is tested once, at the
-        start of the compiled function, because the functions that it calls do not change the
-        result. IS_ATTACHED is declared `readnone`, so a loop into which the compiled function is
-        inlined also tests only once."""
+        """Returns a condition that is true if this thread is attached. The test is made once, at the start of the
+        compiled function. IS_ATTACHED is declared `readnone`, so LLVM can move the test out of loops."""
         builder = self.builder
         owner = builder.function
         if not hasattr(owner, "typedcall_attached"):
@@ -130,8 +127,7 @@ class AttachedCall(NamedTuple):
         return owner.typedcall_attached
 
     def _check(self, result: Any, entered: Any, in_try: Any, failed: Any) -> None:
-        """Writes code that handles an exception that the function has set, and stores in `failed` whether there was
-        one."""
+        """Writes code that handles the function's exception, and stores in `failed` whether there was one."""
         builder = self.builder
         with builder.if_then(is_suspect(builder, self.case.view, result), likely=False):
             how = builder.or_(builder.zext(in_try, _INT), builder.and_(entered, ir.Constant(_INT, _KNOWN)))

@@ -1,4 +1,4 @@
-"""Explains why a parameter does not accept an argument in Numba's nopython code, and what to write instead."""
+"""Explains why Numba code cannot pass an argument."""
 
 # mypy: disable-error-code="no-untyped-call,attr-defined,misc"
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typedcall.tools.parameters import constant_of
 
 __all__ = ["narrower", "why_not", "why_nothing"]
 
-# Advice for an argument that is another kind of number, keyed by the parameter's kind.
+# Advice for an argument of another kind of number, by the parameter's kind.
 _INSTEAD = {
     "bool": "convert it by bool(...)",
     "signed": "convert a float by int(...)",
@@ -25,7 +25,7 @@ _INSTEAD = {
 
 
 def why_not(given: Any, letters: str) -> str:
-    """Explains why a parameter does not accept an argument of this Numba type."""
+    """Returns the reason why a parameter does not accept an argument of this Numba type."""
     if isinstance(given, types.Omitted):
         try:
             constant_of(letters, given.value)
@@ -53,8 +53,7 @@ def narrower(letters: str) -> str:
 
 
 def why_nothing(function: Any) -> list[str]:
-    """Returns the known reasons why a callable has no entries. Numba itself says only "Unknown attribute" or "Untyped
-    global name"."""
+    """Returns the reasons why a callable has no entries."""
     if is_a(function, imported_class("numpy", "ufunc")) and function.nout != 1:
         return [f"it has {function.nout} results, and a typed function has one; call it in `with numba.objmode(...):`"]
     return why_not_offered(function)

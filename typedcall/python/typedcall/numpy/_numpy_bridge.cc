@@ -1,6 +1,4 @@
-// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs whose inner loops are
-// typedcall::loop. It is compiled without NumPy's headers, because numpy_ufuncs.h finds NumPy's C
-// functions.
+// The extension module `typedcall.numpy._numpy_bridge`, which makes ufuncs.
 #define PY_SSIZE_T_CLEAN
 #include "../native/numpy_ufuncs.h"
 #include "converting.h"
@@ -28,8 +26,8 @@ using make_ufunc_function = PyObject *(*)(const inner_loop *, void *const *, con
 
 using typedcall::object_ref;
 
-/// Runs loops over functions that may raise, or are not declared thread-safe. NumPy checks for an
-/// exception only after the whole array, so it may call a loop while an exception is pending.
+/// Runs loops over functions that may raise or are not thread-safe. NumPy may call a loop while an
+/// exception is pending, because it checks for exceptions only after the whole array.
 template <inner_loop run>
 void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
@@ -38,15 +36,15 @@ void with_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t 
   PyGILState_Release(state);
 }
 
-/// Runs loops over functions that acquire the GIL themselves, possibly while another thread holds
-/// it. The GIL is released because NumPy holds it during loops over few elements.
+/// Runs loops over functions that acquire the GIL themselves. The GIL is released because NumPy
+/// holds it for arrays with few elements.
 template <inner_loop run>
 void without_gil(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                  void *data) {
   typedcall::calling::without_gil([&] { run(args, dimensions, steps, data); });
 }
 
-/// Returns a loop that acquires or releases the GIL if the functions require it.
+/// Returns a loop that acquires or releases the GIL if necessary.
 template <inner_loop run>
 inner_loop held_as(PyNativeHold hold) {
   return hold == PyNativeHold_NO_GIL    ? &without_gil<run>
@@ -54,13 +52,11 @@ inner_loop held_as(PyNativeHold hold) {
                                         : &with_gil<run>;
 }
 
-/// Runs the converting_loop at `data`.
 void run_converting(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
                     void *data) {
   static_cast<const typedcall::python::converting_loop *>(data)->run(args, dimensions, steps);
 }
 
-/// Runs the gufunc_loop at `data`.
 void run_rows(char **args, const std::intptr_t *dimensions, const std::intptr_t *steps,
               void *data) {
   static_cast<const typedcall::python::gufunc_loop *>(data)->run(args, dimensions, steps);
@@ -77,9 +73,8 @@ struct ufunc_memory {
   object_ref origin;  // the arguments of ufunc(), for pickling
 };
 
-/// A Python object that owns a ufunc's memory, and shows the garbage collector the objects that its
-/// loops keep alive. It has no tp_clear because the ufunc must stay callable while it is
-/// referenced, and every cycle contains another object that can be cleared.
+/// A Python object that owns a ufunc's memory. It has no tp_clear, because the ufunc must stay
+/// callable while it is referenced. Every cycle contains another object that can be cleared.
 struct memory_object {
   PyObject_HEAD
   ufunc_memory *memory;
@@ -143,8 +138,8 @@ struct bridge_state : typedcall::module_state {
   }
 };
 
-/// Adds a loop. `row` is (signature, flags, address, keep_alive, callable, signature of the arrays
-/// or None, rows to choose from).
+/// `row` is (signature, flags, address, keep_alive, callable, signature of the arrays or None, rows
+/// to choose from).
 bool add_loop(ufunc_memory *memory, PyObject *row) {
   const char *signature, *asked = nullptr;
   unsigned long flags;
@@ -211,8 +206,7 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   void **const table = ufunc_table();
   if (table == nullptr) return nullptr;
   const Py_ssize_t count = PyTuple_GET_SIZE(rows);
-  // The number of arrays is not checked here, because NumPy itself limits it: to 32 before 2.0, and
-  // to 64 from 2.0 on.
+  // NumPy itself limits the number of arrays: to 32 before 2.0, and to 64 from 2.0 on.
   if (nin < 0 || nout < 0 || types_size != count * (nin + nout)) {
     PyErr_SetString(PyExc_ValueError, "a ufunc needs one type for each array of each loop");
     return nullptr;
@@ -252,7 +246,7 @@ PyObject *make_ufunc(PyObject *module, const char *name, const char *doc, PyObje
   if (ufunc != nullptr && fields->functions == memory->functions.data() &&
       fields->name == memory->name.c_str() && fields->types == memory->types.data() &&
       fields->obj == nullptr) {
-    // The memory is now complete, so the garbage collector may traverse it.
+    // The memory is complete, so the garbage collector may traverse it.
     reinterpret_cast<memory_object *>(owner)->memory = memory;
     fields->obj = owner;  // NumPy traverses `obj`, and releases it with the ufunc
     if (PyType_IS_GC(Py_TYPE(ufunc)) && !PyObject_GC_IsTracked(ufunc)) PyObject_GC_Track(ufunc);

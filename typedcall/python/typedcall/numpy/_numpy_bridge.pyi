@@ -1,5 +1,4 @@
-# The extension module built from _numpy_bridge.cc, which makes ufuncs from native functions and remembers their
-# origins.
+# The extension module built from _numpy_bridge.cc, which makes ufuncs from native functions.
 from typing import Any
 
 def make_ufunc(

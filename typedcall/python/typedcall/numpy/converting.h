@@ -1,24 +1,22 @@
-// An inner loop over arrays whose number types differ from those of the function, or in which an
-// overload is chosen for each element.
+// Inner loops that convert elements, or choose an overload for each element.
 #ifndef TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 #define TYPEDCALL_PYTHON_NUMPY_CONVERTING_H_
 
 #include "../calling/arrays.h"
 #include "../calling/entry_row.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <memory>
 #include <utility>
 
 namespace typedcall::python {
 
-/// An inner loop that converts elements. It is immutable, and may run in any thread in which its
-/// functions may.
+/// An inner loop that converts elements. The loop is immutable, and may run in any thread in which
+/// its functions may.
 class converting_loop {
  public:
-  /// `asked` is the signature of the arrays' elements, such as "ll->i". An overload is chosen among
-  /// all `rows`, and `inner` is the loop of the overload that values of these types prefer. Returns
-  /// null with ValueError set if the types cannot be converted, or with MemoryError set. Throws
-  /// std::bad_alloc. GIL: held.
+  /// `asked` is the signature of the arrays' elements, such as "ll->i". `inner` is the loop of the
+  /// overload that values of these types prefer; `rows` are all overloads. Returns null with
+  /// ValueError or MemoryError set on failure. Throws std::bad_alloc. GIL: held.
   static std::unique_ptr<converting_loop> make(const char *asked, loop inner, object_ref callable,
                                                PyObject *rows) {
     PyNativeSignature arrays;
@@ -45,15 +43,15 @@ class converting_loop {
   }
 
  private:
-  // The exception stays pending in this thread because NumPy checks for it.
+  // The exception stays pending because NumPy checks for it.
   struct pass_end {
     const converting_loop *self;
     bool is_over = false;
 
     bool is_attached() const { return self->hold() == PyNativeHold_THREAD; }
     const pass_end &where() const { return *this; }
-    // Returns false if an exception is already pending, because NumPy may call a loop again after
-    // an exception.
+    // Returns false if an exception is pending, because NumPy may call a loop again after an
+    // exception.
     template <class Body>
     bool attached(PyObject *callable, const Body &body) const {
       return typedcall::internal::run_attached_to(self->home_, callable, [&](bool) {

@@ -1,12 +1,11 @@
-// An inner loop of a generalised ufunc, which calls a native function for each row of NumPy's
-// arrays. The function takes a row as a buffer, that is, a pointer and a count. Rows with gaps are
-// copied to contiguous memory.
+// An inner loop of a generalised ufunc. The loop passes each row as a buffer: a pointer and a
+// count. Rows with gaps are copied to contiguous memory.
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_H_
 
 #include "../calling/conversions.h"
 #include "gufunc_kernels.h"
-// The headers above come first because they include Python.h.
+// After Python.h.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -21,26 +20,27 @@
 
 namespace typedcall::python {
 
-/// One of Python's arguments, with the arrays that hold its values.
+/// One argument in Python, with the arrays that hold its values.
 struct gufunc_argument {
-  PyNativeType type;   ///< the type of the number, or of the buffer's elements
-  PyNativeType given;  ///< the type in the array; differs from `type` if `convert` is set
+  PyNativeType type;  ///< the type of the number, or of the buffer's elements
+  PyNativeType given;
   conversion convert;
   int input = -1, output = -1;            ///< indices of arrays; -1 if there is none
   int dimension = -1;                     ///< for a buffer, the index of its length
   int input_step = -1, output_step = -1;  ///< for a buffer, the index of the step inside a row
-  object_ref make_array;                  ///< makes Python's argument from a buffer's bytes
+  object_ref make_array;                  ///< makes the argument in Python from a buffer's bytes
 
   bool is_buffer() const { return dimension >= 0; }
 };
 
-/// An inner loop over rows. It is immutable, and may run in any thread in which its function may.
+/// An inner loop over rows. The loop is immutable, and may run in any thread in which its function
+/// may.
 class gufunc_loop {
  public:
-  /// `signature` and `flags` are those of an entry. `operands` is a tuple with (given letters,
-  /// input, output, dimension, make_array) for each of Python's arguments. `arrays` is the number
-  /// of arrays; the last array is for the result. On failure, returns an empty value with an
-  /// exception set. GIL: held. Throws std::bad_alloc.
+  /// `signature` and `flags` belong to an entry. `operands` contains (given letters, input, output,
+  /// dimension, make_array) for each argument in Python. `arrays` is the number of arrays; the last
+  /// one is the result. On failure, returns an empty value with an exception set. GIL: held. Throws
+  /// std::bad_alloc.
   static std::optional<gufunc_loop> make(const char *signature, std::uintptr_t flags, void *funcptr,
                                          PyObject *operands, int arrays, object_ref keep_alive,
                                          object_ref callable) {
@@ -70,8 +70,8 @@ class gufunc_loop {
     return 0;
   }
 
-  /// Runs as a PyUFuncGenericFunction does, and leaves an exception pending. Must be called in the
-  /// thread state that hold() requires.
+  /// Takes the arguments of a PyUFuncGenericFunction. Leaves an exception pending. Must be called
+  /// in the thread state that hold() requires.
   void run(char *const *args, const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     const std::intptr_t count = dimensions[0];
     if (count <= 0) return;
@@ -106,8 +106,8 @@ class gufunc_loop {
     return std::nullopt;
   }
 
-  // Reads the operands. Returns false, possibly with no exception set, if they do not match the
-  // signature.
+  // Reads the operands. Returns false if they do not match the signature, possibly with no
+  // exception set.
   bool read(PyObject *operands) {
     if (!PyTuple_Check(operands) || arrays_ < 1) return false;
     const std::vector<calling::value_type> &parameters = entry_.parameters;
@@ -142,8 +142,8 @@ class gufunc_loop {
       }
       arguments_.push_back(std::move(made));
     }
-    // NumPy passes the steps between rows of all arrays first, and then the steps inside rows of
-    // the arrays that have rows.
+    // NumPy first passes the steps between rows, and then the steps inside rows of the arrays that
+    // have rows.
     int next = arrays_;
     for (int array = 0; array < arrays_; ++array) {
       if (!has_rows[static_cast<std::size_t>(array)]) continue;
@@ -157,7 +157,7 @@ class gufunc_loop {
     return true;
   }
 
-  // Sets kernel_ if rows can be passed without a copy, and nothing need be checked after a call.
+  // Sets kernel_ if rows need no copy and calls need no checks.
   void choose_kernel() {
     if (entry_.view.verdict != PyNativeVerdict_RESULT || arguments_.size() > 2) return;
     for (const gufunc_argument &each : arguments_) {
@@ -188,9 +188,8 @@ class gufunc_loop {
            alignof(std::max_align_t);
   }
 
-  // True if the row is copied. The function writes directly to the output's row unless that row has
-  // gaps. Rows of bools are always copied, because their bytes may have any values, which the loop
-  // must not change.
+  // A row for output is copied only if it has gaps. Rows of bools are always copied, because their
+  // bytes may have any values.
   bool is_copied(const gufunc_argument &each, const std::intptr_t *lengths,
                  const std::intptr_t *steps) const {
     const int step = each.output >= 0 ? each.output_step : each.input_step;
@@ -198,8 +197,7 @@ class gufunc_loop {
            (each.type.code == PyNativeType_BOOL || has_gaps(each, step, lengths, steps));
   }
 
-  // Returns the size of all copies of a row, or SIZE_MAX if they are too large, because rows of
-  // broadcast arrays may have any length.
+  // Returns the size of all copies of a row, or SIZE_MAX if it is too large.
   std::size_t scratch_size(const std::intptr_t *dimensions, const std::intptr_t *steps) const {
     constexpr auto most = static_cast<std::size_t>(PTRDIFF_MAX);
     std::size_t room = 0;
@@ -212,7 +210,7 @@ class gufunc_loop {
     return room;
   }
 
-  // Calls the function for one row. On failure, returns false with an exception set.
+  // On failure, returns false with an exception set.
   bool run_row(char *const *args, const std::intptr_t *lengths, const std::intptr_t *steps,
                std::intptr_t i, char *scratch) const {
     native_value values[kMost];
@@ -281,8 +279,7 @@ class gufunc_loop {
     if (size != 0) std::memcpy(args[arrays_ - 1] + i * steps[arrays_ - 1], result, size);
   }
 
-  // Calls the Python function with the same arguments. Numbers have the arrays' types, and rows are
-  // passed as new arrays.
+  // Calls the Python function. Numbers have the arrays' types, and rows are passed as new arrays.
   __attribute__((noinline, cold)) bool call_boxed(const native_value *values, char *const *args,
                                                   const std::intptr_t *lengths,
                                                   const std::intptr_t *steps, std::intptr_t i,
@@ -323,7 +320,7 @@ class gufunc_loop {
       at = count = 0;
       for (const gufunc_argument &each : arguments_) {
         if (each.output >= 0) {
-          // Code that released the array may have resized the bytearray.
+          // Other code may have resized the bytearray.
           const auto size = static_cast<Py_ssize_t>(PyNativeType_Size(each.type));
           const Py_ssize_t all = size * lengths[each.dimension];
           if (PyByteArray_GET_SIZE(bytes[count].get()) == all) {

@@ -1,10 +1,9 @@
-// Parts of a generalised ufunc's loop: functions that copy rows, and compiled loops over contiguous
-// rows for the most common signatures.
+// Functions that copy rows, and compiled loops over contiguous rows for common signatures.
 #ifndef TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 #define TYPEDCALL_PYTHON_NUMPY_GUFUNC_KERNELS_H_
 
 #include "typedcall/loop.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -42,7 +41,7 @@ inline void copy_row(char *to, std::intptr_t to_step, const char *from, std::int
   }
 }
 
-/// The indices of the arrays and lengths for a kernel's arguments.
+/// The indices of arrays and lengths, for a kernel's arguments.
 struct row_order {
   int first, second, result;
   int first_length, second_length;
@@ -104,7 +103,7 @@ row_kernel kernel_of(row_kernel_shape shape) {
 
 }  // namespace internal
 
-/// Returns the compiled loop for functions with these kinds of arguments and this result, or null.
+/// Returns the compiled loop for these kinds of arguments and this result, or null.
 inline row_kernel find_row_kernel(row_kernel_shape shape, PyNativeType result) {
   if (!TYPEDCALL_REGISTER_IMAGE) return nullptr;  // this build may check the prototypes of calls
   using typedcall::internal::kernel_class, typedcall::internal::kernel_class_of;

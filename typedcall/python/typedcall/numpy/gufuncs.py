@@ -1,5 +1,4 @@
-"""Prepares generalised ufuncs from functions that take buffers, by determining the arrays for their arguments and the
-loops over those arrays."""
+"""Prepares generalised ufuncs from functions that take buffers."""
 
 from __future__ import annotations
 
@@ -17,16 +16,16 @@ __all__ = ["MOST_WIDE_LOOPS", "TRUTHS", "RowLoop", "core_of", "read_core", "row_
 _TUPLES = re.compile(r"\s*\([^()]*\)\s*(,\s*\([^()]*\)\s*)*")
 _NAMES = "nmpqrstuvw"
 MOST_WIDE_LOOPS = 64
-#: For a bool parameter, NumPy casts other numbers to these types, which preserves their truth values.
+#: For a bool parameter, NumPy casts other numbers to these types.
 TRUTHS = ["d", "Zd"]
 
-#: The names of the core dimensions of each input and output, with "" for a number.
+#: The name of the core dimension of each input and output, or "" for a number.
 Core = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def read_core(signature: Any) -> Core:
-    """Parses a ufunc signature, such as `(n),()->(n)`, which becomes (("n", ""), ("n",)). Raises TypeError if it is
-    not a str. Raises ValueError if it is not a ufunc signature, or has arrays of more than one dimension."""
+    """Parses a ufunc signature: `(n),()->(n)` becomes (("n", ""), ("n",)). Raises TypeError if the signature is not a
+    str, and ValueError if it is faulty or has arrays of several dimensions."""
     if not isinstance(signature, str):
         raise TypeError(f"signature must be a str, not '{type(signature).__name__}'")
     sides = signature.split("->")
@@ -52,7 +51,7 @@ def _spell(core: Core) -> str:
 
 
 def why_no_rows(entry: Entry, core: Core | None) -> str:
-    """Explains why an entry with buffers has no loop for this core. Returns "" if it has one."""
+    """Returns the reason why an entry with buffers has no loop for this core, or ""."""
     arguments, result = entry.python_types()
     written = [each for each in arguments if is_buffer(each) and not is_const(each)]
     try:
@@ -90,8 +89,7 @@ class RowLoop(NamedTuple):
 
     entry: Entry
     core: Core
-    #: The codes of the elements of each array, with the outputs last. They are the codes of the entry, or of wider
-    #: numbers.
+    #: The codes of each array's elements, with the outputs last. The codes may be wider than those of the entry.
     letters: tuple[str, ...]
 
     @property
@@ -131,7 +129,7 @@ class RowLoop(NamedTuple):
 
 
 def _row_maker(letters: str) -> Callable[[Any], Any]:
-    """Returns a function that makes the Python function's array from the bytes of a row."""
+    """Returns a function that makes an array for Python from the bytes of a row."""
     import numpy
 
     dtype = dtype_of(pointee(letters))
@@ -140,7 +138,7 @@ def _row_maker(letters: str) -> Callable[[Any], Any]:
 
 def row_loops(entries: list[Entry], core: Core | None, may_raise: bool, is_alone: bool) -> list[RowLoop]:
     """Returns the loops of all entries that have the same core as the first. `may_raise` adds loops over wider
-    numbers, whose checks may raise. `is_alone` is true if the function has no overloads."""
+    numbers, which check the values and may raise. `is_alone` is true if the function has no overloads."""
     made, wide = [], []
     first = core or core_of(entries[0])
     for entry in entries:

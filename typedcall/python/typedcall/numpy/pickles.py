@@ -1,5 +1,5 @@
-"""Pickles ufuncs of typed functions as the functions from which they were made and the types of their loops. NumPy
-pickles only a name, and does not explain a failure in a process that lacks the module."""
+"""Pickles ufuncs of typed functions. NumPy would pickle only a name, and would not explain a failure in a process that
+lacks the module."""
 from __future__ import annotations
 
 import copyreg
@@ -10,14 +10,14 @@ from typedcall.tools.locks import RenewedLock
 
 __all__ = ["pickle_by_origin", "show_loops"]
 
-# The function that recreates ufuncs of typed functions, and NumPy's registered function, which pickles all others.
+# The function that recreates ufuncs of typed functions, and NumPy's own function for all others.
 _registering = RenewedLock()
 _registered: list[tuple[Callable[..., Any], Callable[[Any], Any]]] = []
 
 
 def pickle_by_origin(kind: type, again: Callable[..., Any]) -> None:
-    """Makes ufuncs that have an origin pickle as a call to `again`, which must be an importable function. `kind` is
-    the type of all ufuncs."""
+    """Makes ufuncs of typed functions pickle as a call to `again`, which must be importable. `kind` is the type of all
+    ufuncs."""
     with _registering.lock:
         if not _registered:
             others: Any = copyreg.dispatch_table.get(kind)
@@ -37,5 +37,5 @@ def _reduce(ufunc: Any) -> Any:
 
 
 def show_loops(ufunc: Any) -> str:
-    """Returns everything that determines the types and shapes of a ufunc's results."""
+    """Returns everything that determines a ufunc's result types and shapes."""
     return " ".join([*ufunc.types, *([ufunc.signature] if ufunc.signature else [])])

@@ -1,5 +1,4 @@
-"""Makes NumPy ufuncs from typed functions, with broadcasting, `out`, `where`, reductions, and one loop for each
-overload. The loops call the C function directly."""
+"""Makes NumPy ufuncs from typed functions. The loops call the C function directly."""
 
 from __future__ import annotations
 
@@ -33,15 +32,14 @@ from typedcall.tools.parameters import by_position
 
 __all__ = ["dtype_of", "ufunc"]
 
-# Ufuncs, keyed by the id of their function and by `signature`; changed only under the lock. Pickles find a ufunc by
-# its `__name__`, which is its path below typedcall.ufuncs.
+# Ufuncs, by the id of their function and by `signature`; protected by the lock. A ufunc's `__name__` is its path below
+# typedcall.ufuncs, by which pickles find it.
 _keeping = RenewedLock()
 _made: dict[tuple[int, str | None], tuple[Any, list[_Loop] | list[RowLoop], Any]] = {}
 
 
 def _arrays(entry: Entry) -> list[str]:
-    """Returns the codes of the elements of each array, with the output last. The list is empty if there is no
-    output."""
+    """Returns the codes of the elements of each array, the output last."""
     arguments, result = entry.python_types()
     return [] if result == "v" or not arguments else arguments + [result]
 
@@ -59,8 +57,8 @@ def _written_to(arguments: list[str]) -> str:
 
 
 def _no_numbers(entry: Entry) -> str:
-    # Kept short: When memory has run out, CPython 3.11 cannot exit a `try` statement that is far
-    # from the start of its function.
+    # Kept short: if memory runs out, CPython 3.11 cannot exit a `try` statement that is far from the start of its
+    # function.
     written_to = _written_to(entry.python_types()[0])
     if written_to:
         return written_to
@@ -80,10 +78,9 @@ class _Loop(NamedTuple):
 
     #: The entry that values of the arrays' types prefer.
     entry: Entry
-    #: The types of the arrays, with the output last. They may differ from those of the entry.
+    #: The types of the arrays, the output last.
     letters: tuple[str, ...]
-    #: The rows from rows_to_rank(), among which an overload is chosen, and the entries that NumPy can call. Both are
-    #: empty if the array types are the entry's own and leave no choice.
+    #: The rows from rows_to_rank(), and the entries that NumPy can call. Both are empty if there is no choice.
     among: tuple[tuple[str, int, int], ...] = ()
     called: tuple[Entry, ...] = ()
 
@@ -106,7 +103,7 @@ _AnyLoop = TypeVar("_AnyLoop", _Loop, RowLoop)
 
 
 def _kind(letters: str) -> Kind:
-    """Returns the kind of Python value that corresponds to an array's elements."""
+    """Returns the kind of Python value for an array's elements."""
     kind = kind_of(letters)
     if kind in ("signed", "unsigned"):
         return Kind("INT", range_of(letters))
@@ -124,8 +121,8 @@ def _leads_to(given: str, wanted: str) -> bool:
 
 def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]]:
     """Returns the array types for values from Python: 64-bit ints and doubles. NumPy casts an int to a double for a
-    floating parameter, and a bool to an int. If there are several overloads, these casts could lead to another
-    overload, so ints and bools have loops of their own."""
+    floating parameter, and a bool to an int. If there are several overloads, ints and bools have their own loops,
+    because a cast could choose another overload."""
     made: dict[tuple[str, ...], None] = {}
     for entry in entries:
         options = []
@@ -147,7 +144,7 @@ def _wide_types(entries: list[Entry], takes_truth: bool) -> list[tuple[str, ...]
 
 
 def _wide_result(entry: Entry) -> str:
-    """Returns the code of NumPy's type for a number that Python receives as a result."""
+    """Returns the code of NumPy's type for a number that is a result in Python."""
     letters = _arrays(entry)[-1]
     kind, size = kind_of(letters), CODES[letters].size
     if kind in ("signed", "unsigned"):
@@ -156,9 +153,8 @@ def _wide_result(entry: Entry) -> str:
 
 
 def _result(candidates: list[Entry], own: _Loop | None) -> str:
-    """Returns the type of the result array if any of these entries may be called. This is the result type of the
-    loop's own entry, or NumPy's type for Python's results if another entry has a wider one. The loop itself detects
-    results that do not fit."""
+    """Returns the type of the result array if any of these entries may be called. This is the type of the loop's own
+    entry, or NumPy's type for a Python result if another entry has a wider one."""
     wide = [_wide_result(each) for each in candidates]
     made = "l" if set(wide) == {"l", "L"} else wide[0]
     if own is None:
@@ -170,9 +166,9 @@ def _result(candidates: list[Entry], own: _Loop | None) -> str:
 
 
 def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) -> list[_Loop]:
-    """Returns loops over the types of the overloads, and over wider types, each with the overload that Python chooses
-    for such values. If the choice depends on values, or an int may not fit, the loop checks each element. `found`
-    contains all overloads, and `own_loops` the loops of those that NumPy can call."""
+    """Returns loops over the overloads' types and over wider types. Each loop has the overload that Python chooses for
+    such values. If the choice depends on values or an int may not fit, the loop checks each element. `found` contains
+    all overloads, and `own_loops` the loops that NumPy can call."""
     entries = [loop.entry for loop in own_loops]
     among = rows_to_rank(found, [entry for entry in entries if CODES[_arrays(entry)[-1]].size <= 8])
     overloads = [describe(*row[:2])[0] for row in among]
@@ -195,11 +191,10 @@ def _all_loops(found: list[Entry], own_loops: list[_Loop], takes_truth: bool) ->
 
 
 def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
-    """Sorts loops for NumPy, which takes the first loop to whose types it can cast. A loop comes after all loops
-    whose types can be cast safely to its own, or are ints where its own are floating. Otherwise, loops with fewer
-    floats come first, then those with more bools, and then loops keep the order in which Python tries the overloads.
-    In any other order, wide types would hide narrow ones, a float would hide the int that Python prefers for an int8,
-    and an int would hide a bool."""
+    """Sorts loops for NumPy, which uses the first loop to whose types it can cast. A loop comes after
+    all loops with narrower types, or with ints in place of its floats. Among the others, loops with fewer floats come
+    first, and then loops with more bools. In another order, wide types would hide narrow ones, and floats or ints
+    would hide the ints or bools that Python prefers."""
     import numpy
 
     def order(loop: _AnyLoop) -> tuple[int, int]:
@@ -211,12 +206,12 @@ def _in_order(loops: list[_AnyLoop]) -> list[_AnyLoop]:
         return numpy.can_cast(narrow, wide) or narrow.kind in "iu" and wide.kind in "fc"
 
     ordered: list[_AnyLoop] = []
-    # Different codes may be the same type in NumPy; only the first such loop is used.
+    # Only the first loop is used if different codes are the same type in NumPy.
     waiting: dict[tuple[Any, ...], _AnyLoop] = {}
     for loop in sorted(loops, key=order):
         waiting.setdefault(loop.inputs, loop)
     while waiting:
-        # Some loop always comes first, because no two different types can be cast to each other.
+        # There is always a first loop, because no two different types can be cast to each other.
         types = next(
             wide
             for wide in waiting
@@ -250,14 +245,14 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
     entries = usable(function, "NumPy", unusable, found)
     first = entries[0]
     entries = [entry for entry in entries if has_buffers(entry) == has_buffers(first)]
-    # Entries with fewer arguments merely omit arguments that have defaults.
+    # Entries with fewer arguments only omit arguments with defaults.
     count = len(core_of(first)[0])
     takes_truth = is_alone(function, [each.python_types()[0] for each in found])
     if has_buffers(first):
         return _in_order(row_loops(entries, core, may_raise, takes_truth))
     entries = [entry for entry in entries if len(_arrays(entry)) == len(_arrays(first))]
     loops = [_Loop(entry, tuple(_arrays(entry))) for entry in entries]
-    # These loops need NumPy's check for exceptions, because an int that does not fit raises one.
+    # These loops need NumPy's check for exceptions, because an int that does not fit raises.
     if may_raise:
         among = [entry for entry in found if len(core_of(entry)[0]) == count]
         loops = sorted(_all_loops(among, loops, takes_truth), key=lambda loop: entries.index(loop.entry))
@@ -265,31 +260,28 @@ def _loops(function: Any, core: Core | None) -> list[_Loop] | list[RowLoop]:
 
 
 def ufunc(function: Any, name: str | None = None, *, signature: str | None = None) -> Any:
-    """Returns a numpy.ufunc with one loop for each overload of `function` whose types are numbers. If the function
-    can be imported by its name, the result is always the same object. The ufunc keeps `function` alive.
+    """Returns a numpy.ufunc with a loop for each overload of `function` whose types are numbers. The result is always
+    the same object if the function can be imported by its name. The ufunc keeps `function` alive.
 
-    A ufunc is pickled as the names of the function and of its module. The function may also be a static method, or be
-    defined in the script itself. The reading process makes the ufunc again. If that process lacks the module, a call
-    raises ImportError; if its loops have other types, TypeError.
+    A ufunc is pickled as the names of the function and its module. The reading process makes the ufunc again. A call
+    raises ImportError if that process lacks the module, and TypeError if its loops have other types.
 
-    The loops are in the order in which Python tries the overloads, except that narrow types come before the types to
-    which they can be cast, and ints before floats. There are also loops over 64-bit ints for narrower ints, over
-    doubles for floats, and, for the bools of a function without overloads, over doubles and complex numbers. These
-    loops convert elements as `function` does, and call it for an int that does not fit, so its OverflowError is
-    raised. They return int64 and float64, as NumPy does for Python's numbers. All loops of a ufunc have the same
-    number of arguments: that of the first overload, or that of `signature`, such as `(),()->()`.
+    The loops are in the order in which Python tries the overloads, but narrow types come before wide types, and ints
+    before floats. There are also loops over 64-bit ints for narrower ints, and over doubles for floats. Bools of a
+    function without overloads have loops over doubles and complex numbers. These loops convert elements as `function`
+    does, and call `function` for an int that does not fit. The results of these loops are int64 and float64. All loops
+    have as many arguments as the first overload, or as `signature`, such as `(),()->()`.
 
     A function that takes buffers becomes a generalised ufunc, with a signature such as `(n)->()` for `*kd->d`. Each
-    buffer is a row of an array, which is copied if it has gaps. `signature`, in NumPy's notation, declares which
-    lengths are equal, as in `(n),(n)->()`; by default, each buffer has a length of its own. It also declares which
-    outputs are buffers that the function writes to; these come before the result, in the order of the arguments. With
-    `(n)->(n)`, a function `*kd*d->v` writes to an output, and a function `*d->v` writes to a copy of the input.
+    buffer is a row of an array. Rows with gaps are copied. `signature` declares in NumPy's notation which lengths are
+    equal, as in `(n),(n)->()`. By default, each buffer has its own length. `signature` also declares which buffers are
+    outputs. Outputs come before the result, in the order of the arguments. With `(n)->(n)`, a function `*kd*d->v`
+    writes to an output, and a function `*d->v` changes a copy of the input.
 
-    NumPy calls loops without the GIL, but the loop of an overload that may raise or is not declared thread-safe
-    acquires it. `function` is called for each element for which an overload falls back. After an exception, the rest
-    of the output is unchanged, or undefined if NumPy casts it or the loop converts it. NumPy before 1.22 does not
-    check for exceptions, so overloads that may raise are omitted there. Raises TypeError as typedcall.resolve() does,
-    and ImportError on PyPy."""
+    NumPy calls loops without the GIL. Loops of overloads that may raise or are not thread-safe acquire the GIL. If an
+    overload falls back for an element, `function` is called. After an exception, the rest of the output is unchanged,
+    or undefined if it is converted. NumPy before 1.22 does not check for exceptions, so overloads that may raise are
+    omitted. Raises TypeError as typedcall.resolve() does, and ImportError on PyPy."""
     if sys.implementation.name == "pypy":
         raise ImportError("CPython only: ufunc() needs NumPy's C API, which PyPy emulates")
     with extension_of("ufunc()"):
@@ -321,13 +313,13 @@ def ufunc(function: Any, name: str | None = None, *, signature: str | None = Non
     with _keeping.lock:
         existing = _made.get((id(function), signature))
         if existing is None or existing[1] != loops:
-            # The ufunc, like the function in its module, is kept until the process ends.
+            # The ufunc is kept until the process ends.
             existing = _made[id(function), signature] = (function, loops, made)
     return existing[2]
 
 
 def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: str) -> Any:
-    """Recreates a pickled ufunc. Raises TypeError if the results would differ from those of the pickled ufunc."""
+    """Reads a pickled ufunc. Raises TypeError if the results would differ."""
 
     def make(function: Any) -> Any:
         made = ufunc(function, name, signature=signature)
@@ -338,13 +330,13 @@ def _ufunc_again(pickled: Any, name: str | None, signature: str | None, loops: s
     return ask_again(pickled, make)
 
 
-# This is part of the pickle format: pickles refer to this name in typedcall.to_numpy.
+# Pickles refer to this name in typedcall.to_numpy.
 _ufunc_again.__module__ = "typedcall.to_numpy"
 
 
 def _path(function: Any) -> str:
-    """Returns `module.name` or `module.Class.name` if `function` can be imported from there, and otherwise only its
-    name."""
+    """Returns `module.name` or `module.Class.name` if `function` can be imported from there. Otherwise returns only
+    its name."""
     place = import_path(function)
     if place is not None and _c_string(".".join(place)) == ".".join(place):
         return ".".join(place)
@@ -362,8 +354,7 @@ def _is_special(name: str) -> bool:
 
 
 class _Names:
-    """A step on the path to a ufunc. Its attributes are the ufuncs of one module or class, and the submodules and
-    classes of that module."""
+    """A module or class on the path to a ufunc."""
 
     def __init__(self, path: str, inside: type | None = None) -> None:
         self._path = path
@@ -371,7 +362,7 @@ class _Names:
 
     def __getattr__(self, name: str) -> Any:
         if _is_special(name):
-            # The pickle module also calls this for an object that it is creating, which has no path yet.
+            # pickle also calls this for an object that has no path yet.
             if "{}.{}".format(self.__dict__.get("_path"), name) not in sys.modules:
                 raise AttributeError(name)
         path = f"{self._path}.{name}"

@@ -1,5 +1,5 @@
-"""Reads the address of a C function from ints, objects of ctypes and cffi, capsules, and any object that has entries.
-Imports no library, because a library whose object is passed has already been imported."""
+"""Reads the address of a C function from ints, objects of ctypes and cffi, capsules, and any object with entries.
+Imports no library, because the library of an object has already been imported."""
 from __future__ import annotations
 
 import sys
@@ -21,16 +21,16 @@ _KINDS = (
 )
 
 
-#: An address, the known flags, and the object that keeps the address valid.
+#: An address, its flags, and the object that keeps it valid.
 _Read = tuple[int, Flags, Any]
 
 
 def read_pointer(
     pointer: Any, signature: str, entries: Callable[[Any], list[Entry]], told: int
 ) -> _Read:
-    """Returns the address in `pointer`, the known flags, and the object that keeps the address valid, if any.
-    `entries` returns the entries of an object, and `told` are the flags that the caller has passed. Raises TypeError
-    for an object without an address or with a different signature, and ValueError for an impossible address."""
+    """Returns the address in `pointer`, its flags, and the object that keeps it valid. `entries` returns an object's
+    entries. `told` are the flags that the caller has passed. Raises TypeError for an object without an address or with
+    a different signature, and ValueError for an impossible address."""
     if is_a(pointer, int) and not is_a(pointer, bool):
         return _checked(int.__int__(pointer), pointer), Flags(0), None
     found = entries(pointer)
@@ -54,7 +54,7 @@ _WITHOUT_CONST = ("cffi", "ctypes", "Numba")
 
 
 def is_of(entry: Entry, signature: str) -> bool:
-    """True if the entry's C function may have this signature, given that some libraries do not record const."""
+    """True if the entry's C function may have this signature, even if its library does not record const."""
     if are_equivalent(entry.signature, signature):
         return True
     if entry.place not in _WITHOUT_CONST:
@@ -82,14 +82,14 @@ def _of_entries(pointer: Any, signature: str, found: list[Entry], told: int) -> 
 
 def _of_ctypes(pointer: Any, signature: str) -> _Read | None:
     if is_a(pointer, imported_class("ctypes", "_CFuncPtr")):
-        # If an exception is raised while argtypes are read, they count as set.
+        # If reading argtypes raises, argtypes count as set.
         if attribute(pointer, "argtypes", pointer) is not None:
             raise TypeError(
                 f"{show(pointer)} has argtypes or a restype that no signature has; tag its address, "
                 "ctypes.cast(f, ctypes.c_void_p), if you are sure"
             )
         address, keep_alive = address_of(pointer)
-        # Without argtypes, the prototype shows only how exceptions are handled.
+        # Without argtypes, the prototype only shows how exceptions are handled.
         bits = attribute(type(pointer), "_flags_")
         if not is_a(bits, int):
             raise TypeError(f"{show(pointer)} has a prototype without flags")
@@ -119,8 +119,7 @@ def _of_cffi(pointer: Any, signature: str) -> _Read | None:
 def _of_capsule(pointer: Any, signature: str) -> _Read | None:
     capsule = pointer
     if is_a(pointer, imported_class("scipy._lib._ccallback", "LowLevelCallable")):
-        # The declaration of a LowLevelCallable that reaches this line is not a signature; otherwise there would be an
-        # entry.
+        # A LowLevelCallable that reaches this line has no signature, or it would have an entry.
         capsule = next(tuple.__iter__(pointer), None)
     if not is_capsule(capsule):
         return None

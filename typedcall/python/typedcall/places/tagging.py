@@ -1,5 +1,4 @@
-"""Checks and reads the arguments of tag(). The resulting rows of a table have the same form for CPython's side table
-and for the tags that Python code stores on PyPy."""
+"""Checks and reads the arguments of tag()."""
 from __future__ import annotations
 
 import operator
@@ -22,8 +21,8 @@ Row = tuple[str, int, int]
 
 
 def read_flags(flags: int, what: str = "flags") -> int:
-    """Returns the flags as an int. `what` is their name in error messages. Raises TypeError if they are not an int,
-    and ValueError if they do not fit into 32 bits."""
+    """Returns the flags as an int. `what` is the name in error messages. Raises TypeError if they are not an int, and
+    ValueError if they exceed 32 bits."""
     if not hasattr(type(flags), "__index__"):
         raise TypeError(f"{what} must be typedcall.Flags, not '{type(flags).__name__}'")
     flags = operator.index(flags)
@@ -33,7 +32,7 @@ def read_flags(flags: int, what: str = "flags") -> int:
 
 
 def read_texts(signature: str, casting: str) -> tuple[str, str]:
-    """Returns both texts as exact strs. Raises TypeError if either is not a str, and ValueError for an unknown
+    """Returns the texts as exact strs. Raises TypeError if either is not a str, and ValueError for an unknown
     casting."""
     if not is_a(signature, str):
         parse_signature(signature)
@@ -46,8 +45,7 @@ def read_texts(signature: str, casting: str) -> tuple[str, str]:
 
 
 def _letters(text: Any) -> str:
-    """Converts a C declaration such as `double(double, int)` to letters ("di->d"). Returns a signature in letters
-    unchanged."""
+    """Converts a C declaration to letters: `double(double, int)` becomes "di->d". Returns letters unchanged."""
     if is_a(text, str):
         text = exact_text(text)
         if "(" in text:
@@ -72,11 +70,11 @@ def bound_method_error(f: Any) -> TypeError:
 
 
 def kept_by_tag(f: Any, kept: Iterable[Any]) -> tuple[Any, ...] | None:
-    """Returns the objects of `kept` that a tag of `f` keeps alive. `f` itself is left out, because its tag is freed
-    with it, and the garbage collector cannot see references in the interpreter's table."""
+    """Returns the objects of `kept` that a tag of `f` must keep alive. `f` is left out, because the garbage collector
+    cannot see references in the interpreter's table."""
     found = {id(None): None, id(f): f}  # neither None nor `f` is kept
     for each in kept:
-        # An entry of a pointer that shares its memory keeps several objects alive.
+        # The entry of a pointer that shares memory keeps several objects alive.
         for part in each if type(each) is tuple else (each,):
             found.setdefault(id(part), part)
     return tuple(found.values())[2:] or None
@@ -89,8 +87,8 @@ def read_rows(
     flags: int | Sequence[int],
     entries: Callable[[Any], list[Entry]],
 ) -> tuple[list[Row], tuple[Any, ...] | None]:
-    """Returns the rows for `f`, and the objects that they keep alive, if any. Raises TypeError and ValueError as
-    tag() does. `entries` returns the entries of an object."""
+    """Returns the rows for `f`, and the objects that they keep alive. Raises TypeError and ValueError as tag() does.
+    `entries` returns the entries of an object."""
     given: Any = signature
     if not is_a(given, str) and (is_a(address, str) or (is_a(f, str) and callable(given))):
         raise TypeError(
@@ -103,7 +101,7 @@ def read_rows(
         raise bound_method_error(f)
     several: Any = flags
     of_each = None
-    # A Flags value is an int, but from Python 3.11 on it is also iterable.
+    # Flags are ints, but also iterable from Python 3.11 on.
     if hasattr(type(several), "__iter__") and not hasattr(type(several), "__index__"):
         of_each = [read_flags(each) for each in several]
     of_all = 0 if of_each is not None else read_flags(several)
@@ -130,8 +128,7 @@ def read_rows(
         text = _letters(text)
         number, of_pointer, keep_alive = read_pointer(pointer, text, entries, own)
         rows.append((text, own | int(of_pointer), number))
-        # If `f` itself is the pointer, it already keeps its function alive, unless the pointer shares memory with
-        # other objects.
+        # A pointer `f` already keeps its function alive, unless it shares memory with other objects.
         if pointer is not f or type(keep_alive) is tuple:
             kept.append(keep_alive)
     return rows, kept_by_tag(f, kept)

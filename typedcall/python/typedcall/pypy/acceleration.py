@@ -1,5 +1,5 @@
-"""Implements typedcall.accelerate, which on PyPy makes calls to a module's typed functions go straight to the C
-functions. On CPython, where that would be slower, it changes nothing and reports this."""
+"""Implements typedcall.accelerate, which makes PyPy call the C functions of typed functions directly. On CPython,
+accelerate() does nothing, because this would be slower."""
 from __future__ import annotations
 
 import sys
@@ -24,7 +24,7 @@ _NOT_PYPY = (
 #: The only reason that `trust` overrides.
 _UNTRUSTED = "nothing says that it needs no GIL; trust=\"thread_safe\" does"
 
-#: The promises made about each function, kept until restore().
+#: The promises about each function, until restore().
 _promised: IdentityTable[Flags] = IdentityTable()
 
 
@@ -33,12 +33,12 @@ class Acceleration:
     """The result of accelerate(), which is true if any function is accelerated."""
 
     module: str
-    #: The names that now refer to an accelerated function, in the form "Class.method" for static methods.
+    #: The names of the accelerated functions. Static methods appear as "Class.method".
     accelerated: list[str] = field(default_factory=list)
-    #: The typed functions that stay unchanged, with the reasons.
+    #: The typed functions that are not accelerated, with the reasons.
     refused: dict[str, str] = field(default_factory=dict)
     #: The functions with an overload that stays boxed because it is not known to work without the GIL. If you know
-    #: that it does, pass these names to `trust=`.
+    #: that these functions work without the GIL, pass their names to `trust=`.
     untrusted: list[str] = field(default_factory=list)
     #: The functions that were accelerated because of `trust=`.
     trusted: list[str] = field(default_factory=list)
@@ -61,8 +61,8 @@ class Acceleration:
 
 
 def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
-    """Yields (namespace, attribute, name to show, function) for each function of the module and each static method of
-    its classes that may be typed."""
+    """Yields (namespace, attribute, name to show, function) for each function of the module, and for each static
+    method of its classes."""
     own_name = text_attribute(module, "__name__")
     for name, value in members(module):
         if not is_a(value, type):
@@ -74,9 +74,8 @@ def _places(module: ModuleType) -> Iterator[tuple[Any, str, str, Any]]:
 
 
 def _homes(namespace: Any, attribute: str, function: Any) -> Iterator[tuple[Any, str]]:
-    """Yields the places in which to put a function's replacement: where the function was found and, if it was
-    imported, where it was defined. The pickle module looks the function up where it was defined, so both names must
-    refer to the same object."""
+    """Yields the places where a function is replaced: where it was found, and where it was defined. Pickles use the
+    place of definition, so both names must refer to the same object."""
     yield namespace, attribute
     home = module_of(function)
     name = text_attribute(function, "__name__")
@@ -100,12 +99,12 @@ def _check_module(module: Any) -> None:
 
 
 def _home(namespace: Any, function: Any, module: ModuleType) -> Any:
-    """Returns the module named by the `__module__` of a function or its class, or else `module`."""
+    """Returns the module in which a function or its class was defined, or else `module`."""
     return module_of(namespace if is_a(namespace, type) else function) or module
 
 
 def _why_boxed(entry: Entry) -> str:
-    """Explains why a shim does not call the entry. Returns "" if it does."""
+    """Returns the reason why a shim does not call the entry, or ""."""
     from typedcall.pypy.pointers import says_threads, why_not
 
     if why_not(entry.with_effects(Flags.THREAD_SAFE)) is not None:
@@ -115,28 +114,24 @@ def _why_boxed(entry: Entry) -> str:
 
 def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
     """On PyPy, replaces the typed functions of `module`, and the typed static methods of its classes. The replacement
-    calls the C function through cffi if the arguments have exactly the signature's types (an int that fits, a float,
-    a bool), and otherwise the original. Results, exceptions, names, documentation, signature and pickling by name
-    stay the same; `__wrapped__` is the original. Repeating the call changes nothing; restore() undoes the
-    replacement.
+    calls the C function through cffi if the arguments have exactly its types (an int that fits, a float, a bool).
+    Otherwise it calls the original. Results, exceptions, names, documentation, signature and pickling by name do not
+    change. `__wrapped__` is the original. restore() undoes the replacement.
 
-    The replacement calls only entries that need neither the GIL nor self, set no exception, and use neither objects
-    nor pointers. If such a function falls back, the original is called. Because PyPy releases the GIL around a cffi
-    call, the function must also be known to allow several threads at once. It is known if the entry has PURE or
-    THREAD_SAFE, if the module has `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
+    The replacement calls only entries that need neither the GIL nor self, set no exception, and have no objects or
+    pointers. If the C function falls back, the original is called. PyPy releases the GIL around a cffi call, so the
+    function must allow several threads at once. This is known if the entry has PURE or THREAD_SAFE, if the module has
+    `__typedcall_effects__ = "thread_safe"`, or if you pass `trust`.
 
-    `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names in the form used in the
-    result. Like a tag, it is a promise: these C functions do not use Python, and are safe in several threads. If the
-    promise is wrong, results are wrong or the process crashes. It lasts until restore(), in this process. It does not
-    override the flags of an entry that may raise or needs the GIL, but it does apply to METH_TYPED rows in PyPy's own
-    layout or that of the seed post, which have no flag for the GIL. Functions that stay boxed because no promise
-    covers them are in the result's `untrusted`.
+    `trust` is "thread_safe" or "pure" for all functions of the module, or a list of names from the result. `trust`
+    promises that these C functions do not use Python, and are safe in several threads. If this is wrong, results are
+    wrong or the process crashes. The promise lasts until restore(). Flags of an entry take precedence. The result's
+    `untrusted` lists the functions that only lack a promise.
 
-    Other modules that have already imported a function (`from module import f`) keep the original, unless `module`
-    itself imported it from there. Such an original cannot be pickled meanwhile, because its name refers to another
-    object. On CPython, nothing is installed, and the result reports this. Before any change, raises TypeError if
-    `module` is not a module or `trust` has the wrong type, and ValueError for an unknown effect, or for a name that
-    no typed function of the module has."""
+    Modules that have already imported a function (`from module import f`) keep the original. Such an original cannot
+    be pickled until restore(), because its name refers to another object. On CPython, nothing is installed, and the
+    result reports this. Raises TypeError if `module` is not a module or `trust` has the wrong type. Raises ValueError
+    for an unknown effect, or for a name of no typed function."""
     _check_module(module)
     promise = read_trust(trust)
     if not IS_PYPY:
@@ -179,8 +174,8 @@ def accelerate(module: ModuleType, *, trust: Any = None) -> Acceleration:
 
 
 def restore(module: ModuleType) -> list[str]:
-    """Restores the original functions that accelerate(module) replaced, and withdraws the promises about them.
-    Returns their names. Raises TypeError if `module` is not a module."""
+    """Restores the functions that accelerate(module) replaced. Returns their names. Raises TypeError if `module` is
+    not a module."""
     _check_module(module)
     restored = []
     for namespace, attribute, shown, function in _places(module):

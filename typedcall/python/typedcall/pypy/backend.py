@@ -1,5 +1,5 @@
-"""PyPy's half of typedcall/calling/api.py, which reads entries from METH_TYPED metadata and from a table of tags in
-this module. The functions are documented in typedcall/calling/cpython_backend.py; calls are made in function.py."""
+"""PyPy's half of typedcall/calling/api.py. Entries come from METH_TYPED metadata, or from the table of tags in this
+module. The functions are documented in typedcall/calling/cpython_backend.py."""
 from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple
@@ -28,12 +28,12 @@ __all__ = [
 
 HAS_SIDE_TABLE = False
 
-#: None stands for everything that why_not() allows to be called through cffi, which does not depend on flags alone.
+#: None stands for everything that cffi can call, which does not depend on flags alone.
 CAPABILITIES = None
 
 
 class _Tag(NamedTuple):
-    """The arguments of tag() for one callable: rows of (signature, flags, address) and the object to keep alive."""
+    """The tag of a callable: rows of (signature, flags, address) and the object to keep alive."""
 
     rows: list[Row]
     keep_alive: Any
@@ -59,13 +59,13 @@ def own_entries(f: Any) -> list[Entry]:
     function = _wrapper(f)
     # Only objects of known types are passed to the extension, because some of PyPy's own objects crash any extension.
     read = attribute(function, "__func__") if _is_bound_builtin(function) else function
-    # This does not use `in`, which would call a metaclass's `__eq__`.
+    # `in` would call a metaclass's `__eq__`.
     is_readable = any(type(read) is each for each in _native.TYPES)
     rows = _native.entries(read) if is_readable else []
     existing = _tags.get(function)
     if existing is not None:
         keep = (function, existing.keep_alive)
-        # A tag replaces an entry of the same C function if the entry's layout has no flags.
+        # A tag replaces an entry of the same C function without flags.
         told = [(text, at) for text, _, at in existing.rows]
         rows = [row for row in rows if row[3] != BARE_LAYOUT or (row[0], row[2]) not in told]
         rows += [(*row, "object row", keep) for row in existing.rows]
@@ -89,7 +89,7 @@ def obstacle(entry: Entry, can: int | None) -> str:
 
 
 def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
-    # If there are entries, the caller lists them in its own error.
+    # The caller lists the entries in its error, if there are any.
     if not callable(f):
         raise TypeError(f"{show(f)} is not callable")
     if not own_entries(f):
@@ -97,7 +97,7 @@ def refuse(f: Any, asked: str, can: int | None, casting: str) -> None:
 
 
 def _is_told_by(entry: Entry, rows: list[Row]) -> bool:
-    """True if one of these rows tags the entry's function, and adds only flags that the entry's layout lacks."""
+    """True if one of these rows tags the entry's function, and only adds flags that its layout lacks."""
     for text, told, address in rows:
         promised = Flags(told) & PROMISES
         if promised and entry.place == BARE_LAYOUT and (text, address) == (entry.signature, entry.address):
@@ -118,8 +118,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
     if existing == rows:
         tagged = _tags.get(function)
         if tagged is not None:
-            # This makes a new tuple, without duplicates, because functions that were already resolved keep the old
-            # one.
+            # A new tuple is made, because functions that were resolved before keep the old one.
             both = kept_by_tag(function, [tagged.keep_alive or (), kept or ()])
             _tags.put(function, _Tag(rows, both))
         return
@@ -136,7 +135,7 @@ def tag(f: Any, rows: list[Row], kept: Any) -> None:
 
 
 def kept_with(f: Any, present: list[Entry]) -> list[Any]:
-    """Returns the objects that a new tag must keep alive if it takes over these entries of the old tag."""
+    """Returns the objects that a new tag must keep alive for these entries of the old tag."""
     return [entry.keep_alive for entry in present]
 
 

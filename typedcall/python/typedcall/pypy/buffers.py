@@ -1,5 +1,4 @@
-"""Passes buffers to C functions through cffi on PyPy, each as a pointer to the exporter's own memory and the number
-of elements."""
+"""Passes buffers to C functions through cffi on PyPy."""
 from __future__ import annotations
 
 import array
@@ -13,7 +12,7 @@ __all__ = ["buffer_type", "release", "taker"]
 
 
 def buffer_type(letters: str) -> str | None:
-    """Returns the name of the elements' C type for cffi, or None if cffi cannot view such memory."""
+    """Returns cffi's name for the elements' C type, or None if cffi cannot view such memory."""
     code = CODES[pointee(letters)]
     return "char" if code.kind == "string" else C_TYPES.get((code.kind, code.size))
 
@@ -24,9 +23,8 @@ def release(pointer: Any) -> None:
 
 
 def taker(letters: str) -> Callable[[Any], Any]:
-    """Returns a function that makes a cffi array of an exporter's elements; the array must be released after the
-    call. For exporters that the wrapper would refuse, or that need its checks, the function returns None. bytes
-    objects and arrays need no checks."""
+    """Returns a function that makes a cffi array of an exporter's elements. The array must be released after the call.
+    The function returns None for exporters that the wrapper must check or would refuse."""
     from_buffer = ffi().from_buffer
     if letters == "*s":
 
@@ -41,7 +39,7 @@ def taker(letters: str) -> Callable[[Any], Any]:
     of_bytes = is_const(letters) and (code.kind, code.size) == ("unsigned", 1)
     array_of_bytes = ffi().typeof("unsigned char[]")
     elements = ffi().typeof(f"{buffer_type(letters)}[]")
-    # The codes of array.array with exactly this width, such as "l" and "q".
+    # The codes of array.array with this width, such as "l" and "q".
     formats = {each for each in "bBhHiIlLqQfd" if array.array(each).itemsize == code.size
                and each in formats_of(letters)}
 

@@ -1,5 +1,5 @@
-"""The result of resolve() on PyPy, which converts arguments as the boxed wrapper does and calls a C function through
-cffi. A function that is not thread-safe is called by only one thread at a time."""
+"""The result of resolve() on PyPy. A call converts the arguments like the boxed wrapper, and calls a C function
+through cffi. Functions that are not thread-safe are called by one thread at a time."""
 from __future__ import annotations
 
 import dataclasses
@@ -15,19 +15,19 @@ from typedcall.tools.parameters import Arrangement, arrange, arrangement_of, by_
 
 __all__ = ["TypedFunction"]
 
-#: A thread holds this lock while it runs, without the GIL, a function that is not known to allow several threads.
+#: A thread holds this lock while it calls a function that is not known to be thread-safe without the GIL.
 _alone = RenewedLock()
 
 
 def _no_result(*args: Any) -> Any:
-    """Replaces the call to the C function for values that the function does not accept. TypedFunction then calls the
-    Python callable."""
+    """Called instead of the C function for values that it does not accept. TypedFunction then calls the Python
+    callable."""
     return NotImplemented
 
 
 class TypedFunction:
-    """A C function that resolve() has found behind a Python callable. A call converts the arguments to the types of
-    the C function and calls it."""
+    """A C function that resolve() has found behind a Python callable. A call converts the arguments and calls the C
+    function."""
 
     __slots__ = (
         "signature",
@@ -64,10 +64,10 @@ class TypedFunction:
         self._asked, self._can, self._casting = asked, can, casting
         self._keep_alive = entry.keep_alive
         #: The function as a cffi function pointer, or None if cffi cannot call it. The pointer is the fastest way to
-        #: call the function, and keeps the same objects alive as the entry does.
+        #: call the function, and keeps the same objects alive as the entry.
         self.pointer: Any = None
         self._call: Callable[..., Any] = self._refuse
-        # An entry with DIFFERS is found only if the caller of resolve() has allowed this.
+        # An entry with DIFFERS is found only if the caller asks for it.
         entry = dataclasses.replace(entry, flags=entry.flags & ~Flags.DIFFERS)
         self._reason = why_not(entry)
         self._count = len(entry.python_types()[0])
@@ -76,9 +76,8 @@ class TypedFunction:
         self._boxed = by_position(function)
         if self._reason is None:
             self.pointer = native_pointer(entry.signature, entry.address, entry.keep_alive)
-            # The GIL prevents concurrent calls, including calls to the wrapper. For a tagged function, a lock is used
-            # instead, because a tag may name a ctypes callback, which waits for the GIL even if its own thread holds
-            # it.
+            # The GIL prevents concurrent calls. Tagged functions use a lock instead, because a ctypes callback waits
+            # for the GIL even if its own thread holds it.
             self._is_alone = not entry.place.endswith(" metadata")
             flags = entry.flags | Flags.ACQUIRES_GIL if self._is_alone else entry.flags
             self._native = _native.make_call(entry.signature, int(flags), entry.address)
@@ -96,7 +95,7 @@ class TypedFunction:
         return self._boxed(*args) if result is NotImplemented and self._falls_back else result
 
     def _arrange_and_call(self, args: Any, keywords: dict[str, Any]) -> Any:
-        """Calls the C function with all arguments by position, including defaults."""
+        """Calls the C function with all arguments by position."""
         if self._reason is not None:
             self._refuse()
         try:

@@ -1,5 +1,4 @@
-"""The import hook of typedcall.accelerate_imports, which accelerates modules right after they have been executed,
-whatever their finder and loader."""
+"""The import hook of typedcall.accelerate_imports, which accelerates modules after they have been executed."""
 from __future__ import annotations
 
 import importlib.machinery
@@ -16,8 +15,7 @@ __all__ = ["ImportHook", "accelerate_imports"]
 
 
 class _Loader:
-    """Replaces a module's loader until the module is executed, and then restores the original loader in the module
-    and its spec."""
+    """Replaces a module's loader until the module is executed. Then restores the original loader."""
 
     def __init__(self, loader: Any, hook: ImportHook) -> None:
         self._loader = loader
@@ -41,14 +39,13 @@ class _Loader:
 
 
 class ImportHook:
-    """Accelerates the modules named by `modules` and their submodules, or, with "*", all extension modules. This
-    happens when they are imported or reloaded, and immediately for modules that have already been imported. Other
-    finders and loaders work as before. The hook is removed by remove(), or at the end of a `with` block; modules stay
-    accelerated. On CPython, nothing is installed.
+    """Accelerates these modules and their submodules. "*" stands for all extension modules. Modules are accelerated
+    when they are imported or reloaded, or at once if they have been imported. The hook is removed by remove(),
+    or at the end of a `with` block. Modules stay accelerated. On CPython, nothing is installed.
 
-    `trust` has the same meaning as for accelerate(), and applies to all functions of these modules, so it must be
-    "thread_safe" or "pure". A list of names applies to a single module, and must be passed to accelerate(). Raises
-    TypeError for a list of names, and if `modules` is neither a str nor an iterable of strs."""
+    `trust` is "thread_safe" or "pure", as for accelerate(), and applies to all functions of these modules. A list of
+    names can only be passed to accelerate(). Raises TypeError for a list of names, and if `modules` is neither a str
+    nor an iterable of strs."""
 
     def __init__(self, modules: str | Iterable[str], *, trust: Any = None) -> None:
         names = [modules] if isinstance(modules, str) else list(modules)
@@ -60,7 +57,7 @@ class ImportHook:
             raise TypeError("names are one module's: give them to accelerate(module, trust=...) when it is imported")
         self._trust = trust
         self._searching = threading.local()
-        #: The results of accelerate(), keyed by module name; with "*", only those of modules with typed functions.
+        #: The results of accelerate(), by module name. "*" omits modules without typed functions.
         self.results: dict[str, Acceleration] = {}
         if not IS_PYPY:
             return
@@ -81,7 +78,7 @@ class ImportHook:
             return True
         while isinstance(loader, _Loader):
             loader = loader._loader
-        # Only extension modules define typed functions. Other modules import the same objects.
+        # Only extension modules define typed functions.
         is_extension = isinstance(loader, importlib.machinery.ExtensionFileLoader)
         return is_extension and "*" in self._names
 
@@ -95,7 +92,7 @@ class ImportHook:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: Any = None
     ) -> Any | None:
-        """Finds a spec through the other finders, and puts this hook's loader in front of its loader."""
+        """Finds a spec through the other finders, and replaces its loader."""
         if getattr(self._searching, "name", None) == name:  # called by another ImportHook
             return None
         before = getattr(self._searching, "name", None)
@@ -126,7 +123,7 @@ class ImportHook:
         return any(finder is self for finder in sys.meta_path)
 
     def remove(self) -> None:
-        """Removes the hook. Repeating it changes nothing."""
+        """Removes the hook."""
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self]
 
     def __enter__(self) -> ImportHook:
@@ -144,6 +141,5 @@ class ImportHook:
 
 
 def accelerate_imports(modules: str | Iterable[str], *, trust: Any = None) -> ImportHook:
-    """Accelerates modules when they are imported, or immediately if they have already been imported. Returns the
-    ImportHook."""
+    """Accelerates modules when they are imported, or at once if they have been imported. Returns the ImportHook."""
     return ImportHook(modules, trust=trust)

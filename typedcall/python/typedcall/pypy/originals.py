@@ -1,4 +1,4 @@
-"""Records the original of each function that accelerate() replaced."""
+"""Records the originals of functions that accelerate() has replaced."""
 from __future__ import annotations
 
 import weakref
@@ -35,7 +35,7 @@ def wrapper_of(function: Any) -> Any:
 
 
 def find_shim(wrapper: Any, entries: list[Entry]) -> Any:
-    """Returns the one shim of a function, whatever names the function has. Returns None if the function cannot have a
+    """Returns the shim of a function, which is the same under all names. Returns None if the function cannot have a
     shim."""
     from typedcall.pypy.shims import make_shim
 

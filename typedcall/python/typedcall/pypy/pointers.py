@@ -13,7 +13,7 @@ __all__ = ["native_pointer", "new_place", "says_threads", "why_not"]
 
 def _c_type(letters: str) -> str | None:
     """Returns cffi's name for a number type or void. Returns None for types that a shim cannot pass: pointers,
-    strings, objects, complex numbers, and long doubles, which cffi does not convert to floats."""
+    strings, objects, complex numbers and long doubles (which cffi does not convert to floats)."""
     if letters == "v":
         return "void"
     code = CODES.get(letters)
@@ -21,9 +21,8 @@ def _c_type(letters: str) -> str | None:
 
 
 def why_not(entry: Entry) -> str | None:
-    """Explains why an entry cannot be called through cffi, or returns None. A call through cffi does not hold the
-    GIL, and an exception set during the call would surface elsewhere. If a function falls back, the caller calls the
-    Python function."""
+    """Returns the reason why an entry cannot be called through cffi, or None. During a call, cffi does not hold the
+    GIL, and it does not check for exceptions."""
     asks = entry.flags.asks(Flags.FALLS_BACK)
     if asks:
         return asks
@@ -40,14 +39,14 @@ def why_not(entry: Entry) -> str | None:
 
 
 def says_threads(entry: Entry) -> bool:
-    """True if the entry is known to allow several threads at once, which is necessary because PyPy releases the GIL
-    around a cffi call. A pure function has no effects that other threads could see."""
+    """True if the entry is known to allow several threads at once. PyPy releases the GIL around a cffi call. A pure
+    function has no effects that other threads could see."""
     return bool(entry.flags & PROMISES)
 
 
 def native_pointer(signature: str, address: int, keep_alive: Any = None) -> Any:
-    """Returns the C function as a cffi function pointer that keeps `keep_alive` alive. The caller has checked
-    why_not()."""
+    """Returns a cffi function pointer that keeps `keep_alive` alive. Must be called only if why_not() returned
+    None."""
     arguments, result = parse_signature(signature)
     parameters = ", ".join(map(_parameter, arguments)) or "void"
     return pointer_to(f"{_c_type(result)}(*)({parameters})", address, keep_alive)

@@ -1,5 +1,5 @@
-"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types (or, for
-resolve(), can be converted to them), and otherwise the boxed wrapper. acceleration.py puts the shims into modules."""
+"""Makes shims for PyPy: Python functions that call a C function through cffi if the arguments have its types, and
+otherwise the boxed wrapper."""
 from __future__ import annotations
 
 import contextlib
@@ -22,15 +22,13 @@ from typedcall.tools.parameters import MISSING, Parameters, constant_of, paramet
 
 __all__ = ["direct_call", "make_shim"]
 
-# The exact Python type for a parameter of each kind. cffi converts its values as the wrapper does, or raises
-# OverflowError.
+# The exact Python type for a parameter of each kind.
 _PYTHON_TYPES = {"bool": "_bool", "signed": "_int", "unsigned": "_int", "floating": "_float"}
 #: The kinds of values in typedcall/overload_choice.h that correspond to these types.
 _KINDS = {"_bool": "BOOL", "_int": "INT", "_float": "FLOAT"}
 
-#: For a parameter of each type, a test for objects that can be converted, and an expression that converts them as the
-#: wrapper does. cffi calls `__float__` as PyFloat_AsDouble() does, but for a subclass of float only in old versions.
-#: For an int, it would call `__int__` instead of `__index__`.
+#: For each type, a test for objects that can be converted, and an expression that converts them like the wrapper. For
+#: an int, cffi would call `__int__` instead of `__index__`.
 _CONVERSIONS = {
     "_bool": ("True", "_bool({})"),
     "_int": ("_hasattr(_type({}), '__index__')", "_index({})"),
@@ -38,30 +36,30 @@ _CONVERSIONS = {
 }
 
 
-#: The exceptions with which conversions refuse an argument; they are the same in the extension modules.
+#: The exceptions with which conversions refuse an argument.
 _REFUSALS = TypeError, ValueError, OverflowError, BufferError
 
 
 class _Choice(NamedTuple):
-    """One branch of a shim, which calls an entry for arguments of certain Python types."""
+    """A branch of a shim, which calls an entry for arguments of certain Python types."""
 
     types: tuple[str, ...]
     entry: Entry
     usable: bool
-    #: True if the branch accepts all arguments that can be converted to its types, and not only exact types.
+    #: True if the branch also accepts arguments that must be converted to its types.
     converts: bool = False
 
 
 def _types(entry: Entry) -> tuple[str, ...]:
-    """Returns the Python types of the entry's arguments, or the kinds of types for which a shim has no test, such as
-    objects and strings. Buffers have a "*" in front."""
+    """Returns the Python types of the entry's arguments, with a "*" in front for buffers. Types without a test in
+    shims, such as objects and strings, are represented by their kinds."""
     return tuple("*" + pointee(each) if is_buffer(each) else _PYTHON_TYPES.get(kind_of(each), kind_of(each))
                  for each in entry.python_types()[0])
 
 
 def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
-    """Returns the entry that the wrapper tries first for these types, such as `d` before `f` for a float; its own
-    types may differ."""
+    """Returns the entry that the wrapper tries first for these types. The entry's own types may differ: `d` comes
+    before `f` for a float."""
     alike = [entry for entry in entries
              if all(own == each or each in _KINDS for own, each in zip(_types(entry), types))]
     kinds = [Kind(_KINDS.get(each, "LEFT_OUT")) for each in types]
@@ -70,33 +68,31 @@ def _first(types: tuple[str, ...], entries: Sequence[Entry]) -> Entry:
 
 
 def _choices(entries: Sequence[Entry]) -> list[_Choice]:
-    """Returns the entries that Python chooses for arguments of exactly their types, in the table's order. An int that
-    does not fit is left to the wrapper, which also tries other entries. An entry that cannot be called here, or is
-    preceded by an entry with other types, is included as unusable, because no other entry may be called for its
-    types."""
+    """Returns the entries that Python chooses for arguments of exactly their types. Ints that do not fit are left to
+    the wrapper. Entries that cannot be called here are included as unusable, because no other entry may be called for
+    their types."""
     found: dict[tuple[str, ...], _Choice] = {}
     for entry in entries:
         types = _types(entry)
         if types not in found:
             first = _first(types, entries)
             found[types] = _Choice(types, first, types == _types(first) and why_not(first) is None)
-    # An entry with objects may accept any arguments, so only the wrapper can choose.
+    # An entry with objects may accept any arguments, so the wrapper must choose.
     any_object = {len(types) for types in found if "object" in types}
-    # Pointers and buffers may accept the same exporters, and strings and texts both accept a str.
+    # Pointers and buffers may accept the same exporters, and strings and texts may accept the same strs.
     any_buffer = {len(types) for types in found if {"pointer", "string"} & set(types)}
     return [choice for types, choice in found.items() if len(types) not in any_object
             if len(types) not in any_buffer or not any(each[0] == "*" for each in types)]
 
 
 def _is_own_name(name: str) -> bool:
-    """True if generated code can use this name: it must not clash with the shim's own names, nor be changed by NFKC,
-    the form to which Python normalises names in code. Names in signatures do not always meet these conditions."""
+    """True if generated code can use this name, which must not clash with the shim's own names."""
     return type(name) is str and not name.startswith("_") and unicodedata.normalize("NFKC", name) == name
 
 
 def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list[Any]:
-    """Returns the defaults, as C values, of a shim that has the same parameters as the callable. The list is empty if
-    the shim must take *args and **keywords."""
+    """Returns the defaults of a shim with the callable's parameters, as C values. The list is empty if the shim must
+    take *args and **keywords."""
     if parameters is None or not all(map(_is_own_name, parameters.names)):
         return []
     count = len(parameters.names)
@@ -107,7 +103,7 @@ def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list
         return []
     defaults = []
     for i, (optional, default) in enumerate(zip(parameters.optional, parameters.defaults)):
-        # If overloads convert the default to different types, only the wrapper can choose among them.
+        # If overloads convert the default to different types, the wrapper must choose.
         if optional and len({choice.types[i] for choice in whole}) > 1:
             return []
         try:
@@ -119,9 +115,8 @@ def _defaults(parameters: Parameters | None, choices: Sequence[_Choice]) -> list
 
 
 def _refuser(wrapper: Any, parameters: Parameters, defaults: list[Any]) -> Callable[..., Any]:
-    """Returns a function that calls a shim's wrapper if there are too few or too many arguments, because the wrapper
-    raises the correct error. An argument that is identical to its default counts as not passed. The function is
-    hidden from tracebacks."""
+    """Returns a function that calls the wrapper if there are too few or too many arguments, because the wrapper raises
+    the correct error. An argument that is its default counts as not passed."""
     names, positional = parameters.names, parameters.positional
 
     def refused(values: tuple[Any, ...], rest: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -139,7 +134,7 @@ def _falls_back(choice: _Choice) -> bool:
 
 
 def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequence[str]) -> list[str]:
-    """Returns code that calls the C function if the arguments have its types, or can be converted to them."""
+    """Returns code that calls the C function if the arguments have its types."""
     buffers = [at for at, each in enumerate(choice.types) if each[0] == "*"]
     tests, passed = [], []
     for at, (argument, each) in enumerate(zip(arguments, choice.types)):
@@ -155,8 +150,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
     if _falls_back(choice):
         called = [f"if not _native{i}({', '.join(passed)}):", "    return None"]
         if result != "v":
-            # The memory is reused because allocating it takes longer than the call. The memory is removed from the
-            # list during the call, because other threads may make the same call meanwhile.
+            # The memory is reused, because allocating it takes longer than the call. During the call, it is not in the
+            # list, because other threads may make the same call.
             called = [
                 "try:",
                 f"    _value = _free{i}.pop()",
@@ -167,10 +162,10 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
                 f"    _free{i}.append(_value)",
                 "    return _result",
             ]
-    # If a function may fall back, arguments that it refuses are passed to the Python function.
+    # A function that may fall back leaves refused arguments to the Python function.
     refusals = "_refusals" if choice.converts and _falls_back(choice) else "_OverflowError"
     called = ["try:", *("    " + line for line in called), f"except {refusals}:", "    pass"]
-    # The code is nested from the last buffer to the first, so each buffer is released even if a later step fails.
+    # The code is nested from the last buffer to the first, so that each buffer is released if a later step fails.
     for at in reversed(buffers):
         called = [f"_b{at} = _take{i}[{at}]({arguments[at]})", f"if _b{at} is not None:", "    try:",
                   *("        " + line for line in called),
@@ -179,8 +174,8 @@ def _branch(i: int, choice: _Choice, arguments: Sequence[str], left_out: Sequenc
 
 
 def _source(name: str, choices: Sequence[_Choice], parameters: Parameters | None) -> str:
-    """Returns the source of a shim. If `parameters` is given, the shim has these parameters, and also handles wrong
-    calls. Otherwise, it takes any arguments."""
+    """Returns the source of a shim. With `parameters`, the shim has these parameters and also handles wrong calls.
+    Otherwise, it takes any arguments."""
     if parameters is None:
         lines = [f"def {name}(*_args, **_keywords):", "    if not _keywords:"]
         for i, choice in enumerate(choices):
@@ -225,17 +220,17 @@ def _copy_names(shim: Any, wrapper: Any) -> None:
 
 
 def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | None) -> Any:
-    """Compiles a shim. Each function has code of its own, because the JIT can then treat its globals as constants."""
+    """Compiles a shim. Each function has its own code, so that the JIT can treat its globals as constants."""
     defaults = _defaults(parameters, choices)
     if parameters is not None and not defaults:
-        # A shim without these parameters leaves calls with keyword-only arguments to the wrapper.
+        # Without these parameters, the wrapper handles calls with keyword-only arguments.
         choices = [choice for choice in choices if len(choice.types) <= parameters.positional]
         parameters = None
     name = text_attribute(wrapper, "__name__") or ""
     taken = parameters.names if parameters is not None else ()
     if not name.isidentifier() or keyword.iskeyword(name) or not _is_own_name(name) or name in taken:
         name = "shim"  # only profiles show this name
-    # The code runs in the namespace of a module, because globals in a plain dict are four times as slow.
+    # Globals in a plain dict are four times as slow as in a module.
     namespace = vars(ModuleType(name))
     namespace.update(
         _type=type, _bool=bool, _int=int, _float=float, _len=len, _OverflowError=OverflowError,
@@ -246,7 +241,7 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
         namespace["_refused"] = _refuser(wrapper, parameters, defaults)
         namespace.update((f"_default{i}", each) for i, each in enumerate(defaults))
         # An entry without the last parameters does the same as the whole function with their defaults, and may be
-        # faster if the whole function falls back.
+        # faster.
         whole = [choice for choice in choices if len(choice.types) == len(defaults)]
         falls_back = any(map(_falls_back, whole))
         choices = [each for each in choices if each not in whole and falls_back and not _falls_back(each)] + whole
@@ -262,16 +257,16 @@ def _compile(wrapper: Any, choices: Sequence[_Choice], parameters: Parameters | 
 
 
 def direct_call(entry: Entry, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function that calls an entry (which why_not() must allow) if Python code can convert all arguments to
-    its types. For other arguments, and for ints that do not fit, it calls `otherwise`."""
+    """Returns a function that calls an entry if Python code can convert all arguments to its types. why_not() must
+    allow the entry. For other arguments, the function calls `otherwise`."""
     choices = [choice._replace(converts=True) for choice in _choices([entry])]
     return _compile(otherwise, choices, None)  # type: ignore[no-any-return]
 
 
 def make_shim(wrapper: Any, entries: Sequence[Entry]) -> Callable[..., Any] | None:
     """Returns a function that does the same as `wrapper`, or None if none of the entries can be called through cffi.
-    An entry that is not known to be thread-safe cannot be. The result is a builtin function, which on PyPy does not
-    bind as a method, and is hidden from tracebacks."""
+    Entries must be known to be thread-safe. The result is a builtin function, which on PyPy does not bind as a method
+    and is hidden from tracebacks."""
     choices = [choice for choice in _choices(entries) if choice.usable and says_threads(choice.entry)]
     if not choices:
         return None

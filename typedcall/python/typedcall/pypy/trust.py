@@ -1,5 +1,5 @@
-"""Decides whether several threads may call a function at once, without the GIL. Its entry, its module, or the caller
-of accelerate(trust=...) can promise this."""
+"""Decides whether several threads may call a function at once, without the GIL. The entry, the module or the caller of
+accelerate(trust=...) can promise this."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple
@@ -9,10 +9,10 @@ from typedcall.tools.foreign import is_a, text_attribute, type_name
 
 __all__ = ["Trust", "read_trust", "said_by_module"]
 
-#: The flags that permit this, keyed by the names that providers in C++ use for them.
+#: The flags that permit this, by their names in `trust`.
 _WORDS = {"thread_safe": Flags.THREAD_SAFE, "pure": Flags.PURE}
 _LISTED = "'thread_safe' or 'pure' for all functions of the module, or a list of their names"
-#: The attribute with which a module declares one of these effects for all its typed functions.
+#: The attribute of a module that declares an effect for all its typed functions.
 _OF_MODULE = "__typedcall_effects__"
 
 
@@ -20,7 +20,7 @@ class Trust(NamedTuple):
     """The promises made in one call to accelerate()."""
 
     effects: Flags
-    #: The names of the functions to which they apply; None for all functions.
+    #: The names of the functions; None for all functions.
     names: frozenset[str] | None
 
     def of(self, name: str) -> Flags:
@@ -46,7 +46,7 @@ def read_trust(trust: Any) -> Trust:
         if not trust or trust & ~PROMISES:
             raise ValueError(f"trust={trust!r} is more than a promise about threads: it is {_LISTED}")
         return Trust(trust, None)
-    # Iterating over a mapping would yield its keys, and iterating over bytes would yield ints.
+    # A mapping would yield its keys, and bytes would yield ints.
     if hasattr(type(trust), "keys") or is_a(trust, bytes) or not hasattr(type(trust), "__iter__"):
         raise TypeError(f"trust is {_LISTED}, not a '{type_name(trust)}' object")
     names = list(trust)

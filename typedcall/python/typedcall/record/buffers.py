@@ -1,4 +1,4 @@
-"""Matches objects that export memory (PEP 3118) with buffer types, according to their formats."""
+"""Matches objects that export memory (PEP 3118) with buffer types."""
 from __future__ import annotations
 
 import functools
@@ -11,8 +11,8 @@ __all__ = ["fits_buffer", "formats_of"]
 
 @functools.cache
 def formats_of(letters: str) -> frozenset[str]:
-    """Returns the formats that the elements of a buffer type may have; their size must also match. As in
-    typedcall/convert/pointer.h, only prefixes that stand for this machine's byte order are accepted."""
+    """Returns the formats that the elements of a buffer type may have. The size must also match. Only prefixes for
+    this machine's byte order are accepted, as in typedcall/convert/pointer.h."""
     code = CODES[pointee(letters)]
     same = [each.letters for each in CODES.values() if each.kind == code.kind]
     if code.size == 1 and code.kind in ("signed", "unsigned"):

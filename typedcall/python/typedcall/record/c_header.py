@@ -1,5 +1,4 @@
-"""Finds the functions that a C header declares, by reading the declarations in the text that a C compiler would
-see."""
+"""Finds the functions that a C header declares."""
 
 from __future__ import annotations
 
@@ -28,9 +27,9 @@ _DEEPEST = 63
 
 
 def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Returns the signatures of the functions for which `is_wanted` is true, keyed by their C names. Skips static
-    functions, which no library exports. Raises ValueError if the text cannot be parsed, or declares a name in two
-    different ways. Raises TypeError for a function without a signature."""
+    """Returns the signatures of the functions for which `is_wanted` is true, by their C names. Static functions are
+    skipped. Raises ValueError if the text cannot be parsed, or declares a name in two different ways. Raises TypeError
+    for a function without a signature."""
     seen, macros = _seen_by_c(text)
     types: dict[str, Type] = {}
     found: dict[str, str] = {}
@@ -77,15 +76,15 @@ def functions_of(text: str, is_wanted: Callable[[str], bool]) -> dict[str, str]:
 
 
 def _seen_by_c(text: str) -> tuple[str, set[str]]:
-    """Returns the text without comments, directives and excluded branches, and the names of its macros, except macros
+    """Returns the text without comments, directives and excluded branches, and the names of its macros except those
     defined as themselves. If the value of a condition is unknown, both branches are kept."""
     lines = _COMMENT_OR_TEXT.sub(_blank, spliced(text)).split("\n")
     kept: list[str] = []
     names: set[str] = set()
-    # The values of macros, with None for a macro whose value is unknown.
+    # The values of macros; None if unknown.
     values: dict[str, str | None] = {"__cplusplus": "0"}
-    # `now` is true if a compiler sees the current line. `around` holds, for each open #if, whether a compiler sees
-    # the text around it, and whether an earlier branch was taken.
+    # `now` is true if a compiler sees the current line. For each open #if, `around` holds whether a compiler sees the
+    # text around it, and whether an earlier branch was taken.
     now: bool | None = True
     guard = ""
     around: list[tuple[bool | None, bool | None]] = []
@@ -114,8 +113,7 @@ def _seen_by_c(text: str) -> tuple[str, set[str]]:
             if word == "define" and body.strip() != name:
                 names.add(name)
             is_known = now is True and word == "define" and not opened and name not in values
-            # Only the header itself defines its guard. Any other macro may already be defined elsewhere, with another
-            # value.
+            # Only the header itself defines its guard. Any other macro may be defined elsewhere.
             if name != guard:
                 values[name] = body.strip() if is_known else None
             guard = ""
@@ -194,7 +192,7 @@ def _value(words: list[str], values: dict[str, str | None], depth: int) -> int |
 
 
 def _split(words: list[str], signs: set[str]) -> list[list[str]]:
-    """Splits the words at signs outside parentheses. Returns an empty list if the parentheses do not match."""
+    """Splits the words at signs outside parentheses. Returns [] if the parentheses do not match."""
     parts: list[list[str]] = [[]]
     depth = 0
     for word in words:

@@ -1,5 +1,4 @@
-"""Parses C declarations in linear time, with specifiers in any order, pointers, arrays and functions. Instead of
-guessing, raises ValueError for anything that it does not understand."""
+"""Parses C declarations in linear time. Raises ValueError for anything that it does not understand."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from typing import NamedTuple, Union
 
 __all__ = ["Array", "Function", "Layer", "Parameter", "Parser", "Pointer", "Type", "spliced"]
 
-# Names of typedefs, with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
+# Names of typedefs, each with an equivalent built-in type. `intptr_t` and `size_t` stand for "n" and "N".
 _ALIASES = {
     "intptr_t": "intptr_t",
     "size_t": "size_t",
@@ -48,7 +47,7 @@ _TAGS = {"struct", "union", "enum"}
 _BASIC = {
     "void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Complex",
 }  # fmt: skip
-# Other reserved words, which this parser does not understand.
+# Reserved words that this parser does not understand.
 _OTHERS = {
     "__attribute", "__attribute__", "__declspec", "__asm", "__asm__", "__int128", "__typeof",
     "__typeof__", "__thread", "__alignof__", "alignas", "alignof", "asm", "auto", "break", "case",
@@ -58,7 +57,7 @@ _OTHERS = {
 
 
 def _spellings() -> dict[tuple[str, ...], str]:
-    """Returns the names of C's types, keyed by their words in alphabetical order."""
+    """Returns the names of C's types, by their words in alphabetical order."""
     made = {}
     for name in ("void", "bool", "char", "float", "double", "long double", "signed char", "unsigned char",
                  "float _Complex", "double _Complex", "long double _Complex"):  # fmt: skip
@@ -79,8 +78,7 @@ _DEEPEST = 63
 
 
 def _standard(name: str) -> str | None:
-    """Returns C's own name, or a name such as "int32", for a type with another name, such as `Py_ssize_t` or
-    `uint8_t`."""
+    """Returns C's own name for a type such as `Py_ssize_t`, or a name such as "int32" for one such as `int32_t`."""
     fixed = _FIXED_WIDTH.fullmatch(name)
     if fixed is not None:
         return fixed.group(1)
@@ -89,20 +87,20 @@ def _standard(name: str) -> str | None:
 
 
 class Pointer(NamedTuple):
-    """A layer of a type that is a pointer to the rest."""
+    """A pointer to the rest of the type."""
 
     is_const: bool
 
 
 class Array(NamedTuple):
-    """A layer of a type that is an array of the rest."""
+    """An array of the rest of the type."""
 
     #: The length as it is written, without `static` or qualifiers; "" if there is none.
     length: str
 
 
 class Function(NamedTuple):
-    """A layer of a type that is a function returning the rest."""
+    """A function that returns the rest of the type."""
 
     #: None if the text does not list the parameters, as in `double f()`.
     parameters: tuple[Parameter, ...] | None
@@ -120,7 +118,7 @@ class Type(NamedTuple):
     layers: tuple[Layer, ...] = ()
 
     def qualified(self) -> Type:
-        """Returns the type with `const` added. For an array, the elements become const."""
+        """Returns the type with `const` added, or an array with const elements."""
         for at, layer in enumerate(self.layers):
             if isinstance(layer, Pointer):
                 layers = (*self.layers[:at], Pointer(True), *self.layers[at + 1:])
@@ -138,7 +136,7 @@ class Parameter(NamedTuple):
     text: str
 
 
-# One of these alternatives matches at each position of a text, without reading a character twice.
+# One of these alternatives matches at each position, without reading a character twice.
 _TOKEN = re.compile(
     r"(?P<blank>\s+|//[^\n]*|/\*.*?\*/)|(?P<open>/\*.*)"
     r"|(?:[^\W\d]\w*(?:::\w+)*|\.?\d[\w.]*|\.\.\."
@@ -209,7 +207,7 @@ class Parser:
         return True
 
     def skip(self) -> None:
-        """Skips the next token and, if it is an opening bracket, everything up to the closing bracket."""
+        """Skips the next token. If it is an opening bracket, skips everything up to the closing bracket."""
         self.at = self._end_of.get(self.at, self.at) + 1
 
     def text_from(self, start: int) -> str:
@@ -219,8 +217,7 @@ class Parser:
         return self._text[self._tokens[start].start():self._tokens[self.at - 1].end()]
 
     def words_from(self, start: int) -> list[str]:
-        """Returns the tokens from the one at `start` to the last one read, except those in braces and square
-        brackets."""
+        """Returns the tokens from `start` to the last one read, except those in braces and square brackets."""
         found, at = [], start
         while at < self.at:
             found.append(self._tokens[at][0])
@@ -313,7 +310,7 @@ class Parser:
         return False
 
     def declarator(self, of: Type, is_parameter: bool = False) -> tuple[Type, str]:
-        """Parses the stars, the name, and the rest of the declarator. Returns the resulting type and the name."""
+        """Parses the stars, the name, and the rest of the declarator. Returns the type and the name."""
         layers, name = self._layers(is_parameter)
         layers += of.layers
         for one, other in zip(layers, layers[1:]):

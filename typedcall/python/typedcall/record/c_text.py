@@ -1,5 +1,4 @@
-"""Converts between signatures and C declarations: arguments of tag(), headers, names of Cython's and SciPy's
-capsules, and cffi's type names. The codes come from the list of type codes."""
+"""Converts between signatures and C declarations."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ _BY_C_TYPE: dict[str, str] = {code.c_type: code.letters for code in CODES.values
 
 
 class Declaration(NamedTuple):
-    """The type of a C function: the codes of its parameters and its result, the texts of the parameters, and the
-    function's name, which may be empty."""
+    """The type of a C function: the codes of its parameters and its result, the texts of the parameters, and the name,
+    if any."""
 
     arguments: list[str]
     result: str
@@ -34,7 +33,7 @@ class Declaration(NamedTuple):
 
 
 def _value_letters(name: str) -> str | None:
-    """Returns the code of a type that is not a pointer, or None if it is unknown."""
+    """Returns the code of a type that is not a pointer, or None."""
     if name.rstrip("0123456789") in ("int", "uint") and name[-1].isdecimal():
         kind, _, bits = name.rpartition("int")
         return letters_for("unsigned" if kind else "signed", int(bits) // 8)
@@ -46,9 +45,9 @@ def _value_letters(name: str) -> str | None:
 
 
 def letters_of_type(of: Type, text: str) -> str:
-    """Returns the code of a parameter or a result. An array becomes a pointer, which points to const if the elements
-    are const. The code is "P" for a pointer to a type without a code, to a pointer, or to a function. Raises
-    ValueError, which quotes `text`, for other types without a code."""
+    """Returns the code of a parameter or a result. An array becomes a pointer, to const if the elements are const. The
+    code is "P" for a pointer to a type without a code, to a pointer, or to a function. Raises ValueError with `text`
+    for other types without a code."""
     if not of.layers:
         letters = _value_letters(of.base)
         if letters is None:
@@ -79,7 +78,7 @@ def letters_of(text: str) -> str:
 def parse_function(
     text: str, types: Mapping[str, Type] | None = None, or_pointer: bool = False
 ) -> tuple[Type, str]:
-    """Returns the type of the C function that `text` declares, or of a pointer to one, and its name
+    """Returns the type of the C function that `text` declares, or of a pointer to one. The second result is the name,
     or "". Raises ValueError for any other text."""
     try:
         parser = Parser(text, types)
@@ -104,7 +103,7 @@ def parse_declaration(text: str) -> Declaration:
 
 
 def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
-    """Returns a function's parameters. Raises ValueError if the declaration does not list them, or if their number is
+    """Returns a function's parameters. Raises ValueError if the parameters are not listed, or if their number is
     variable."""
     function = of.layers[0]
     assert isinstance(function, Function)
@@ -116,8 +115,7 @@ def parameters_of(of: Type, text: str) -> tuple[Parameter, ...]:
 
 
 def declaration_of(of: Type, name: str, text: str) -> Declaration:
-    """Returns the declaration of a function's type; `text` is quoted in errors. Raises ValueError if the type has no
-    signature."""
+    """Returns the declaration of a function's type. Raises ValueError if the type has no signature."""
     parameters = parameters_of(of, text)
     texts = [each.text for each in parameters]
     arguments = [letters_of_type(each.type, each.text) for each in parameters]
@@ -129,12 +127,12 @@ def declaration_of(of: Type, name: str, text: str) -> Declaration:
 
 
 def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments: list[str]) -> None:
-    """Joins an array and the next parameter into a buffer (a text for const char) if that parameter is the array's
-    length. The two are then one argument in Python. Pointers and other arrays are never joined."""
+    """Joins an array and the parameter that is its length into a buffer (a text for const char). A buffer is one
+    argument in Python."""
     for at in range(len(parameters) - 2, -1, -1):
         array, count = parameters[at], parameters[at + 1]
         first, *rest = array.type.layers or (None,)
-        # Types without a code, such as pointers and structs, have no buffers.
+        # There are no buffers of types without a code, such as pointers and structs.
         if not isinstance(first, Array) or rest or arguments[at] in ("P", "O"):
             continue
         if is_buffer(arguments[at + 1]) and first.length == parameters[at + 2].name != "":
@@ -157,9 +155,9 @@ def _join_buffers(parameters: tuple[Parameter, ...], texts: list[str], arguments
 def c_types(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> tuple[list[str], str]:
-    """Returns the C types of a signature, such as (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes to
-    other C names, and `const` is the spelling of a read-only type. A buffer becomes two parameters; for `*kd->d` they
-    are 'const double *' and 'intptr_t'."""
+    """Returns the C types of a signature: (['int', 'double *'], 'double') for `i&d->d`. `names` maps codes to other C
+    names. `const` is the spelling of a read-only type. A buffer becomes two parameters: 'const double *' and
+    'intptr_t' for `*kd->d`."""
 
     def spell(letters: str) -> str:
         code = pointee(letters)
@@ -182,8 +180,8 @@ def c_types(
 def c_text(
     signature: str, names: dict[str, str] | None = None, const: str = "const {}"
 ) -> str:
-    """Returns a signature as C text, such as `double (int, double *)` for `i&d->d`, with the spaces that Cython and
-    SciPy use."""
+    """Returns a signature as C text, with the spaces that Cython and SciPy use: `double (int, double *)` for
+    `i&d->d`."""
     arguments, result = c_types(signature, names, const)
     space = "" if result.endswith("*") else " "
     return "{}{}({})".format(result, space, ", ".join(arguments) or "void")

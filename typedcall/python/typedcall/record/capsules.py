@@ -1,5 +1,5 @@
-"""Reads the names and addresses of capsules, and makes capsules. This works only on CPython, because PyPy's capsules
-belong to extensions, and Python code cannot read them."""
+"""Reads the names and addresses of capsules, and makes capsules. Works only on CPython, because PyPy's capsules belong
+to extensions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ __all__ = ["capsule_address", "capsule_name", "is_capsule", "make_capsule", "nee
 
 _HAS_CAPSULES = not WHY_NOTHING and hasattr(_native, "Capsule")
 
-# Names are never freed, because a capsule keeps a pointer to its name. There are only a few, all of them C
-# declarations.
+# Names are never freed, because a capsule keeps a pointer to its name.
 _names: dict[str, bytes] = {}
 
 
@@ -26,7 +25,7 @@ def need_capsules(purpose: str) -> None:
 
 
 def is_capsule(obj: Any) -> bool:
-    """True if the object is a capsule that can be read. Always False on PyPy."""
+    """True if the object is a capsule that can be read. False on PyPy."""
     return _HAS_CAPSULES and type(obj) is _native.Capsule
 
 
@@ -36,13 +35,13 @@ def capsule_name(capsule: Any) -> str | None:
 
 
 def capsule_address(capsule: Any) -> int:
-    """Returns the capsule's address, whatever its name. Raises ImportError if capsules cannot be read."""
+    """Returns the capsule's address, without checking its name. Raises ImportError if capsules cannot be read."""
     need_capsules("the address of a capsule")
     return _native.capsule_address(capsule)
 
 
 def make_capsule(address: int, name: str) -> Any:
-    """Makes a capsule, whose name outlives it. The capsule does not keep the owner of the address alive. Raises
-    ImportError if capsules cannot be made."""
+    """Makes a capsule. The capsule does not keep the owner of the address alive. Raises ImportError if capsules cannot
+    be made."""
     need_capsules("make_capsule()")
     return _native.make_capsule(address, _names.setdefault(name, name.encode()))

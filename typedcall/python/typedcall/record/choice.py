@@ -1,6 +1,5 @@
-"""Finds the overloads that the boxed call may choose if the arguments' types are known, but not their values, in the
-order in which it tries them. The rules are in docs/ABI.md, 8.7 to 8.9; typedcall/calling/choose.h implements the
-order and the choice by values."""
+"""Finds the overloads that the boxed call may choose for arguments of known types, in the order in which it tries
+them. The rules are in docs/ABI.md, 8.7 to 8.9. typedcall/calling/choose.h implements them for known values."""
 from __future__ import annotations
 
 import functools
@@ -12,7 +11,7 @@ __all__ = ["Kind", "Step", "makes_floating", "steps", "steps_of_kinds"]
 
 
 class Kind(NamedTuple):
-    """The Python kind of values of one type, from typedcall/overload_choice.h, and for ints their possible range."""
+    """The kind of one argument, from typedcall/overload_choice.h, and the possible range of an int."""
 
     name: str
     range: tuple[int, int] = (0, 0)
@@ -23,8 +22,8 @@ class Step(NamedTuple):
 
     #: The overload; in the result of steps(), its index.
     overload: Any
-    #: For each argument, True if it fits, False if not, and None if that depends on its value. An argument that
-    #: becomes floating fits if it was in the range of all overloads tried before.
+    #: For each argument, True if it fits, False if not, and None if this depends on its value. An int that becomes a
+    #: float fits if it was in the range of all overloads before.
     fits: list[bool | None]
 
     @property
@@ -34,7 +33,7 @@ class Step(NamedTuple):
 
 
 def _fit_of(limits: tuple[int, int], letters: str) -> bool | None:
-    """True if all ints between these limits fit a parameter, False if none does, and None if only some do."""
+    """True if all ints between these limits fit a parameter, False if none fits, None if some fit."""
     if kind_of(letters) not in ("signed", "unsigned"):
         return True
     (low, high), (least, most) = limits, range_of(letters)
@@ -49,10 +48,10 @@ def makes_floating(letters: str) -> bool:
 
 def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, int]],
           rank_of: Callable[[Any, str], int | None]) -> list[Step]:
-    """Returns the overloads that accept the given arguments. An overload is passed as the codes of its parameters,
-    and `ranges` are the possible ranges of ints. The result is in the order in which the boxed call tries the
-    overloads, and ends with the first that accepts all values. An int that is too large for one overload is not
-    converted to a float for another."""
+    """Returns the overloads that accept the given arguments. Overloads are passed as the codes of their parameters.
+    `ranges` are the possible ranges of ints. The result is in the order in which the boxed call tries the overloads,
+    and ends with the first that accepts all values. An int that is too large for one overload must not become a float
+    for another."""
     suited, ranks = [], b""
     for at, letters in enumerate(overloads):
         if len(letters) != len(given):
@@ -69,8 +68,7 @@ def steps(overloads: list[list[str]], given: list[Any], ranges: list[tuple[int, 
         floating = {i for i, letters in enumerate(overloads[at]) if makes_floating(letters)}
         fits = [misfits.get(i, True) if i in floating else _fit_of(ranges[i], letters)
                 for i, letters in enumerate(overloads[at])]
-        # This overload can be reached only with an int that was too large for an earlier one, and would convert it to
-        # a float.
+        # This overload would convert an int that was too large for an earlier one to a float.
         if [step for step in made if False not in step.fits and step.open <= floating]:
             continue
         made.append(Step(at, fits))

@@ -1,6 +1,4 @@
-"""The type codes of signatures, and the list of flags. They are defined in typedcall/signature/type_codes.h and
-typedcall/native_callable.h, and the grammar in typedcall/signature.h. This module gets them from the extension
-module, which was compiled with these headers, or else from no_native.py."""
+"""The type codes of signatures, and the list of flags. Both come from the extension module, or from no_native.py."""
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -20,8 +18,7 @@ __all__ = [
     "parse_signature", "pointee", "range_of", "rank",
 ]
 
-#: The reason why no function has entries in an installation without the extension module. Empty if the extension
-#: module is installed.
+#: The reason why no function has entries without the extension module. Empty if the module is installed.
 WHY_NOTHING: str = getattr(_native, "WHY_NOTHING", "")
 ABI_MASK = _native.ABI_MASK
 FLAGS = _native.FLAGS
@@ -39,9 +36,9 @@ class Code(NamedTuple):
     """A native type."""
 
     letters: str
-    #: The type as it is written in C, such as "double", "long double _Complex" or "PyObject *".
+    #: The type in C, such as "double", "long double _Complex" or "PyObject *".
     c_type: str
-    #: The name of its PyNativeKind in lower case, such as "void", "signed" or "floating".
+    #: The name of its PyNativeKind, such as "void", "signed" or "floating".
     kind: str
     #: The size in bytes; 0 for "v".
     size: int
@@ -51,7 +48,7 @@ class Code(NamedTuple):
 
 
 def _spell(letters: str, c_type: str, kind: str) -> str:
-    """Returns the standard name of a C type. The list uses names of its own where compilers differ."""
+    """Returns the standard name of a C type."""
     if kind == "COMPLEX":
         return _C_TYPES[letters[1:]] + " _Complex"
     return "PyObject *" if kind == "OBJECT" else c_type
@@ -59,7 +56,7 @@ def _spell(letters: str, c_type: str, kind: str) -> str:
 
 _C_TYPES: dict[str, str] = {row[0]: row[1] for row in TYPE_CODES}
 
-#: All types, keyed by their code, in the order of the list.
+#: All types by their code, in the order of the list.
 CODES: dict[str, Code] = {
     letters: Code(letters, _spell(letters, c_type, kind), kind.lower(), size, alignment, raises)
     for letters, c_type, kind, size, alignment, raises in TYPE_CODES
@@ -72,8 +69,8 @@ for _code in CODES.values():
 
 
 def letters_for(kind: str, size: int) -> str:
-    """Returns the canonical code of a native type of this kind and size in bytes, such as "l" for a signed integer of
-    8 bytes. Raises ValueError if there is none."""
+    """Returns the canonical code of a type of this kind and size in bytes: "l" for a signed integer of 8 bytes. Raises
+    ValueError if there is none."""
     try:
         return _BY_SIZE[kind, size]
     except KeyError:
@@ -81,23 +78,22 @@ def letters_for(kind: str, size: int) -> str:
 
 
 def is_buffer(letters: str) -> bool:
-    """True if the code is that of a buffer: one argument in Python, and two in C, a pointer and a count."""
+    """True for the code of a buffer, which is one argument in Python and two in C."""
     return letters.startswith("*")
 
 
 def is_const(letters: str) -> bool:
-    """True if the code is that of a pointer to read-only data, or of a buffer of such data."""
+    """True for the code of a pointer to const, or of a buffer of const elements."""
     return letters[:2] in ("&k", "*k") or letters == "*s"
 
 
 def is_place(letters: str) -> bool:
-    """True if the code is that of a pointer to which a function that returns a status, or falls back, can write its
-    result."""
+    """True for the code of a pointer to which a function can write its result."""
     return letters.startswith("&") and not is_const(letters)
 
 
 def pointee(letters: str) -> str:
-    """Returns the code of the type to which a pointer points, or of a buffer's elements ("s" for a text). Returns any
+    """Returns the code of the type that a pointer points to, or of a buffer's elements ("s" for a text). Returns any
     other code unchanged."""
     return letters.lstrip("&*").lstrip("k")
 
@@ -110,8 +106,7 @@ def kind_of(letters: str) -> str:
 
 
 def c_letters(arguments: list[str]) -> list[str]:
-    """Returns the codes of the arguments in C. A buffer becomes a pointer to its first element and the number of
-    elements."""
+    """Returns the codes of the arguments in C. A buffer becomes a pointer and the number of elements."""
     made = []
     for letters in arguments:
         made.append("s" if letters == "*s" else letters.replace("*", "&"))
@@ -121,7 +116,7 @@ def c_letters(arguments: list[str]) -> list[str]:
 
 
 def has_error_value(result: str) -> bool:
-    """Returns Code.has_error_value for the code of a result, which may be a pointer."""
+    """Returns Code.has_error_value for the code of a result."""
     return result.startswith("&") or CODES[result].has_error_value
 
 

@@ -1,5 +1,4 @@
-"""The record as Python objects: the entries of an object (Entry) and their flags (Flags). It is written in Python
-because every interpreter and every adapter needs it."""
+"""Entries and their flags as Python objects."""
 from __future__ import annotations
 
 import enum
@@ -11,10 +10,10 @@ from typedcall.record.codes import parse_signature
 
 __all__ = ["BARE_LAYOUT", "EVERYTHING", "HANDLED", "PROMISES", "Entry", "Flags", "Found", "View", "falling_back", "has_buffers", "matching", "parse_signature", "row_of"]
 
-#: All flags that may require something of an entry's caller.
+#: The flags that may require something of an entry's caller.
 EVERYTHING = codes.MANDATORY_MASK
-#: The place of an entry that was found in PyPy's own struct or that of the seed post. Such structs have no flags, so
-#: the entry is assumed to need the GIL, and not to raise.
+#: The place of an entry in PyPy's own struct or that of the seed post. These structs have no flags, so the entry is
+#: assumed to need the GIL, and not to raise.
 BARE_LAYOUT = "PyPy metadata"
 #: The flags that a caller must understand, including bits that have no meaning yet.
 _MANDATORY = codes.ABI_MASK | codes.MANDATORY_MASK
@@ -40,12 +39,12 @@ class Flags(enum.IntFlag):
 
     @property
     def is_plain(self) -> bool:
-        """True if the function can be called in any thread, without the GIL and with nothing but its arguments."""
+        """True if the function can be called in any thread, without the GIL and without anything but its arguments."""
         return not int(self) & _MANDATORY
 
     @property
     def names(self) -> list[str]:
-        """The names of the flags, in the order of their bits."""
+        """The names of the flags, by bit."""
         return [flag.name for flag in Flags if flag & self and flag.name is not None]
 
     @property
@@ -54,7 +53,7 @@ class Flags(enum.IntFlag):
 
     def asks(self, capabilities: int = 0) -> str:
         """Lists an entry's requirements that `capabilities` do not include, for example "needs the GIL, may raise".
-        The text is often empty."""
+        """
         missing = int(self) & _MANDATORY & ~int(capabilities)
         if not missing:
             return ""
@@ -64,26 +63,24 @@ class Flags(enum.IntFlag):
         return ", ".join(words)
 
 
-#: The flags that are handled by any caller that uses View, as the extension modules do: all flags except TAKES_SELF,
-#: SETS_ERRNO and DIFFERS.
+#: The flags that every caller that uses View handles: all flags except TAKES_SELF, SETS_ERRNO and DIFFERS.
 HANDLED = Flags(codes.HANDLED)
-#: Flags that imply that a function needs no GIL, unless another flag requires it.
+#: Flags that mean that a function needs no GIL, unless another flag requires it.
 PROMISES = Flags.THREAD_SAFE | Flags.PURE
 
 
 class View(NamedTuple):
-    """The view that Python has of an entry; see typedcall/entry_view.h."""
+    """How Python sees an entry; see typedcall/entry_view.h."""
 
-    #: The codes of the values that Python passes and receives.
+    #: The codes of the arguments and the result in Python.
     arguments: list[str]
     result: str
-    #: How the C function reports its outcome: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK"; "UNUSABLE" if
-    #: the entry must not be called.
+    #: How the C function reports failure: "RESULT", "MAY_RAISE", "ASK", "STATUS" or "FALLS_BACK". "UNUSABLE" if the
+    #: entry must not be called.
     verdict: str
     #: The state in which a thread must call it: "NOTHING" (any), "THREAD" (attached) or "NO_GIL".
     hold: str
-    #: If ((bits & mask) == expected) has the value of is_value_if_equal, the C result alone proves
-    #: that the call succeeded.
+    #: The call succeeded if ((bits & mask) == expected) is is_value_if_equal.
     mask: int
     expected: int
     is_value_if_equal: bool
@@ -91,7 +88,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One native way to call a Python object: the three words of an entry in the ABI, and their source."""
+    """One native way to call a Python object."""
 
     signature: str
     flags: Flags
@@ -99,21 +96,21 @@ class Entry:
     #: The place where the entry was found: "instance slot", "method metadata", "PyPy metadata", "def row", "object
     #: row", "sibling symbol", or the adapter's library.
     place: str
-    #: The object that keeps `address` valid while it lives.
+    #: The object that keeps `address` valid.
     keep_alive: Any = field(compare=False, repr=False)
 
     def view(self) -> View:
         return View(*codes.describe(self.signature, self.flags))
 
     def python_types(self) -> tuple[list[str], str]:
-        """Returns the codes of the values that Python passes and receives. If a function returns a status or falls
-        back, and its last argument is a pointer to which it can write, its result is the value stored there."""
+        """Returns the codes of the arguments and the result in Python. If the C function writes its result through its
+        last pointer, the result's code is that of the value."""
         view = self.view()
         return view.arguments, view.result
 
     def with_effects(self, effects: Flags) -> Entry:
-        """Returns the entry with these PROMISES added. They do not override flags of the entry itself, but in a
-        layout without flags, NEEDS_THREAD is only an assumption, and is removed."""
+        """Returns the entry with these PROMISES added. The entry's own flags take precedence, except a NEEDS_THREAD
+        that was only assumed."""
         if not effects:
             return self
         flags = self.flags | effects
@@ -122,14 +119,13 @@ class Entry:
         return replace(self, flags=flags)
 
 
-#: The result of an adapter: a list of entries, with the reason in place of each entry that is omitted. The reason
-#: continues a sentence that begins with the function's name, as in "its argtypes are not set". The result is None if
-#: the object is not from the adapter's library.
+#: The result of an adapter: a list of entries, with a reason in place of each omitted entry. A reason continues a
+#: sentence that begins with the function's name. None if the object is not from the adapter's library.
 Found = Optional[list[Union[Entry, str]]]
 
 
 def row_of(entry: Entry) -> tuple[str, int, int]:
-    """Returns the three words of the entry, in the form that extension modules expect."""
+    """Returns the entry as extension modules expect it."""
     return entry.signature, int(entry.flags), entry.address
 
 
@@ -139,8 +135,7 @@ def has_buffers(entry: Entry) -> bool:
 
 
 def falling_back(signature: str) -> str | None:
-    """Returns the signature of an entry with FALLS_BACK that has this signature in Python, or None if there can be
-    none."""
+    """Returns the signature of the entry with FALLS_BACK that has this signature in Python, or None."""
     arguments, result = parse_signature(signature)
     if result == "v" or codes.pointee(result) != result:
         return None
@@ -149,12 +144,11 @@ def falling_back(signature: str) -> str | None:
 
 def matching(found: list[Entry], signature: str, casting: str = "equivalent") -> list[Entry]:
     """Returns the entries that match a signature, grouped by place (docs/ABI.md, section 8). In each group, exact
-    matches come first, followed by equivalent ones unless `casting` is "exact"."""
+    matches come first, and then equivalent ones unless `casting` is "exact"."""
     answering: list[Entry] = []
     equivalent: list[Entry] = []
     place = None
-    # This uses neither a lambda nor a generator, because CPython 3.12 and 3.13 crash if memory runs out while either
-    # is made.
+    # No lambda or generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     for entry in found:
         if entry.place != place:
             answering += equivalent
@@ -167,9 +161,8 @@ def matching(found: list[Entry], signature: str, casting: str = "equivalent") ->
 
 
 def _has_same_place(entry: Entry, signature: str) -> bool:
-    """True if the entry's function writes its result where this matching signature expects it, or if it neither
-    returns a status nor falls back. Arguments may be const even if this was not requested, except the one for the
-    result."""
+    """True if the function writes its result where this matching signature expects it, or does not write it. Other
+    arguments may be const even if this was not requested."""
     if entry.view().verdict not in ("STATUS", "FALLS_BACK"):
         return True
     own, asked = (parse_signature(text)[0] for text in (entry.signature, signature))

@@ -1,5 +1,5 @@
-# The signatures for which type checkers know the types of arguments and results; each uses one kind
-# of number. Type checkers cannot parse signatures, so resolve() has an overload for each group.
+# The signatures for which type checkers know the types of arguments and results. Type checkers cannot parse
+# signatures, so resolve() has an overload for each group.
 from typing import Literal, SupportsComplex, SupportsFloat, SupportsIndex
 
 from typing_extensions import TypeAlias
@@ -8,22 +8,18 @@ from typing_extensions import TypeAlias
 FloatLike: TypeAlias = SupportsFloat | SupportsIndex
 ComplexLike: TypeAlias = SupportsComplex | SupportsFloat | SupportsIndex
 
-# Functions with these signatures return a float.
 OfFloats: TypeAlias = Literal[
     "->d", "d->d", "dd->d", "ddd->d", "dddd->d", "->f", "f->f", "ff->f", "fff->f", "ffff->f", "->g",
     "g->g", "gg->g", "ggg->g", "gggg->g",
 ]
-# Functions with these signatures return an int.
 OfInts: TypeAlias = Literal[
     "->b", "b->b", "bb->b", "->B", "B->B", "BB->B", "->h", "h->h", "hh->h", "->H", "H->H", "HH->H",
     "->i", "i->i", "ii->i", "->I", "I->I", "II->I", "->l", "l->l", "ll->l", "->L", "L->L", "LL->L",
     "->q", "q->q", "qq->q", "->Q", "Q->Q", "QQ->Q", "->n", "n->n", "nn->n", "->N", "N->N", "NN->N",
 ]
-# Functions with these signatures return a bool.
 OfBools: TypeAlias = Literal[
     "->?", "?->?", "??->?",
 ]
-# Functions with these signatures return a complex number.
 OfComplex: TypeAlias = Literal[
     "Zf->Zf", "Zd->Zd", "Zg->Zg", "ZfZf->Zf", "ZdZd->Zd", "ZgZg->Zg",
 ]

@@ -1,7 +1,6 @@
-"""Makes cffi function pointers from typed functions. Because cffi releases the GIL around every call, it gets only
-functions that need no GIL and cannot raise, and by default only those with THREAD_SAFE, because several threads may
-call them at once. If you call from a single thread, or hold a lock, `thread_safe_only=False` also allows the
-others."""
+"""Makes cffi function pointers from typed functions. Only functions that need no GIL and cannot raise are used,
+because cffi releases the GIL around every call. By default, they must also be THREAD_SAFE, because several threads may
+call them at once."""
 
 from __future__ import annotations
 
@@ -42,13 +41,12 @@ def _unsafe_for_cffi(entry: Entry) -> str:
 def cffi_function(
     function: Any, signature: str | None = None, *, thread_safe_only: bool = True
 ) -> Any:
-    """Returns a cffi function pointer, which keeps `function` alive. If no signature is given, that of the first
-    entry that cffi can call is used. A buffer becomes two arguments: the pointer to its first element, and the number
-    of elements. `thread_safe_only=False` also accepts functions that are not declared thread-safe. The caller must
-    then prevent concurrent calls. Raises ValueError and TypeError as typedcall.resolve() does, and ImportError
-    without cffi."""
+    """Returns a cffi function pointer that keeps `function` alive. Without a signature, the first entry that cffi can
+    call is used. A buffer becomes two arguments: the pointer and the number of elements. `thread_safe_only=False` also
+    accepts functions that are not declared thread-safe. The caller must then prevent concurrent calls. Raises
+    ValueError and TypeError as typedcall.resolve() does, and ImportError without cffi."""
     ffi()  # raises ImportError before any other error
-    # This is not a lambda, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
+    # Not a lambda, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     obstacle = _unsafe_for_cffi if thread_safe_only else _unknown_to_cffi
     entry = usable(function, "cffi", obstacle, offered(function), signature, Flags.ACQUIRES_GIL)[0]
     text = c_text(entry.signature, _NAMES).replace("(", "(*)(", 1)

@@ -1,5 +1,5 @@
-"""Makes ctypes function pointers from typed functions. Depending on the function's flags, ctypes keeps the GIL and
-checks for exceptions, or releases the GIL."""
+"""Makes ctypes function pointers from typed functions. The function's flags determine whether ctypes keeps the GIL and
+checks for exceptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typedcall.sources.ctypes_ import FUNCFLAG_USE_ERRNO, letters_of
 
 __all__ = ["ctypes_function", "ctypes_type"]
 
-# After each call with the GIL, ctypes checks for an exception, whatever the result.
+# ctypes checks for an exception after each call with the GIL.
 _CAPABILITIES = HANDLED & ~Flags.FALLS_BACK | Flags.SETS_ERRNO
 
 
@@ -59,13 +59,13 @@ def _missing_type(entry: Entry) -> str:
 
 
 def ctypes_function(function: Any, signature: str | None = None) -> Any:
-    """Returns a ctypes function, which has argtypes and restype set and keeps `function` alive. If no signature is
-    given, that of the first entry that ctypes can call is used. A buffer becomes two arguments: the pointer to its
-    first element, and the number of elements.
+    """Returns a ctypes function that keeps `function` alive. Its argtypes and restype are set. Without a signature,
+    the first entry that ctypes can call is used. A buffer becomes two arguments: the pointer and the number of
+    elements.
 
-    A function that needs the GIL, or is not declared thread-safe, becomes a PYFUNCTYPE: it is called with the GIL,
-    and its exceptions are raised. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError
-    and TypeError as typedcall.resolve() does."""
+    A function that needs the GIL or is not thread-safe becomes a PYFUNCTYPE, which holds the GIL and raises the
+    function's exceptions. Any other function becomes a CFUNCTYPE, which releases the GIL. Raises ValueError and
+    TypeError as typedcall.resolve() does."""
     entry = usable(function, "ctypes", _missing_type, offered(function), signature, _CAPABILITIES)[0]
     arguments, result = parse_signature(entry.signature)
     keeps_errno = bool(entry.flags & Flags.SETS_ERRNO)
@@ -75,12 +75,12 @@ def ctypes_function(function: Any, signature: str | None = None) -> Any:
     else:
         prototype = ctypes.PYFUNCTYPE(*types)
         if keeps_errno:  # PYFUNCTYPE has no such option
-            # The types are repeated because CPython does not look for them in base classes.
+            # The types are repeated, because CPython does not look for them in base classes.
             own = {"_flags_": prototype._flags_ | FUNCFLAG_USE_ERRNO, "_argtypes_": prototype._argtypes_,
                    "_restype_": prototype._restype_}
             prototype = type(prototype)("FunctionWithErrno", (prototype,), own)
-    # A pointer made by cast() has a dictionary of objects that it keeps alive. A struct or an array into which the
-    # pointer is copied keeps this dictionary, but not the pointer's attributes.
+    # A pointer made by cast() has a dictionary of objects to keep alive. A struct or an array into which the pointer
+    # is copied keeps this dictionary, but not the pointer's attributes.
     made = ctypes.cast(ctypes.c_void_p(entry.address), prototype)
     made._objects.clear()
     made._objects["typed_function"] = entry.keep_alive

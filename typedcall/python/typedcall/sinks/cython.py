@@ -1,6 +1,5 @@
-"""Exports typed functions to Cython code, which imports C functions from a module's `__pyx_capi__`, and tags the
-cpdef functions of Cython modules. The flags of a tag record how a function raises, which a capsule does not; see
-tag_pyx_capi()."""
+"""Exports typed functions to Cython code, and tags the cpdef functions of Cython modules. Tags need flags, because a
+capsule does not record how a function raises; see tag_pyx_capi()."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from typedcall.tools.foreign import (
 
 __all__ = ["cython_declarations", "export_to_cython", "tag_pyx_capi"]
 
-# The names that Cython uses instead of C's, in capsules and in its source.
+# The names that Cython uses instead of C's.
 _IN_CAPSULES = {
     "n": "Py_ssize_t",
     "?": "bool",
@@ -71,12 +70,11 @@ def _functions(module: ModuleType) -> dict[str, Entry]:
 
 
 def export_to_cython(module: ModuleType | str) -> list[str]:
-    """Adds typed functions of a module to its `__pyx_capi__`. Cython code can then `cimport` them with the
-    declarations that cython_declarations() writes. Must be called before such code is imported. Existing capsules are
-    not replaced. For each function, the first entry that Cython can declare is exported, and kept alive until the
-    process ends, because Cython code stores only the address. Returns the names of the functions. Raises TypeError
-    unless `module` is a module or the name of one. Raises ImportError if the module cannot be imported, and on
-    PyPy."""
+    """Adds typed functions of a module to its `__pyx_capi__`. Cython code can then `cimport` them with the text of
+    cython_declarations(). Must be called before the Cython code is imported. Existing capsules are not replaced. For
+    each function, the first entry that Cython can declare is exported, and kept alive until the process ends. Returns
+    the names of the functions. Raises TypeError unless `module` is a module or the name of one. Raises ImportError if
+    the module cannot be imported, and on PyPy."""
     need_capsules("export_to_cython()")
     module = read_module(module)
     functions = _functions(module)
@@ -96,9 +94,8 @@ def export_to_cython(module: ModuleType | str) -> list[str]:
 
 
 def cython_declarations(module: ModuleType | str) -> str:
-    """Returns the text of a .pxd file for the functions that export_to_cython() exports. Each has a `cdef` line,
-    which declares whether it needs the GIL and may raise. Raises TypeError and ImportError as export_to_cython()
-    does."""
+    """Returns the text of a .pxd file for these functions. Each `cdef` line declares whether the function needs the
+    GIL and may raise. Raises TypeError and ImportError as export_to_cython() does."""
     lines = []
     for name, entry in sorted(_functions(read_module(module)).items()):
         arguments, result = c_types(entry.signature, _IN_SOURCE)
@@ -114,23 +111,22 @@ def cython_declarations(module: ModuleType | str) -> str:
 
 
 def tag_pyx_capi(module: ModuleType | str, flags: int | None = None) -> list[str]:
-    """Tags each cpdef function of a Cython module with its C function in `__pyx_capi__`, and returns the names of the
-    tagged functions. (Cython exports the functions that a .pxd file declares.) Call this at the end of the module
-    itself, as `tag_pyx_capi(__name__)`, or from another module.
+    """Tags the cpdef functions of a Cython module with their C functions in `__pyx_capi__`, and returns their names.
+    Cython exports the functions that a .pxd file declares. Call this at the end of the module as
+    `tag_pyx_capi(__name__)`, or from another module.
 
-    The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, the functions are therefore assumed
-    to need the GIL, and to report exceptions through an unknown value. Functions that do not return an object get
-    DIFFERS, and are found only by `resolve(..., capabilities=...)` with capabilities that include DIFFERS. `flags` is
-    a promise about all the functions: `NEEDS_THREAD | MAY_RAISE` promises that a function that raises returns -1 or
-    NULL (the default in Cython 3 without `except`), and 0 promises that no function raises or needs the GIL. Unless
-    `flags` is 0, functions whose result cannot report an exception (void, complex) are left out. Functions with
-    objects always have DIFFERS, because no capsule records the class of an object, and no C function checks it.
+    The capsules do not record `noexcept`, `nogil` and `except VALUE`. By default, functions are therefore assumed to
+    need the GIL and to raise in an unknown way. Functions that do not return an object get DIFFERS, so resolve() finds
+    them only if `capabilities` contain DIFFERS. `flags` is a promise about all the functions. With MAY_RAISE and
+    NEEDS_THREAD, they return -1 or NULL if they raise, as in Cython 3 without `except`. With 0, no function raises or
+    needs the GIL. Unless `flags` is 0, functions whose result cannot report an exception (void, complex) are skipped.
+    Functions with objects always have DIFFERS, because C functions do not check the class of an object.
 
-    A RuntimeWarning lists the cpdef functions that are left out, with the reasons. They include functions with
-    Cython's own types (typedefs, enums, structs), which you may tag one by one: `tag(f, "L->L", capsule)`.
+    A RuntimeWarning lists the skipped cpdef functions, with the reasons. Functions with Cython's own types (typedefs,
+    enums, structs) may be tagged one by one: `tag(f, "L->L", capsule)`.
 
     Raises ImportError if no module has this name. Raises TypeError if `module` is not a module or has no
-    `__pyx_capi__`, and, with the reasons, if none of its functions can be tagged."""
+    `__pyx_capi__`, and if no function can be tagged."""
     module = read_module(module)
     if not is_a(attribute(module, "__pyx_capi__"), dict):
         raise TypeError(f"{name_of(module)} exports no C functions: it has no __pyx_capi__")
@@ -181,7 +177,7 @@ def _tag(function: Any, flags: Flags) -> list[Entry]:
     made = [cython_.entry_of_capsule(capsule, flags) for _, capsule in cython_.exported(function)]
     found = [entry for entry in made if isinstance(entry, Entry)]
     if found:
-        # All variants share one value of flags: every requirement of any variant, and the promises that all of them
+        # All variants share one value of flags: every requirement of a variant, and the promises that all of them
         # make.
         of_all, by_all = Flags(0), Flags.THREAD_SAFE
         for entry in found:

@@ -1,5 +1,5 @@
-"""Makes SciPy's LowLevelCallables from typed functions. SciPy's integrators and filters call these without Python.
-The capsule's name is the C signature, which SciPy compares byte by byte."""
+"""Makes SciPy's LowLevelCallables from typed functions. SciPy's integrators and filters call these without Python. The
+capsule's name is the C signature, which SciPy compares byte by byte."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ __all__ = ["SIGNATURES", "low_level_callable"]
 
 _OF_ARRAYS = "double (int, double *, void *)"
 
-#: The signatures that SciPy accepts for quad, nquad, and ndimage's generic_filter, generic_filter1d and
-#: geometric_transform, keyed by their notation in letters.
+#: The signatures that SciPy accepts for quad, nquad and ndimage's filters, by their notation in letters.
 SIGNATURES: dict[str, str] = {
     parse_declaration(text).signature: text
     for text in (
@@ -32,8 +31,8 @@ SIGNATURES: dict[str, str] = {
 }
 
 
-#: For functions of buffers: the C signature that SciPy's filters expect, and the declaration of its
-#: arrays. The filters expect the status 1 for success.
+#: For functions of buffers: the C signature of SciPy's filters, and the declaration of its arrays. The status 1 means
+#: success.
 _FILTERS: dict[str, tuple[str, str]] = {
     "*d->d": ("int (double *, intptr_t, double *, void *)",
               "int (double x[n], intptr_t n, double y[1], void *data)"),
@@ -56,8 +55,7 @@ def _text_of(signature: str) -> str | None:
 
 
 def _is_of_doubles(signature: str) -> bool:
-    """True for a function of several doubles that returns a double, which SciPy can call only as a function of an
-    array."""
+    """True for a function of several doubles that returns a double."""
     arguments, result = parse_signature(signature)
     return len(arguments) > 1 and set(arguments + [result]) == {"d"}
 
@@ -74,9 +72,9 @@ def _unknown_to_scipy(entry: Entry) -> str:
 
 @functools.cache
 def _class() -> Any:
-    """Returns a class of LowLevelCallables with two items in addition to SciPy's three: the object that keeps the
-    address valid, and the flags. Unlike the contents of a capsule, items cannot be changed, and the garbage collector
-    sees them. `function` is the typed function rather than the capsule, because the capsule keeps nothing alive."""
+    """Returns a class of LowLevelCallables with two more items: the object that keeps the address valid, and the
+    flags. Items cannot be changed, and the garbage collector sees them. `function` is the typed function, because the
+    capsule keeps nothing alive."""
     from scipy import LowLevelCallable
 
     class TypedLowLevelCallable(LowLevelCallable):  # type: ignore[misc]
@@ -91,7 +89,7 @@ def _class() -> Any:
 
         @property
         def typed_flags(self) -> Flags:
-            """The flags of the entry, which the C signature does not show."""
+            """The flags of the entry."""
             return Flags(tuple.__getitem__(self, 4))
 
     return TypedLowLevelCallable
@@ -100,20 +98,18 @@ def _class() -> Any:
 def low_level_callable(
     function: Any, signature: str | None = None, *, user_data: Any = None
 ) -> Any:
-    """Returns a scipy.LowLevelCallable, which keeps `function` alive. `signature` is written in letters (`d->d`) or
-    as in SciPy (`double (double)`). Without `signature`, the first entry whose signature SciPy accepts is used.
-    `user_data` is a capsule, a ctypes pointer or a cffi pointer, as in SciPy. If `function` is a LowLevelCallable,
-    its user data are the default.
+    """Returns a scipy.LowLevelCallable that keeps `function` alive. `signature` is written in letters (`d->d`) or as
+    in SciPy (`double (double)`). Without `signature`, the first entry that SciPy accepts is used. `user_data` is a
+    capsule, a ctypes pointer or a cffi pointer, as in SciPy. The user data of a LowLevelCallable are kept by default.
 
-    SciPy does not support functions of several doubles (`ddd->d`). If there is no other entry, such a function
-    becomes a function of an array, with user data of its own, for nquad and for quad with `args`. It returns nan if
-    SciPy passes a different number of arguments. Functions of buffers become filters for ndimage: `*kd->d` for
-    generic_filter, `*kd*d->v` for generic_filter1d.
+    SciPy does not support functions of several doubles (`ddd->d`). If there is no other entry, such a function becomes
+    a function of an array, with its own user data. Pass such a function to nquad, or to quad with `args`. The result
+    is nan if SciPy passes a different number of arguments. Functions of buffers become filters for ndimage: `*kd->d`
+    for generic_filter, `*kd*d->v` for generic_filter1d.
 
-    SciPy calls the function with or without the GIL, and does not check for exceptions. Therefore, only entries that
-    need no GIL and cannot raise are used. Raises ValueError for a signature that SciPy does not support. Raises
-    TypeError as typedcall.resolve() does, and for user data that the signature does not accept. Raises ImportError on
-    PyPy."""
+    SciPy calls the function with or without the GIL, and does not check for exceptions. Only entries that need no GIL
+    and cannot raise are used. Raises ValueError for a signature that SciPy does not support. Raises TypeError as
+    typedcall.resolve() does, and for unsuitable user data. Raises ImportError on PyPy."""
     need_capsules("low_level_callable()")
     from scipy import LowLevelCallable
 

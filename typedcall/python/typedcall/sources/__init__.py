@@ -1,5 +1,5 @@
-"""Reads functions of other libraries as entries, with one module for each library. No module imports its library,
-because the library's objects exist only if it has already been imported."""
+"""Reads functions of other libraries as entries, with one module for each library. No module imports its
+library, because an object exists only if its library has been imported."""
 from __future__ import annotations
 
 import functools
@@ -19,8 +19,7 @@ _first: list[Callable[[Any], Found]] = []
 
 
 def ask_first(adapter: Callable[[Any], Found]) -> None:
-    """Registers an adapter that is tried before all others, for objects of subpackages that this one must not
-    import."""
+    """Registers an adapter that is tried before all others. Used for subpackages that this one must not import."""
     _first.append(adapter)
 
 
@@ -30,7 +29,7 @@ def _adapters() -> tuple[Callable[[Any], Found], ...]:
 
 
 def _fault(entry: Entry) -> str:
-    """Explains why the entry is invalid, or returns "". An entry may be invalid because its values come from a
+    """Returns the reason why the entry is invalid, or "". An entry may be invalid, because its values come from a
     library's object."""
     if type(entry.address) is not int or not is_address(entry.address):
         return "its address is not that of a C function"
@@ -44,8 +43,8 @@ def _fault(entry: Entry) -> str:
 
 
 def _found(obj: Any) -> list[Entry | str]:
-    """Returns the result of the first adapter that recognizes the object. As in foreign.py, an object that raises or
-    has invalid attributes counts as one without entries."""
+    """Returns the result of the first adapter that recognizes the object. An object that raises or has invalid
+    attributes counts as one without entries."""
     if WHY_NOTHING:
         return [WHY_NOTHING]
     for adapter in [*_first, *_adapters()]:
@@ -66,7 +65,6 @@ def foreign_entries(obj: Any) -> list[Entry]:
 
 
 def why_not(obj: Any) -> list[str]:
-    """Returns the reasons why an adapter that recognizes the object omits entries. The list is empty if there are
-    none."""
-    # This is not a generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
+    """Returns the reasons why an adapter omits entries of the object."""
+    # Not a generator, because CPython 3.12 and 3.13 crash if memory runs out while one is made.
     return list(dict.fromkeys([each for each in _found(obj) if isinstance(each, str)]))

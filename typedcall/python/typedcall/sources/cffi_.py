@@ -1,5 +1,5 @@
-"""Reads cffi function pointers, and functions of compiled cffi modules, as entries. cffi releases the GIL around
-every call, so the functions that it declares do not need the GIL, except for callbacks into Python."""
+"""Reads cffi function pointers, and functions of compiled cffi modules, as entries. Functions other than callbacks do
+not need the GIL, because cffi releases it around calls."""
 
 from __future__ import annotations
 
@@ -33,20 +33,18 @@ def letters_of(ctype: Any) -> str:
 
 
 def _is_variadic(declared: Any) -> bool:
-    """True if the function has variable arguments. `ellipsis` is also true for functions with complex numbers, which
-    cffi cannot call through libffi."""
+    """True if the function has variable arguments. `ellipsis` is also true for functions with complex numbers."""
     parameters = ", ".join(each.cname for each in declared.args)
     return declared.ellipsis and f"({parameters}, ...)" in declared.cname
 
 
 def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
-    """True if the function may call Python. A callback owns its callable, but after a cast, or in a struct, it is a
-    pointer like any other. A function declared as extern "Python" is a C function of the compiled cffi module, and a
-    pointer to it looks like any other."""
+    """True if the function may call Python. A callback owns its callable. After a cast, or in a struct, a callback
+    looks like any other pointer."""
     library = library_of(address)
     if library is None or not is_data:
         return library is None
-    # vars() returns the contents of a module without calling its __getattr__.
+    # vars() does not call a module's __getattr__.
     modules = [vars(each) for each in list(sys.modules.values()) if type(each) is ModuleType]
     files: list[Any] = [
         names.get("__file__") for names in modules if is_a(names.get("lib"), lib_type)
@@ -56,11 +54,11 @@ def _may_call_python(address: int, is_data: bool, lib_type: type) -> bool:
 
 def entries(obj: Any) -> Found:
     """Returns the entries of a cffi function, or None for any other object. Returns only reasons if the function's
-    type has no signature, because of variable arguments or structs passed by value."""
+    type has no signature."""
     if "_cffi_backend" not in sys.modules:
         return None
     is_data = is_a(obj, imported_class("_cffi_backend", "_CDataBase"))
-    # A function of a compiled module is a builtin function, whose `__self__` is the library.
+    # The `__self__` of a compiled module's function is the library.
     is_function = is_a(obj, BuiltinFunctionType)
     if not is_data and not (is_function and is_a(obj.__self__, imported_class("_cffi_backend", "Lib"))):
         return None

@@ -1,5 +1,5 @@
 """Reads ctypes function pointers as entries. `argtypes` and `restype` determine the signature, and the prototype
-determines how a call handles the GIL, exceptions and errno."""
+determines the flags."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def letters_of(ctypes_type: Any) -> str:
 
 
 def _simple_letters(ctypes_type: Any) -> str | None:
-    """Returns the code of a simple type, found by its size and by its kind, which a value of the type reveals.
-    Returns None if there is no code."""
+    """Returns the code of a simple type by its size and kind, or None."""
     import ctypes
 
     native = "__ctype_le__" if sys.byteorder == "little" else "__ctype_be__"
@@ -74,8 +73,8 @@ def _simple_letters(ctypes_type: Any) -> str | None:
 
 
 def _reached(pointer: Any, behind: Callable[[Any], Iterable[Any]]) -> list[Any]:
-    """Returns the pointer and all objects reachable from it, without duplicates, because pointers made by cast() keep
-    each other alive."""
+    """Returns the pointer and all objects reachable from it. Duplicates are skipped, because pointers made by cast()
+    keep each other alive."""
     waiting, seen = [pointer], {}
     while waiting:
         each = waiting.pop()
@@ -91,9 +90,9 @@ def _cast_from(each: Any) -> Iterable[Any]:
 
 
 def _is_callback(pointer: Any) -> bool:
-    """True if the pointer was made from a Python callable. Such a pointer, even after a cast, keeps ctypes' thunk
-    alive, or, on PyPy, which has no thunks, the pointer that has the callable. A pointer that was read from a struct
-    or an array, or made from an address, may be a callback even though nothing shows it."""
+    """True if the pointer was made from a Python callable. Such a pointer keeps ctypes' thunk alive, even after a
+    cast. On PyPy, which has no thunks, the pointer keeps the pointer that has the callable alive. A pointer from a
+    struct, an array or an address may be an unrecognized callback."""
     for each in _reached(pointer, _cast_from):
         if type_name(each) == "CThunkObject" or (
                 is_a(each, _function_pointer()) and attribute(each, "callable") is not None):
@@ -112,35 +111,34 @@ def _behind(each: Any) -> Iterable[Any]:
 
 
 def _kept_by(pointer: Any) -> list[Any]:
-    """Returns all objects that `pointer`, or an object that shares its memory, currently keeps alive."""
+    """Returns all objects that `pointer`, or an object that shares its memory, keeps alive."""
     return [each for each in _reached(pointer, _behind)[1:] if not is_a(each, dict)]
 
 
 def _shares_memory(pointer: Any) -> bool:
-    """True if the pointer is stored in the memory of another object, as a part of it or through from_buffer()."""
+    """True if the pointer is stored in another object's memory."""
     if attribute(pointer, "_b_base_") is not None:
         return True
-    # On PyPy, no pointer reports that it owns its memory.
+    # PyPy's pointers do not report that they own their memory.
     return sys.implementation.name != "pypy" and not attribute(pointer, "_b_needsfree_")
 
 
 def address_of(pointer: Any) -> tuple[int, Any]:
-    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid. For a pointer with
-    memory of its own, this is the pointer. A pointer that shares the memory of a struct, an array or another pointer
-    changes with it. Its object is a tuple of all objects on which it currently depends, as far as ctypes knows."""
+    """Returns the address in a function pointer or c_void_p, and the object that keeps it valid. A pointer with memory
+    of its own keeps its address valid. A pointer that shares memory may change, so its object is a tuple of all
+    objects on which it depends."""
     while True:
         address = _read(pointer)
         if not _shares_memory(pointer):
             return address, pointer
         kept = _kept_by(pointer)
-        # Otherwise another thread has assigned a different pointer meanwhile.
+        # Otherwise another thread has assigned a different pointer.
         if address == _read(pointer):
             return address, (pointer, *kept)
 
 
 def _read(pointer: Any) -> int:
-    """Reads the address in a pointer without side effects. ctypes.cast() is avoided because it makes its argument
-    keep itself alive."""
+    """Reads the address in a pointer. ctypes.cast() would make the pointer keep itself alive."""
     import ctypes
 
     if sys.implementation.name == "pypy":
@@ -154,17 +152,17 @@ def _read(pointer: Any) -> int:
 
 
 def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
-    """Returns the flags of a function pointer, or None if no flags can describe it."""
+    """Returns the flags of a function pointer, or None if flags cannot describe it."""
     bits = type(pointer)._flags_
     raises = bits & FUNCFLAG_PYTHONAPI
     flags = Flags(0)
-    # The address decides, not the objects that are kept alive with it, because shared memory may have changed since.
-    # An address inside a library is that of a C function; a function at any other address may acquire the GIL.
+    # The address decides, because shared memory may have changed since. An address inside a library belongs to a C
+    # function. Any other function may acquire the GIL.
     if library_of(address) is None and (not raises or _is_callback(pointer)):
         flags |= Flags.ACQUIRES_GIL
     elif raises:
-        # ctypes checks for an exception after each such call, so the function may raise. If its result cannot report
-        # an exception, a consumer would not notice it.
+        # ctypes checks for an exception after each such call, so the function may raise. A consumer would not notice
+        # an exception if the result cannot report one.
         if not has_error_value(result):
             return None
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE
@@ -179,12 +177,12 @@ def _flags_of(pointer: Any, address: int, result: str) -> Flags | None:
 
 def entries(obj: Any) -> Found:
     """Returns the entries of a ctypes function pointer, or None for any other object. Returns only a reason if
-    `argtypes` is not set, because ctypes would then guess the types, and a guess is not a signature."""
+    `argtypes` is not set, because ctypes would guess the types."""
     if not is_a(obj, imported_class("_ctypes", "CFuncPtr")):
         return None
 
     argtypes = obj.argtypes
-    # ctypes reads argtypes when they are set, so an iterator is empty by now.
+    # ctypes has read argtypes before, so an iterator is empty by now.
     if not is_a(argtypes, tuple) and not is_a(argtypes, list):
         return ["its argtypes are not set: set argtypes and restype to the types of the C function"]
     try:

@@ -1,11 +1,10 @@
-"""Reads functions exported by Cython modules as entries: the capsules in a module's `__pyx_capi__`, and the `cpdef`
-functions to which they belong. A fused function has the entries of all its variants.
+"""Reads functions of Cython modules as entries: the capsules in `__pyx_capi__`, and their `cpdef` functions. A fused
+function has the entries of all its variants.
 
-The name of a capsule does not describe exceptions. It shows neither that there are none (`noexcept`) nor the value
-that reports one. By default, this value is -1 or NULL, but Cython also allows `except 5`, which a caller that tests
-for -1 would miss. Unless a module documents its exports, its functions are therefore assumed to raise. Those that
-return no object have DIFFERS, so only callers that allow this find them. Functions with objects always have DIFFERS,
-because `list xs` and `object xs` have the same name, and only the Python function checks its arguments."""
+The name of a capsule does not describe exceptions. The name shows neither `noexcept` nor the value that reports an
+exception, such as 5 in `except 5`. Functions are therefore assumed to raise, unless their module documents its
+exports. Functions that return no object have DIFFERS, so only callers that allow this find them. Functions with
+objects always have DIFFERS, because only the Python function checks their classes."""
 
 from __future__ import annotations
 
@@ -32,17 +31,16 @@ from typedcall.tools.foreign import (
 __all__ = ["capsules_of", "documented_flags", "entries", "entry_of_capsule", "exported", "is_cpdef",
            "variants_of"]
 
-#: The flags that are assumed because the name of a capsule shows neither whether the function raises, nor the value
-#: that reports an exception.
+#: The flags of capsules without documentation.
 UNKNOWN = Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
 
-# Modules whose documentation declares that all exports are `noexcept nogil`.
+# Modules that document all exports as `noexcept nogil`.
 _WITHOUT_GIL = (
     "scipy.special.cython_special",
     "scipy.linalg.cython_blas",
     "scipy.linalg.cython_lapack",
 )
-# The name of one variant of a fused function: a number for each fused type, followed by the function's name.
+# The name of a variant of a fused function: a number for each fused type, and then the function's name.
 _VARIANT = re.compile(r"__pyx_fuse_((?:\d+_)*\d+)([A-Za-z_]\w*)")
 _SKIP_DISPATCH = "int __pyx_skip_dispatch"
 _OPTIONAL_ARGUMENTS = "__pyx_opt_args_"
@@ -58,8 +56,8 @@ def documented_flags(module_name: str, name: str = "") -> Flags:
 
 
 def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
-    """True if this variant of a fused function takes a double where another variant takes an integer. SciPy's
-    functions then warn about values that are not integers, and acquire the GIL to do so."""
+    """True if this variant takes a double where another takes an integer. SciPy's functions then acquire the GIL to
+    warn about values that are not integers."""
     fused = _VARIANT.fullmatch(name)
     if fused is None:
         return False
@@ -78,14 +76,12 @@ def _may_truncate(capsules: dict[str, Any], name: str) -> bool:
 
 
 def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entry | str:
-    """Returns the entry of a capsule, or the reason why it has none: its declaration has no signature, or the
-    function may raise and its result cannot report this.
+    """Returns the entry of a capsule, or the reason why it has none.
 
-    The last parameter of a `cpdef` function is `int __pyx_skip_dispatch`, which functions of modules, the only ones
-    that are exported, do not read. It is left out, because it is not an argument of the Python function. The calling
-    conventions that typedcall supports pass it in a register or at the end of the stack, where its absence does no
-    harm. A pointer to optional arguments may follow, which the function does read. The signature then contains both
-    parameters, and a caller passes 0 and NULL."""
+    The last parameter of a `cpdef` function is `int __pyx_skip_dispatch`. This parameter is left out, because the
+    exported functions do not read it, and the supported calling conventions allow this. A pointer to optional
+    arguments may follow. Functions read this pointer, so the signature then contains both parameters, and a caller
+    passes 0 and NULL."""
     text = capsule_name(capsule)
     try:
         declared = parse_declaration(text or "")
@@ -102,7 +98,7 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
         flags |= Flags.NEEDS_THREAD
         flags &= ~Flags.THREAD_SAFE
     if flags == UNKNOWN and declared.result == "O":
-        flags &= ~Flags.DIFFERS  # for objects, Cython's only error value is NULL
+        flags &= ~Flags.DIFFERS  # for objects, the error value is always NULL
     if _takes_objects(declared, text or ""):
         flags |= Flags.DIFFERS
     address = capsule_address(capsule)
@@ -111,8 +107,8 @@ def entry_of_capsule(capsule: Any, flags: Flags, keep_alive: Any = None) -> Entr
 
 
 def _takes_objects(declared: Declaration, text: str) -> bool:
-    """True if the C function relies on the class of an argument, which only a call from Python checks, or if it
-    returns an instance as a pointer to its struct, which would have no owner."""
+    """True if the C function relies on the class of an argument that only a call from Python checks. Also true if it
+    returns an instance as a pointer to its struct."""
     pointers = [given for given, letters in zip(declared.texts, declared.arguments) if letters == "P"]
     pointers += [text.split("(")[0]] if declared.result == "P" else []
     # A pointer to optional arguments is not a pointer to an object.
@@ -121,8 +117,7 @@ def _takes_objects(declared: Declaration, text: str) -> bool:
 
 
 def capsules_of(module: Any) -> dict[str, Any]:
-    """Returns a module's exports to Cython: the capsules in its `__pyx_capi__`, keyed by name. Returns an empty dict
-    if there is no such dict. Skips values that are not capsules, and keys that are not strs."""
+    """Returns the capsules in a module's `__pyx_capi__`, by name."""
     capi = attribute(module, "__pyx_capi__")
     if not is_a(capi, dict):
         return {}
@@ -130,20 +125,20 @@ def capsules_of(module: Any) -> dict[str, Any]:
 
 
 def variants_of(function: Any) -> list[Any]:
-    """Returns the variants of a fused function. The list is empty for any other object."""
+    """Returns the variants of a fused function."""
     variants = attribute(function, "__signatures__")
     return [variant for _, variant in members(variants)] if is_mapping(variants) else []
 
 
 def exported(function: Any) -> list[tuple[str, Any]]:
-    """Returns (name, capsule) for each variant of a cpdef function. The list is empty for any other object."""
+    """Returns (name, capsule) for each variant of a cpdef function."""
     module = module_of(function)
     capsules = capsules_of(module)
     name = text_attribute(function, "__name__")
     if not capsules or name is None:
         return []
     if attribute(module, name) is function:
-        # Variants are sorted by their C names, which follow the order of the types in the fused type.
+        # The C names of variants follow the order of types in the fused type.
         found = sorted(_name_of_variant(each, capsules) for each in variants_of(function))
         found = found or [name]
     else:
@@ -161,13 +156,13 @@ def exported(function: Any) -> list[tuple[str, Any]]:
 
 
 def is_cpdef(capsule: Any) -> bool:
-    """True if the capsule belongs to a cpdef function, which Python can also call."""
+    """True if the capsule belongs to a cpdef function."""
     return _SKIP_DISPATCH in (capsule_name(capsule) or "")
 
 
 def _name_of_variant(function: Any, capsules: dict[str, Any]) -> str:
-    """Returns the name of a variant's capsule. Usually this is the variant's own name, but from Cython 3.3 on, the
-    variant's name also contains the module's."""
+    """Returns the name of a variant's capsule. From Cython 3.3 on, the variant's own name also contains the module's
+    name."""
     name = text_attribute(function, "__name__") or ""
     own = _VARIANT.fullmatch(name)
     if own is None or name in capsules:
@@ -220,12 +215,12 @@ def entries(obj: Any) -> Found:
     if not found and not others:
         others = ["Cython exports the C function of a cpdef function that a .pxd file declares, and "
                   f"{module}.__pyx_capi__ has none for {name_of(obj)}"]
-    # If both a real and a complex variant would fit, the real one must come first.
+    # If a real and a complex variant both fit, the real one must come first.
     return [*sorted(found, key=lambda entry: entry.signature.count("Z")), *others]
 
 
 def _flags_of(capsule: Any) -> Flags:
-    """Returns the flags documented by the module that exports this capsule, or UNKNOWN."""
+    """Returns the flags documented by the capsule's module, or UNKNOWN."""
     for module_name in _WITHOUT_GIL:
         for name, each in capsules_of(sys.modules.get(module_name)).items():
             if each is capsule:

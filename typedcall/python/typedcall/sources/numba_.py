@@ -1,5 +1,4 @@
-"""Reads Numba's C callbacks as entries: `@cfunc` objects, and anything that follows Numba's protocol for first-class
-functions (`WrapperAddressProtocol`)."""
+"""Reads Numba's C callbacks as entries: `@cfunc` objects, and first-class functions (`WrapperAddressProtocol`)."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ __all__ = ["entries", "letters_of"]
 
 
 def letters_of(numba_type: Any, in_memory: bool = False) -> str:
-    """Returns the code of a Numba type that a C callback passes, or, with `in_memory`, stores behind a pointer.
-    Raises ValueError for types without a code, such as arrays and tuples."""
+    """Returns the code of a Numba type that a C callback passes. With `in_memory`, returns the code of the type stored
+    behind a pointer. Raises ValueError for types without a code, such as arrays and tuples."""
     types = sys.modules["numba.core.types"]
     if isinstance(numba_type, types.NoneType):  # Numba's type for void
         return "v"
@@ -27,7 +26,7 @@ def letters_of(numba_type: Any, in_memory: bool = False) -> str:
     if isinstance(numba_type, types.Float):
         return letters_for("floating", numba_type.bitwidth // 8)
     if isinstance(numba_type, types.Complex) and (in_memory or numba_type.bitwidth == 128):
-        # Numba passes the parts of narrower complex numbers in two registers, but C passes both in one.
+        # Numba passes narrower complex numbers in two registers, but C uses one.
         return letters_for("complex", numba_type.bitwidth // 8)
     if isinstance(numba_type, types.CPointer):
         target = numba_type.dtype
@@ -41,7 +40,7 @@ def letters_of(numba_type: Any, in_memory: bool = False) -> str:
 
 def entries(obj: Any) -> Found:
     """Returns the entries of a `@cfunc` or a first-class function, or None for any other object. These functions
-    print their exceptions, and acquire the GIL to do so."""
+    acquire the GIL to print exceptions."""
     if "numba" not in sys.modules:
         return None
     if is_a(obj, imported_class("numba.core.ccallback", "CFunc")):

@@ -1,5 +1,5 @@
-"""Reads NumPy ufuncs as entries if their loops are NumPy's generic loops, which call a scalar C function (as in
-NumPy's cbrt and hypot), or if SciPy exports the functions that the loops call (scipy.special)."""
+"""Reads NumPy ufuncs as entries. Their loops must be NumPy's generic loops (as in cbrt and hypot), or call functions
+that SciPy exports (scipy.special)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["NOT_FOLLOWED", "dtype_of", "entries", "is_special"]
 _KINDS = {"bool": "?", "signed": "i", "unsigned": "u", "floating": "f", "complex": "c"}
 
 
-#: A note on how the C functions behind ufuncs of scipy.special differ from the ufuncs.
+#: How the C functions of scipy.special differ from the ufuncs.
 NOT_FOLLOWED = ("the C functions behind ufuncs of scipy.special do not follow special.seterr(): they raise nothing and warn of "
                 "nothing. Most have no float32: they give float64 where the ufunc gives float32")
 
@@ -27,8 +27,8 @@ def is_special(obj: Any, found: list[Entry]) -> bool:
 
 
 def entries(obj: Any) -> Found:
-    """Returns the entries of a ufunc, or None for any other object. Complex loops yield no entries, because the
-    functions that NumPy's generic loops call take pointers to their arguments and result, as no ufunc does."""
+    """Returns the entries of a ufunc, or None for any other object. Complex loops yield no entries, because their
+    functions take pointers to arguments and result."""
     if not is_a(obj, imported_class("numpy", "ufunc")):
         return None
     from typedcall.native._native import scalar_functions
@@ -36,15 +36,15 @@ def entries(obj: Any) -> Found:
     made: list[Entry | str] = []
     for signature, address in scalar_functions(obj):
         if all(isinstance(each, str) or each.signature != signature for each in made):
-            # The function is thread-safe because NumPy releases the GIL around its loops.
+            # The function is thread-safe, because NumPy releases the GIL around its loops.
             made.append(Entry(signature, Flags.THREAD_SAFE, address, "NumPy", obj))
     made = made or [*_special_entries(obj)]
     return made or ["the loops of this ufunc call no C function of one element that is known"]
 
 
 def _special_entries(ufunc: Any) -> list[Entry]:
-    """Returns the entries of a ufunc of scipy.special. Its loops are SciPy's own, but SciPy exports to Cython, under
-    the same names, the functions that they call."""
+    """Returns the entries of a ufunc of scipy.special. SciPy exports the functions that the loops call to Cython,
+    under the same names."""
     name = ufunc.__name__
     found = attribute(sys.modules.get("scipy.special"), name)
     if found is not ufunc or ufunc.nout != 1:
@@ -55,7 +55,7 @@ def _special_entries(ufunc: Any) -> list[Entry]:
     made: dict[str, Entry] = {}
     for entry in cython_.entries(getattr(cython_special, name, None)) or []:
         types = "" if isinstance(entry, str) else _types_of(entry.signature)
-        # SciPy's fused types have combinations that are in no ufunc, and whose functions return nan.
+        # SciPy's fused types have combinations that no ufunc has, whose functions return nan.
         if not isinstance(entry, str) and types in ufunc.types:
             keep = Entry(entry.signature, entry.flags, entry.address, "SciPy", ufunc)
             made.setdefault(types, keep)

@@ -1,5 +1,5 @@
-"""Reads SciPy's LowLevelCallables as entries. The name of the capsule is the C signature. The flags are those of the
-ctypes, cffi or typed function from which the LowLevelCallable was made."""
+"""Reads SciPy's LowLevelCallables as entries. The name of the capsule is the C signature. The flags come from the
+ctypes, cffi or typed function inside."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def _flags_of(obj: Any, text: str) -> Flags:
     for each in [*(ctypes_.entries(made_of) or []), *(cffi_.entries(made_of) or [])]:
         if isinstance(each, Entry):
             return each.flags
-    # A callback of SciPy that returns an int reports an error by returning 0 with an exception set, so it needs the
-    # GIL. A callback that returns a double cannot report an error.
+    # A callback of SciPy that returns an int reports an error as 0 with an exception set, so it needs the GIL. A
+    # callback that returns a double cannot report an error.
     return flags | Flags.NEEDS_THREAD | Flags.DIFFERS if text.startswith("int (") else flags
 
 
@@ -56,7 +56,7 @@ def entries(obj: Any) -> Found:
         return [str(error)]
     flags = _flags_of(obj, text)
     if "O" in (*declared.arguments, declared.result):
-        # Only Cython's cdef functions have objects as arguments, and the capsule's name does not show the objects'
+        # Only Cython's cdef functions have objects as arguments. The capsule's name does not show the objects'
         # classes.
         flags |= Flags.NEEDS_THREAD | Flags.MAY_RAISE | Flags.DIFFERS
     return [Entry(declared.signature, flags, capsule_address(capsule), "SciPy", obj)]

@@ -1,7 +1,6 @@
-"""Safe access to foreign objects, modules and dictionaries, whose attributes may raise, whose names may not be text,
-and whose keys may be of any type. One rule applies here and in the package's C++ code: MemoryError and exceptions
-that are not Exceptions (KeyboardInterrupt and SystemExit, which signal handlers may raise anywhere) propagate, and
-any other failure counts as a missing value."""
+"""Safe access to foreign objects, modules and dictionaries. Their attributes may raise, and their keys may be of any
+type. MemoryError and exceptions that are not Exceptions, such as KeyboardInterrupt, propagate. Any other failure
+counts as a missing value. The C++ code follows the same rule."""
 from __future__ import annotations
 
 import importlib
@@ -32,14 +31,14 @@ __all__ = [
     "type_name",
 ]
 
-# This is the descriptor of type itself, because a metaclass may define another `__name__`.
+# The descriptor of type is used, because a metaclass may define another `__name__`.
 _name_of_type: Any = type.__dict__["__name__"].__get__
-#: The length beyond which texts are cut in messages and tables.
+#: Longer texts are cut in messages and tables.
 _LONGEST = 200
 
 
 def attribute(obj: Any, name: str, default: Any = None) -> Any:
-    """Returns an attribute of `obj`, or `default` if the look-up fails for any reason."""
+    """Returns an attribute of `obj`, or `default` if the look-up fails."""
     try:
         return getattr(obj, name)
     except MemoryError:
@@ -55,14 +54,13 @@ def text_attribute(obj: Any, name: str) -> str | None:
 
 
 def exact_text(text: str) -> str:
-    """Returns the contents of an instance of a str subclass without calling its methods, which PyPy's str.__str__
-    would call."""
+    """Returns the contents of a str without calling methods of its class. PyPy's str.__str__ would call them."""
     return str.__getitem__(text, slice(None))
 
 
 def exact_int(number: Any) -> int | None:
     """Returns the value of an int, or of an object with `__index__`, such as NumPy's ints. Returns None for anything
-    else, and for a bool, which does not count as a number here."""
+    else, including a bool."""
     if is_a(number, bool):
         return None
     try:
@@ -79,7 +77,7 @@ def is_address(number: int) -> bool:
 
 
 def is_a(obj: Any, kind: type | None) -> bool:
-    """Like isinstance(), but uses the real type, because `__class__`, which isinstance() uses, may lie or raise."""
+    """Like isinstance(), but uses the real type, because `__class__` may lie or raise."""
     return kind is not None and type.__subclasscheck__(kind, type(obj))
 
 
@@ -89,7 +87,7 @@ def type_name(obj: Any) -> str:
 
 
 def imported_class(module: str, name: str) -> type | None:
-    """Returns a library's class, or None if the library, as far as it has been imported, has no such class."""
+    """Returns a library's class, or None if it does not exist or has not been imported."""
     found = attribute(sys.modules.get(module), name)
     return found if is_a(found, type) else None
 
@@ -100,18 +98,18 @@ def is_mapping(obj: Any) -> bool:
 
 
 def module_of(obj: Any) -> Any:
-    """Returns what sys.modules holds for the name in the object's `__module__`: usually a module, or None."""
+    """Returns the object's module in sys.modules, or None."""
     name = text_attribute(obj, "__module__")
     return sys.modules.get(name) if name else None
 
 
 def read_module(module: Any) -> types.ModuleType:
-    """Returns the module itself, or imports the module of this name. Raises TypeError for anything else."""
+    """Returns a module, or imports the module of this name. Raises TypeError for anything else."""
     found: Any = module
     if is_a(module, str):
-        # A module that is still being initialised is already in sys.modules.
+        # A module is in sys.modules while it is still being initialised.
         found = sys.modules.get(found) or importlib.import_module(found)
-        # The module may have replaced itself with any object.
+        # The module may have replaced itself.
         is_module = is_a(attribute(found, "__dict__"), dict)
     else:
         is_module = is_a(module, types.ModuleType)
@@ -121,20 +119,19 @@ def read_module(module: Any) -> types.ModuleType:
 
 
 def import_path(function: Any) -> tuple[str, str] | None:
-    """Returns the names of a module and of the object in it (such as "Class.name") that is `function`. Returns None
-    if the function's own names do not lead to it."""
+    """Returns the names of the module and of the object in it that is `function`, such as "Class.name". Returns None
+    if there is no such name."""
     names = [text_attribute(function, "__name__"), text_attribute(function, "__qualname__")]
     module = module_of(function)
     if attribute(function, "__module__") is None and is_a(function, types.BuiltinFunctionType):
-        # The class of a static method in C appears only in its `__reduce__` value, (getattr, (class, name)).
+        # For a static method in C, only `__reduce__` names the class: (getattr, (class, name)).
         reduced = function.__reduce__()
         module = module_of(reduced[1][0]) if is_a(reduced, tuple) else None
     elif attribute(function, "__module__") is None:
         module = _extension_that_has(function, names[0])
     if module is None:
         return None
-    # The script has the name __main__ in every process. A child process of multiprocessing also has it under another
-    # name.
+    # The script is __main__ in every process. A child process of multiprocessing also has it under another name.
     is_main = module is sys.modules.get("__main__")
     known_as = "__main__" if is_main else text_attribute(module, "__name__")
     for path in names:
@@ -147,9 +144,9 @@ def import_path(function: Any) -> tuple[str, str] | None:
 
 
 def _extension_that_has(function: Any, name: str | None) -> Any:
-    """Returns the extension module that contains a function that does not name its module, such as a NumPy ufunc. If
-    a package around the module also contains the function, returns the package. Other Python modules do not count,
-    because they may only have imported the function."""
+    """Returns the extension module of a function that does not name its module, such as a NumPy ufunc. If a package
+    that contains the module also has the function, returns the package. Other Python modules do not count, because
+    they may only have imported the function."""
     for known_as in sorted(exact_text(each) for each in list(sys.modules) if is_a(each, str)):
         file = text_attribute(sys.modules.get(known_as), "__file__") or ""
         if not name or not file.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES)):
@@ -163,8 +160,8 @@ def _extension_that_has(function: Any, name: str | None) -> Any:
 
 
 def members(namespace: Any) -> list[tuple[str, Any]]:
-    """Returns the (name, value) pairs in the `__dict__` of a module or class, or in a mapping. Skips keys that are
-    not strs. If Python code changes the dict meanwhile, reads it again."""
+    """Returns the (name, value) pairs in the `__dict__` of a module or class, or in a mapping. Skips keys that are not
+    strs. If the dict changes meanwhile, it is read again."""
     found = namespace if is_mapping(namespace) else attribute(namespace, "__dict__")
     if not is_mapping(found):
         return []
@@ -181,7 +178,7 @@ def members(namespace: Any) -> list[tuple[str, Any]]:
 
 
 def is_unbound(obj: Any) -> bool:
-    """True for an unbound method `Type.method` of a type made in C; Python passes self to it first."""
+    """True for an unbound method `Type.method` of a type made in C. Python passes self to it first."""
     if sys.implementation.name == "pypy":  # methods written in C have no type in `types`
         return type_name(obj) == "method_descriptor"
     kind = type(obj)  # a metaclass's __eq__ must not run
@@ -189,8 +186,8 @@ def is_unbound(obj: Any) -> bool:
 
 
 def printable(text: str, longest: int = _LONGEST) -> str:
-    """Returns a text for terminals and logs: a single line without control characters or lone surrogates, cut to
-    `longest` characters."""
+    """Returns a text for terminals and logs: a single line of at most `longest` characters, without control characters
+    or lone surrogates."""
     text = exact_text(text)
     cut = text if len(text) <= longest else text[: longest - 3]
     shown = "".join(each if each.isprintable() else ascii(each)[1:-1] for each in cut)
@@ -201,7 +198,7 @@ def name_of(function: Any) -> str:
     """Returns `module.name` for messages, or a description of the object."""
     own = text_attribute(function, "__name__")
     name = text_attribute(function, "__qualname__") or own
-    # A function of pybind11 is a method of a record object that has no method of that name.
+    # Functions of pybind11 are methods of a record object that has no such method.
     kind = type(attribute(function, "__self__"))
     if own and name == f"{text_attribute(kind, '__qualname__')}.{own}":
         name = name if attribute(kind, own) is not None else own

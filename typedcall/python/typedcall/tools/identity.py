@@ -1,5 +1,4 @@
-"""A table keyed by the identity of objects. Their `__eq__` and `__hash__` are never called, so any object may be
-looked up."""
+"""A table keyed by the identity of objects. The objects' `__eq__` and `__hash__` are never called."""
 from __future__ import annotations
 
 import weakref
@@ -13,18 +12,17 @@ Value = TypeVar("Value")
 
 
 class IdentityTable(Generic[Value]):
-    """Maps objects to values. Objects that do not support weak references are kept alive until pop(). Tables are
-    meant for global variables, because their locks are never freed."""
+    """Maps objects to values. Objects without weak references are kept alive until pop(). Tables are for global
+    variables, because their locks are never freed."""
 
     def __init__(self) -> None:
         self._rows: dict[int, tuple[Callable[[], Any], Value]] = {}
-        # The lock is re-entrant because the callback of a weak reference may run at any time, even while the lock is
-        # held.
+        # The lock is re-entrant, because a weak reference's callback may run while it is held.
         self._lock = RenewedLock()
 
     def get(self, key: Any) -> Value | None:
         row = self._rows.get(id(key))
-        # Another object may have the same id if the callback has not run yet.
+        # Another object may have the same id before the callback has run.
         return row[1] if row is not None and row[0]() is key else None
 
     def put(self, key: Any, value: Value) -> None:

@@ -1,5 +1,5 @@
-"""Determines whether an address is in a loaded library. Any other address may be that of a callback into Python,
-because ctypes, cffi and run-time compilers write code into memory that no file backs."""
+"""Determines whether an address is in a loaded library. Any other address may belong to a callback into Python,
+because ctypes, cffi and compilers write code into memory without a file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["library_of", "symbol_of"]
 
 @functools.cache
 def _dladdr() -> Any:
-    """Returns the C library's dladdr() and a type for its result. Returns None if they are not available, as in an
-    interpreter with its own GIL, which Python 3.12's ctypes does not support."""
+    """Returns the C library's dladdr() and a type for its result. Returns None if they are not available. In Python
+    3.12, ctypes does not support interpreters with their own GIL."""
     try:
         import ctypes
 
-        # This is a separate library object, so other code cannot change the argument types.
+        # A separate library object is used, because other code could change the argument types of a shared one.
         found = ctypes.CDLL(None).dladdr
     except (ImportError, OSError, AttributeError):
         return None
@@ -26,7 +26,7 @@ def _dladdr() -> Any:
 
 
 def _info(address: int) -> Any:
-    """Returns (file, its start, symbol before the address, address of that symbol), or None if they are unknown."""
+    """Returns (file, its start, symbol before the address, address of that symbol), or None if unknown."""
     known = _dladdr()
     if known is None:
         return None
@@ -42,14 +42,14 @@ def _text(pointer: Any) -> str:
 
 
 def library_of(address: int) -> str | None:
-    """Returns the file from which the address is mapped, or None if there is none or it is unknown."""
+    """Returns the file from which the address is mapped, or None."""
     info = _info(address)
     return None if info is None else _text(info[0])
 
 
 def symbol_of(address: int) -> tuple[str, str] | None:
-    """Returns the file from which the address is mapped, and the name under which the file exports it. Returns None
-    if there is no such name, or if it refers to another address."""
+    """Returns the file from which the address is mapped, and the symbol at this address. Returns None if there is no
+    such symbol."""
     info = _info(address)
     if info is None or info[3] != address:
         return None

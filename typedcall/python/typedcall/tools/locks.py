@@ -1,5 +1,5 @@
-"""The locks of the package's Python code. A fork copies the state of locks, but not the threads that hold them, so
-the child process replaces all locks held by other threads."""
+"""The locks of the package's Python code. A fork copies locks, but not the threads that hold them, so the child
+process replaces locks held by other threads."""
 from __future__ import annotations
 
 import os
@@ -11,8 +11,8 @@ _all: list[RenewedLock] = []
 
 
 class RenewedLock:
-    """A re-entrant lock, used as `with renewed.lock:`. It is meant for global variables, because it is never
-    freed."""
+    """A re-entrant lock, used as `with renewed.lock:`. Locks are never freed, so they are meant for global
+    variables."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -21,7 +21,7 @@ class RenewedLock:
 
 def _renew() -> None:
     for each in _all:
-        # The thread that has forked continues in the child, and still holds its own locks.
+        # The thread that has forked still holds its own locks.
         if each.lock.acquire(blocking=False):
             each.lock.release()
         else:

@@ -1,5 +1,5 @@
-"""Parses the `parameters` of tag(), such as "(x, y, /, octaves=1, *, base=0.0)", which contain only names and
-constants. Python's own parser would accept any Python code, and raises MemoryError for deeply nested text."""
+"""Parses the `parameters` of tag(), such as "(x, y, /, octaves=1, *, base=0.0)". Python's own parser accepts any code,
+and raises MemoryError for deep nesting."""
 from __future__ import annotations
 
 import ast
@@ -22,7 +22,7 @@ _LONGEST_NUMBER = 4300  # the limit of int() from Python 3.11 on
 _HOW = "they are names, with constants as defaults: '(x, y, /, octaves=1, *, base=0.0)'"
 
 
-#: The names, the number of positional-only ones, the number of positional ones, and the defaults, keyed by name.
+#: The names, the numbers of positional-only and positional ones, and the defaults by name.
 _Parsed = tuple[list[str], int, int, dict[str, Any]]
 
 
@@ -143,8 +143,7 @@ def _parse(text: str) -> _Parsed:
 
 
 def parse_parameters(text: str) -> _Parsed:
-    """Parses a text such as "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError, with the position of the fault,
-    for any other text."""
+    """Parses a text such as "(x, y, /, octaves=1, *, base=0.0)". Raises ValueError for any other text."""
     try:
         return _parse(text)
     except ValueError as error:

@@ -1,5 +1,4 @@
-"""Finds the names and defaults of a Python callable's parameters, from tag() or else from the callable's own
-signature. They are used in calls to the callable's C function."""
+"""Finds the names and defaults of a Python callable's parameters, from tag() or the callable's own signature."""
 from __future__ import annotations
 
 import sys
@@ -18,7 +17,7 @@ __all__ = ["MISSING", "Arrangement", "Parameters", "arrange", "arrangement_of", 
 
 
 class _Missing:
-    """Stands for a default that does not exist, or that cannot be written as a literal."""
+    """Means that there is no default, or none that can be written as a literal."""
 
     def __repr__(self) -> str:
         return "..."
@@ -31,17 +30,17 @@ class Parameters(NamedTuple):
     """The parameters of a callable, in their order."""
 
     names: tuple[str, ...]
-    #: How many parameters are positional-only, and how many are positional at all. All others are keyword-only.
+    #: The numbers of positional-only and of positional parameters. All others are keyword-only.
     positional_only: int
     positional: int
-    #: The default of each parameter; MISSING if it must be passed, or if its default cannot be written.
+    #: The default of each parameter, or MISSING.
     defaults: tuple[Any, ...]
-    #: True for each parameter that may be omitted, even if its default cannot be written.
+    #: True for each parameter that has a default, even if it cannot be written.
     optional: tuple[bool, ...]
 
     def bind(self, function: str, count: int, keywords: Iterable[str]) -> list[int]:
-        """Returns the index of the parameter for each argument, with `count` arguments by position, followed by those
-        by name. Raises the same TypeErrors as Python."""
+        """Returns the parameter's index for each argument: first `count` arguments by position, then those by name.
+        Raises the same TypeErrors as Python."""
         if count > self.positional:
             raise TypeError(f"{function}() takes at most {self.positional} arguments by position "
                             f"({count} given)")
@@ -69,7 +68,7 @@ given_parameters: IdentityTable[Parameters] = IdentityTable()
 
 
 def _from_signature(signature: Any) -> Parameters | None:
-    """Converts an inspect.Signature. Returns None if it has *args or **keywords, whose use is unknown."""
+    """Converts an inspect.Signature. Returns None if it has *args or **keywords."""
     names: list[str] = []
     defaults: list[Any] = []
     optional: list[bool] = []
@@ -81,15 +80,15 @@ def _from_signature(signature: Any) -> Parameters | None:
         positional_only += each.kind == each.POSITIONAL_ONLY
         positional += each.kind != each.KEYWORD_ONLY
         optional.append(each.default is not each.empty)
-        # In signatures, "..." stands for a default that has no literal.
+        # In signatures, "..." is a default without a literal.
         known = optional[-1] and each.default is not ...
         defaults.append(each.default if known else MISSING)
     return Parameters(tuple(names), positional_only, positional, tuple(defaults), tuple(optional))
 
 
 def signature_of(function: Any) -> Any:
-    """Returns inspect.signature() without the module, which appears as a parameter on PyPy because functions of
-    extensions have no `__self__` there."""
+    """Returns inspect.signature(). On PyPy, the module is left out, because it appears as a parameter of extensions'
+    functions."""
     import inspect
 
     signature = inspect.signature(function)
@@ -101,13 +100,12 @@ def signature_of(function: Any) -> Any:
 
 
 def _own(function: Any) -> Parameters | None:
-    """Reads the callable's own signature. Returns None if it has no usable one."""
+    """Reads the callable's own signature. Returns None if there is no usable one."""
     import inspect
 
     try:
         parameters = signature_of(function).parameters.values()
-        # The parameters are rebuilt to check them, because a `__signature__` may be of a subclass that returns
-        # anything.
+        # The parameters are rebuilt to check them, because a `__signature__` may be of any subclass.
         checked = [inspect.Parameter(each.name, each.kind, default=each.default) for each in parameters]
         return _from_signature(inspect.Signature(checked))
     except MemoryError:
@@ -122,7 +120,7 @@ def parameters_of(function: Any) -> Parameters | None:
 
 
 def has_keyword_only(function: Any) -> bool:
-    """True if the callable has keyword-only parameters. Builds a signature only if necessary, because each resolve()
+    """True if the callable has keyword-only parameters. A signature is built only if necessary, because each resolve()
     calls this."""
     known = given_parameters.get(function)
     if known is None:
@@ -136,9 +134,9 @@ def has_keyword_only(function: Any) -> bool:
 
 
 def by_position(function: Any, called: Any = None) -> Any:
-    """Returns a callable that accepts all arguments of a C function by position, for callers that call Python if the
-    C function falls back or an argument does not fit. It is `function` itself, or a wrapper that passes keyword-only
-    arguments by name. If `called` is given, it must have the same parameters as `function`, and is called instead."""
+    """Returns a callable that accepts all arguments of a C function by position: `function` itself, or a wrapper that
+    passes keyword-only arguments by name. If `called` is given, it is called instead, and must have the same
+    parameters."""
     called = function if called is None else called
     known = parameters_of(function) if has_keyword_only(function) else None
     if known is None:
@@ -154,14 +152,13 @@ def check_known(function: Any, parameters: Parameters | None) -> None:
         raise ValueError(f"{name_of(function)} is tagged with other parameters already")
 
 
-# The type of unbound methods, whose first parameter in Python is the object. PyPy has no such type for functions in
-# C.
+# The type of unbound methods, which take the object as the first parameter. PyPy has no such type for functions in C.
 _UNBOUND: Any = types.MethodDescriptorType
 if sys.implementation.name == "pypy":
     _UNBOUND = None
-# Only these exact types are accepted, because a subclass may return anything as its value.
+# Only exact types are accepted, because a subclass may return anything as its value.
 _KNOWN_DEFAULTS: dict[str, tuple[type, ...]] = {
-    # A bool parameter accepts any value and converts it to its truth value.
+    # A bool parameter accepts any value, as its truth value.
     "bool": (bool, int, float, complex, str, bytes, type(None)),
     "signed": (bool, int),
     "unsigned": (bool, int),
@@ -172,7 +169,7 @@ _MADE_BY: dict[str, type] = {"bool": bool, "floating": float, "complex": complex
 
 
 def constant_of(letters: str, default: Any) -> Any:
-    """Converts a default to the Python number for a C type: a bool, int, float or complex. Raises ValueError if that
+    """Converts a default to the Python number for a C type: a bool, int, float or complex. Raises ValueError if this
     is not possible."""
     kind = kind_of(letters)
     if type(default) not in _KNOWN_DEFAULTS.get(kind, ()):
@@ -188,7 +185,7 @@ def constant_of(letters: str, default: Any) -> Any:
 
 
 def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parameters:
-    """Returns the callable's own parameters, or `count` unnamed ones, with `defaults` as the last defaults."""
+    """Returns the callable's own parameters, or `count` unnamed ones, with `defaults` for the last ones."""
     if len(defaults) > count:
         raise ValueError(f"{len(defaults)} defaults, but the C function has {count} parameters")
     own = _own(function)
@@ -208,7 +205,7 @@ def _with_defaults(function: Any, count: int, defaults: Sequence[Any]) -> Parame
 
 
 def contradiction(function: Any, parameters: Parameters, count: int) -> str:
-    """Returns the error message for a C function with `count` parameters that does not match its callable."""
+    """Returns the error message for a C function whose `count` parameters do not match its callable."""
     named = ", ".join(parameters.names)
     return (f"{name_of(function)} has {len(parameters.names)} parameters in Python ({named}), "
             f"and its C function {count}")
@@ -217,7 +214,7 @@ def contradiction(function: Any, parameters: Parameters, count: int) -> str:
 def read_parameters(
     function: Any, arguments: Sequence[list[str]], parameters: Any, defaults: Any
 ) -> Parameters | None:
-    """Reads the arguments of tag() that describe parameters, for C functions whose `arguments` have these codes.
+    """Reads the arguments of tag() that describe parameters. `arguments` are the codes of the C functions' arguments.
     Returns None if tag() got no such arguments."""
     if parameters is None and defaults is None:
         return None
@@ -248,8 +245,8 @@ def read_parameters(
 
 
 class Arrangement(NamedTuple):
-    """The parameters of one C function. They may be fewer than those of the callable if the rest have defaults.
-    Native code reads this as a tuple."""
+    """The parameters of one C function. The callable may have more parameters, all with defaults. Native code reads
+    this tuple."""
 
     names: tuple[str, ...]
     positional_only: int
@@ -267,7 +264,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
     known = parameters_of(function)
     name = text_attribute(function, "__name__") or name_of(function)
     if known is None:
-        # A call with the wrong number of arguments is then reported as usual.
+        # The wrong number of arguments is then reported as usual.
         return Arrangement((), count, count, (MISSING,) * count, MISSING, name, ())
     if len(known.names) < count or not all(known.optional[count:]):
         raise TypeError(contradiction(function, known, count))
@@ -277,7 +274,7 @@ def arrangement_of(function: Any, count: int) -> Arrangement:
 
 
 def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> None:
-    """Raises the TypeError for a call that does not fit; `count` is the number of its positional arguments."""
+    """Raises the TypeError for a call that does not fit. `count` is the number of positional arguments."""
     names, positional_only, positional, defaults, _, function, left_out = arrangement
     if not names and keywords:
         raise TypeError(
@@ -301,7 +298,7 @@ def refuse(arrangement: Arrangement, count: int, keywords: Sequence[str]) -> Non
 
 
 def arrange(arrangement: Arrangement, args: Sequence[Any], keywords: dict[str, Any]) -> list[Any]:
-    """Returns all arguments in order, including defaults. Raises the same TypeErrors as Python."""
+    """Returns all arguments in order, with defaults. Raises the same TypeErrors as Python."""
     names, positional_only, positional, defaults, _, _, _ = arrangement
     values = [*args, *defaults[len(args):]]
     for keyword, value in keywords.items():

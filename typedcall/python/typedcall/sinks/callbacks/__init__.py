@@ -1,5 +1,4 @@
-"""Makes C callbacks from typed functions, for libraries such as solvers, integrators and optimisers. The library's C
-type describes the arguments, and the data pointer identifies the typed function."""
+"""Makes C callbacks from typed functions, for libraries such as solvers, integrators and optimisers."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def _views(given: dict[str, tuple[Any, ...]]) -> Views:
 
 
 def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
-    """Returns the bytes of the C result that is returned after an exception."""
+    """Returns the bytes of the C result after an exception."""
     if shape.result == "v":
         if error is not None:
             raise TypeError("the C function returns nothing, so it cannot return an error")
@@ -66,7 +65,7 @@ def _error_bytes(shape: Shape, error: float | int | None) -> bytes:
 
 
 def _success_bytes(shape: Shape, success: int) -> bytes:
-    """Returns the bytes of the status that the library receives if `f` itself returns none."""
+    """Returns the bytes of the status for a function `f` that returns none."""
     if success == 0:
         return bytes(len(_error_bytes(shape, None)))
     if CODES.get(shape.result, CODES["v"]).kind not in ("signed", "unsigned"):
@@ -75,8 +74,8 @@ def _success_bytes(shape: Shape, success: int) -> bytes:
 
 
 def _find(shape: Shape, entries: list[Entry], fits: Any) -> tuple[Entry, Way, str] | None:
-    """Returns the first entry that can be called, and the way to call it. Ways that pass arrays are preferred to
-    those that pass their elements, and unchanged values to converted ones."""
+    """Returns the first entry that can be called, and the way to call it. Ways that pass arrays come before those that
+    pass elements, and unchanged values before converted ones."""
     usable = [entry for entry in entries if not entry.flags.asks(_HANDLED)]
     for by_elements, how in itertools.product((False, True), (2, 1)):
         for entry in usable:
@@ -103,25 +102,23 @@ def callback(
     error: float | int | None = None,
     success: int = 0,
 ) -> Any:
-    """Makes a C function of the type in `declaration` that calls the typed function `f`, for a library that passes a
-    data pointer to its callbacks. Returns a Callback, whose attributes `address` and `data` are ints. Keep the
-    Callback alive as long as the library may call it.
+    """Makes a C function of the type in `declaration` that calls the typed function `f`. The library must pass a data
+    pointer to its callbacks. Returns a Callback, whose attributes `address` and `data` are ints. Keep the Callback
+    alive as long as the library may call it.
 
-    `f` receives the parameters of the C function, except for the data pointer. An array becomes a single argument, a
-    buffer (`*kd`, `*d`). Its length is the declared one, as in `x[n]`, `y[3]` or `f[n * m]`, or else the nearest
-    integer parameter. Alternatively, `f` receives the elements of an array as numbers. An output array is likewise an
-    argument, or receives the single value that `f` returns. If the C function returns a status, `f` returns it, or
-    returns nothing, which means `success`. `arrays` maps the name of each library type that holds doubles to two C
-    functions (addresses or ctypes functions), which return the pointer to the elements and their number (a 64-bit
-    integer).
+    `f` receives the parameters of the C function, except for the data pointer. An array becomes one argument, a buffer
+    (`*kd`, `*d`). The length is the declared one, as in `x[n]`, `y[3]` or `f[n * m]`, or the nearest integer
+    parameter. `f` may instead receive the elements of an array as numbers. An output array is also an argument, or
+    receives the single value that `f` returns. If the C function returns a status, `f` returns it, or returns nothing,
+    which means `success`. `arrays` describes library types that hold doubles. The name of a type is mapped to two C
+    functions. They return the pointer to the elements, and their number as a 64-bit integer.
 
-    The callback calls the first entry that accepts the values unchanged, or else the first that accepts them after
-    lossless conversions. If that function falls back, `f` itself is called. An exception is stored in the Callback,
-    and raised by its check() or at the end of its `with` statement. Until then, each call returns `error` to the
-    library, by default nan, -1 or NULL.
+    The callback calls the first entry that accepts the values unchanged. Otherwise, it calls the first entry that
+    accepts them after lossless conversions. If that function falls back, `f` itself is called. An exception is stored
+    in the Callback. The exception is raised by check(), or at the end of the `with` statement. Until then, calls
+    return `error`, by default nan, -1 or NULL.
 
-    Raises ValueError for an invalid declaration, TypeError if no entry fits (with the signatures that would fit), and
-    ImportError on PyPy."""
+    Raises ValueError for an invalid declaration, TypeError if no entry fits, and ImportError on PyPy."""
     return callback_of(f, offered, declaration, arrays, error, success)
 
 
@@ -137,7 +134,7 @@ def callback_of(
     if not isinstance(declaration, str):
         raise TypeError(f"a declaration is a str, not '{type(declaration).__name__}'")
     extension = _extension()
-    # The copy keeps the C functions alive, even if the caller's mapping changes.
+    # The copy keeps the C functions alive, even if the caller changes the mapping.
     given = {name: tuple(functions) for name, functions in (arrays or {}).items()}
     shape = parse(declaration, _views(given))
     entries = entries_of(f)

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.callbacks._callbacks`, with the type of callbacks and
-// make(). A callback uses a compiled shape if there is one, and otherwise a closure of libffi.
+// The extension module `typedcall.sinks.callbacks._callbacks`. A callback uses a compiled shape, or
+// a closure of libffi if there is none.
 #include "../../calling/home.h"
 #include "callback_object.h"
 #include "shapes.h"
@@ -69,8 +69,7 @@ bool read_sources(callback *core, PyObject *sources, PyObject *unused, PyObject 
          (place == Py_None || read_source(place, &core->place.emplace()));
 }
 
-/// Reads the entry, and determines any conversions that it needs. On failure, returns false with an
-/// exception set.
+/// Reads the entry, and prepares the conversions. On failure, returns false with an exception set.
 bool read_entry(callback *core, PyObject *entry, const char *asked, const char *offered) {
   entry_row row;
   if (!row.read(entry)) return false;
@@ -92,20 +91,20 @@ bool read_entry(callback *core, PyObject *entry, const char *asked, const char *
 }
 
 /// Returns 2 if a function of signature `offered` can be called unchanged, 1 if the call needs
-/// lossless conversions, and otherwise 0.
+/// lossless conversions, and 0 otherwise.
 int fits(const char *asked, const char *offered) {
   if (PyNativeSignature_Answers(offered, asked) != 0) return 2;
   return typedcall::safe_cast::make(asked, offered) ? 1 : 0;
 }
 
-/// Sets the callback's address: that of a compiled shape, of the entry itself, or of a closure. On
-/// failure, returns false with an exception set.
+/// Sets the callback's address: a compiled shape, the entry itself, or a closure. On failure,
+/// returns false with an exception set.
 bool give_address(callback_object *own, const char *shape, bool has_data) {
   callback *const core = own->core;
   const PyNativeView &view = core->entry->view;
   const bool falls_back = view.verdict == PyNativeVerdict_FALLS_BACK;
-  // Compiled shapes call the function without a thread state; passing self and reporting exceptions
-  // would need one.
+  // Compiled shapes call the function without a thread state, so they cannot pass self or report
+  // exceptions.
   const bool is_called = view.hold == PyNativeHold_NOTHING && !core->cast;
   const auto *const known = is_called ? find_shape(shape) : nullptr;
   const bool is_compiled = known != nullptr;

@@ -1,4 +1,4 @@
-# The extension module built from _callbacks.cc, which makes C callbacks from typed functions.
+# The extension module built from _callbacks.cc.
 from typing import Any
 
 from typedcall.record.records import Entry

@@ -1,10 +1,9 @@
-// A callback: the typed function, the origins of its arguments, and its exception, which is kept
-// until the library returns.
+// A callback: the typed function, the origins of its arguments, and its exception.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_H_
 
 #include "../../calling/entry_row.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -19,21 +18,20 @@ namespace typedcall::python {
 /// The origin of one argument of the typed function.
 struct source {
   enum kind_of_source { value, array, view, element } kind;
-  std::size_t parameter;  ///< the index of the C parameter
-  /// The factors whose product is the number of elements. Each is a parameter's index, or -1 - n
-  /// for the number n.
+  std::size_t parameter;
+  /// Factors of the number of elements. Each is a parameter's index, or -1 - n for the number n.
   std::vector<std::intptr_t> factors;
   std::size_t at = 0;  ///< the number of elements passed as numbers
-  /// For a view, functions that return the pointer to the elements and their number.
+  /// For a view, functions that return its elements and their number.
   void *(*pointer_of)(void *) = nullptr;
   std::int64_t (*length_of)(void *) = nullptr;
 };
 
-/// The object to which the library's data pointer points. Must be created and destroyed with the
-/// GIL held.
+/// The object that the library's data pointer points to. Must be created and destroyed with the GIL
+/// held.
 class callback {
  public:
-  // Compiled shapes read the following members.
+  // Compiled shapes read these members.
   void *function = nullptr;
   typedcall::internal::waiting_exception exception;  ///< while this is set, nothing is called
   std::intptr_t counts[3] = {0, 0, 0};               ///< lengths that are declared as numbers
@@ -47,15 +45,14 @@ class callback {
   std::vector<source> sources;
   std::vector<std::size_t> unused;  ///< pointers that must be NULL
   std::optional<source> place;      ///< where to store a result that C does not return
-  // These references are borrowed from the callback_object, and null once the garbage collector has
-  // cleared it.
+  // Borrowed from the callback_object; null once the garbage collector has cleared it.
   typedcall::internal::callable_at_home callee;
   PyObject *self = nullptr;
   wide_value error = {}, success = {};  ///< the C results after an error and on success
 
   bool has_failed() const { return exception.is_there(); }
 
-  /// The general implementation, for closures of libffi and for calls that a compiled shape cannot
+  /// The implementation for closures of libffi, and for calls that a compiled shape cannot
   /// complete. `args` are the addresses of the arguments. GIL: held or not.
   __attribute__((noinline)) void run(void *const *args, void *result) {
     std::memcpy(result, &error, PyNativeType_Size(parameters.result));
@@ -80,7 +77,7 @@ class callback {
  private:
   static constexpr std::size_t kMost = typedcall::internal::most_arguments;
 
-  /// The engine's sink and its access to Python: see typedcall/calling.h.
+  /// The engine's sink and its access to Python; see typedcall/calling.h.
   struct one_call {
     callback &own;
     void *const *args;
@@ -112,7 +109,7 @@ class callback {
     }
   };
 
-  /// Returns the number of elements, or a negative number if the arguments yield no valid count.
+  /// Returns the number of elements, or a negative number if the count is invalid.
   std::intptr_t count_of(const source &from, void *const *args) const {
     std::intptr_t product = 1;
     for (const std::intptr_t factor : from.factors) {
@@ -137,7 +134,7 @@ class callback {
     return pointer;
   }
 
-  /// Fills `values` with the typed function's arguments. Returns null, or the reason for a failure.
+  /// Fills `values` with the typed function's arguments. Returns null, or an error message.
   const char *read(void *const *args, native_value *values, wide_value *scratches) const {
     native_value *next = values;
     for (const source &from : sources) {

@@ -1,18 +1,18 @@
-// The type typedcall.Callback, whose objects are callbacks. A Callback keeps the callable alive,
-// and owns a closure of libffi if no compiled shape fits.
+// The type typedcall.Callback. A Callback keeps the callable alive, and owns a closure of libffi if
+// no compiled shape fits.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_CALLBACK_OBJECT_H_
 
 #include "../../calling/closure.h"
 #include "callback.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <structmember.h>
 
 #include <cstddef>
 
 namespace typedcall::python {
 
-/// Closures call this function; `data` is the callback.
+/// Closures call this function. `data` is the callback.
 inline void run_callback(ffi_cif *, void *result, void **args, void *data) {
   auto *const self = static_cast<callback *>(data);
   const PyNativeType type = self->parameters.result;
@@ -62,7 +62,7 @@ inline int traverse_callback(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-/// Sets the waiting exception. Returns false if there is none.
+/// Sets the stored exception. Returns false if there is none.
 inline bool set_waiting(callback_object *own) {
   return own->core != nullptr && own->core->exception.raise();
 }
@@ -98,15 +98,15 @@ inline PyObject *enter_callback(PyObject *object, PyObject *) {
   return object_ref::borrow(object).release();
 }
 
-/// Raises the function's exception, because it caused the library to fail. The exception of the
-/// `with` block becomes its context.
+/// Raises the function's exception, which caused the library to fail. The exception of the `with`
+/// block becomes its context.
 inline PyObject *leave_callback(PyObject *object, PyObject *arguments) {
   PyObject *type, *raised, *traceback, *kind, *exception;
   if (!PyArg_ParseTuple(arguments, "OOO", &type, &raised, &traceback)) return nullptr;
   if (!set_waiting(object_of(object))) Py_RETURN_NONE;
   if (raised == Py_None) return nullptr;
   PyErr_Fetch(&kind, &exception, &traceback);
-  // A caller of __exit__() may pass any object, but a context that is not an exception crashes
+  // Callers of __exit__() may pass any object, but a context that is not an exception crashes
   // Python.
   if (exception != raised && PyExceptionInstance_Check(raised)) {
     PyException_SetContext(exception, object_ref::borrow(raised).release());

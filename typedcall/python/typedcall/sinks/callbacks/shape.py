@@ -1,5 +1,5 @@
 """Parses the C type of a library's callback. Determines which parameters are values, arrays, lengths or the data
-pointer, and in which ways the callback can call a typed function."""
+pointer."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typedcall.record.codes import CODES, is_const, letters_for, pointee
 
 __all__ = ["Parameter", "Shape", "Way", "parse", "ways"]
 
-#: Types of a library, each with the addresses of the C functions that return a pointer to the elements and their
-#: number.
+#: Types of a library, each with the addresses of C functions that return the elements and their number.
 Views = dict[str, tuple[int, int]]
-#: A tuple (kind, parameter, at, factors, pointer_of, length_of), whose fields are those of `source` in callback.h.
+#: A tuple (kind, parameter, at, factors, pointer_of, length_of); see `source` in callback.h.
 Source = tuple[int, int, int, tuple[int, ...], int, int]
 
 _DATA_NAMES = re.compile(r"(?:user_?|f_?|func_?)?data|params?|p|args?|ctx|context|opaque")
@@ -31,12 +30,11 @@ class Parameter:
     """A parameter of the C function."""
 
     name: str
-    #: The code, such as "d", "&d", "&kd" or "P". The code of a view is "P".
+    #: The code, such as "d", "&d", "&kd" or "P"; "P" for a view.
     letters: str
     #: For an array, the factors of its length: indices of parameters, and -1 - n for the number n.
     factors: tuple[int, ...] = ()
-    #: For a type of the library, the addresses of the functions that return a pointer to the elements and their
-    #: number.
+    #: For a type of the library, the addresses of the functions that return the elements and their number.
     view: tuple[int, int] | None = None
     #: For a view, true if the elements are const.
     is_const: bool = False
@@ -51,7 +49,7 @@ class Parameter:
 
     @property
     def buffer(self) -> str:
-        """The code of the buffer that the typed function receives for this array."""
+        """The code of the buffer for this array."""
         if self.view is not None:
             return "*kd" if self.is_const else "*d"
         return "*" + self.letters[1:]
@@ -79,12 +77,12 @@ class Shape:
 class Way:
     """A way to call a typed function from the C function."""
 
-    #: The signature that the typed function must have, such as "*kd*d->d".
+    #: The signature of the typed function, such as "*kd*d->d".
     asked: str
     sources: tuple[Source, ...]
-    #: Pointers that must be NULL, because the typed function has no parameters for them.
+    #: Pointers that must be NULL, because the typed function has no such parameters.
     unused: tuple[int, ...]
-    #: The array for a result that the C function does not return, or None.
+    #: The array for a result that C does not return, or None.
     place: Source | None
     #: The shape, spelled as in shapes.h.
     text: str
@@ -134,8 +132,8 @@ def _is_integer(parameter: Parameter) -> bool:
 
 
 def _nearest(at: int, parameters: list[Parameter]) -> tuple[int, ...]:
-    """Returns the parameter that is the length of an array declared without one. This is the nearest integer before
-    the array, or after it if the first array comes before all integers."""
+    """Returns the length of an array declared without one: the nearest integer before it, or after it if the first
+    array comes before all integers."""
     integers = [i for i, each in enumerate(parameters) if _is_integer(each)]
     arrays = [i for i, each in enumerate(parameters) if each.letters.startswith("&")]
     before, after = [i for i in integers if i < at], [i for i in integers if i > at]
@@ -157,7 +155,7 @@ def parse(text: str, views: Views) -> Shape:
     names = {each.name: i for i, each in enumerate(parameters) if each.name}
     data = [i for i, each in enumerate(given)
             if each.type.base == "void" and len(each.type.layers) == 1]  # fmt: skip
-    # The `const void *a, const void *b` of a comparator are elements, not data pointers.
+    # In a comparator, `const void *a, const void *b` are elements, not data pointers.
     data = ([i for i in data if _DATA_NAMES.fullmatch(parameters[i].name)]
             or [i for i in data if not given[i].type.is_const])  # fmt: skip
     for i, (each, length) in enumerate(parts):
@@ -177,7 +175,7 @@ _VALUE, _ARRAY, _VIEW, _ELEMENTS = range(4)
 
 
 def _same(letters: str) -> str:
-    """Returns a spelling that is the same for all codes that compiled shapes do not distinguish."""
+    """Returns the same spelling for codes that compiled shapes do not distinguish."""
     code = CODES[pointee(letters)]
     name = letters_for(code.kind, code.size) if code.kind in _INTEGERS else code.letters
     return "&" + name if letters.startswith("&") else name
@@ -209,15 +207,15 @@ def _way(shape: Shape, taken: list[int], result: str, *, raw: bool = False, spre
     c_type = "".join(map(_same, (each.letters for each in shape.parameters)))
     words.insert(0, f"{c_type}->{_same(shape.result)}")
     arrays = [shape.parameters[at] for at in taken if shape.parameters[at].factors]
-    # For NULL, a compiled shape passes an empty array, except for the first array. Const arrays refuse NULL.
+    # Compiled shapes pass an empty array for NULL, except for the first array and const arrays.
     if len(views) > 1 or raw or not all(each.is_written for each in arrays[1:]):
         words.append("?")  # matches no compiled shape
     return Way("".join(asked) + "->" + result, tuple(sources), unused, where, " ".join(words))
 
 
 def ways(shape: Shape, count: int | None = None) -> Iterator[Way]:
-    """Yields the ways to call a function, with better ones first. With `count`, yields the ways to call a function
-    that has `count` parameters and receives an array's elements as numbers."""
+    """Yields the ways to call a function, better ones first. With `count`, the function has `count` parameters and
+    receives an array's elements as numbers."""
     parameters, lengths = shape.parameters, shape.lengths
     everything = [at for at in range(len(parameters)) if at != shape.data]
     taken = [at for at in everything if at not in lengths]

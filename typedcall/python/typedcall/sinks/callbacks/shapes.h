@@ -1,11 +1,11 @@
 // Compiled callbacks for the shapes that libraries use. Each calls the typed function directly,
-// like a handwritten callback. If the function falls back or cannot be called, callback::run()
-// takes over.
+// like a handwritten callback. callback::run() takes over if the function falls back or cannot be
+// called.
 #ifndef TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 #define TYPEDCALL_PYTHON_CALLBACKS_SHAPES_H_
 
 #include "callback.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -16,7 +16,7 @@
 
 namespace typedcall::python {
 
-/// A vector type of the library. The callback has the functions that return its elements.
+/// A vector type of the library. The callback holds the functions that return its elements.
 using library_vector = struct opaque_vector *;
 
 }  // namespace typedcall::python
@@ -26,8 +26,8 @@ inline constexpr bool typedcall::internal::has_elements<typedcall::python::libra
 
 namespace typedcall::python {
 
-/// Calls a typed function `Result(A...)` as the library's `R(P...)`. run<false> serves ordinary
-/// entries and has no branch for a function that falls back.
+/// Calls a typed function `Result(A...)` as the library's `R(P...)`. Only run<true> checks for a
+/// fallback.
 template <class Library, class Typed>
 struct compiled;
 
@@ -40,7 +40,7 @@ struct compiled<R(P...), Result(A...)> {
     const compiled own{static_cast<const callback *>(mapping::data(given...))};
     typename mapping::answer answer;
     if constexpr (falls_back) {
-      // Kept in the frame from the start, because registers would have to be saved for the call.
+      // Stored in the frame, because registers would have to be saved for the call.
       const std::tuple<P...> kept(given...);
       if (TYPEDCALL_EXPECT(own.core == nullptr, 0) ||
           !mapping::template run<true>(own, &answer, given...)) {
@@ -56,7 +56,7 @@ struct compiled<R(P...), Result(A...)> {
   // For library_call.
   static constexpr bool writes_in_place = true;
   std::size_t length(std::size_t at) const {
-    if (core->counts[at] < 0) __builtin_unreachable();  // spares the check
+    if (core->counts[at] < 0) __builtin_unreachable();  // never negative
     return static_cast<std::size_t>(core->counts[at]);
   }
   template <class T>
@@ -70,7 +70,7 @@ struct compiled<R(P...), Result(A...)> {
   }
   static void fail(const char *) {}
 
-  /// Returns false for a negative length and for NULL, except for an empty array to write to.
+  /// Returns false for a negative length, and for NULL except for an empty array to write to.
   template <class T>
   static bool fits(T argument) {
     if constexpr (internal::is_buffer<T>) {
@@ -106,8 +106,8 @@ struct compiled<R(P...), Result(A...)> {
     return internal::call_in_c(reinterpret_cast<function *>(core->function), passed...);
   }
 
-  /// Completes a call through callback::run(). Returns an error if the data pointer is NULL,
-  /// because a library that does not pass on its data pointer most likely passes NULL.
+  /// Completes a call through callback::run(). Returns an error if the data pointer is NULL, as
+  /// from libraries that do not pass it on.
   __attribute__((noinline, cold)) static R run_slowly(P... given) {
     wide_value result = {};
     if constexpr (!std::is_void_v<R>) {
@@ -132,8 +132,7 @@ struct compiled<R(P...), Result(A...)> {
 
 /// A shape, spelled as in shape.py (the C type, the origin of each argument, the destination of the
 /// result), with its functions: `plain` for ordinary entries, and `back` for entries with
-/// FALLS_BACK. `plain` is null if the entry's own function can be used, because its arguments are
-/// in the same registers, and the function ignores the others.
+/// FALLS_BACK. `plain` is null if the entry's own function can be used.
 struct compiled_shape {
   const char *text;
   void *plain, *back;

@@ -1,5 +1,4 @@
-"""Makes JAX functions from typed functions. XLA itself calls the typed function, without Python, for each element of
-CPU arrays, both inside and outside jit and vmap."""
+"""Makes JAX functions from typed functions. XLA itself calls the typed function for each element of CPU arrays."""
 from __future__ import annotations
 
 import functools
@@ -17,26 +16,26 @@ __all__ = ["elementwise"]
 
 _TARGET = "typedcall_elementwise"
 _NAMES = {"bool": "bool", "signed": "int", "unsigned": "uint", "floating": "float"}
-# This lock is held while the extension or a function is registered with JAX, which must happen only once.
+# The extension and each function must be registered with JAX only once.
 _adding = RenewedLock()
-#: The registered functions, keyed by id. They are kept because XLA's programs may call them until the process ends.
+#: The registered functions, by id. XLA's programs may call them until the process ends.
 _known: dict[int, tuple[Any, list[Entry], list[_Overload]]] = {}
 
 
 class _Overload(NamedTuple):
-    """One of the overloads among which Python chooses, and how XLA's programs refer to it."""
+    """An overload, and how XLA's programs refer to it."""
 
     signature: str
     letters: list[str]
     result: str
     name: str
-    #: The index for the extension module, or -1 if JAX cannot call the overload.
+    #: The index in the extension module, or -1 if JAX cannot call the overload.
     number: int
 
 
 @functools.cache
 def _extension() -> Any:
-    """Registers the function of the extension module with JAX, and returns the module."""
+    """Registers the extension module's function with JAX, and returns the module."""
     import jax
 
     with extension_of("typedcall.jax"):
@@ -57,7 +56,7 @@ def _dtype(letters: str) -> str:
 
 
 def _obstacle(entry: Entry, pure: bool) -> str:
-    """Explains why XLA cannot call the entry, or returns ""."""
+    """Returns the reason why XLA cannot call the entry, or ""."""
     arguments, result = entry.python_types()
     if not arguments or result == "v":
         return "has no arguments or no result"
@@ -87,8 +86,8 @@ def _overloads(f: Any, pure: bool) -> list[_Overload]:
 
 
 def _kind(array: Any) -> Kind:
-    """Returns the kind of Python value that corresponds to the elements. JAX arrays made from Python numbers, whose
-    type is still weak, count as Python numbers."""
+    """Returns the kind of Python value for the elements. Weakly typed arrays, which JAX makes from Python numbers,
+    count as Python numbers."""
     import jax.numpy as jnp
 
     if jnp.issubdtype(array.dtype, jnp.bool_):
@@ -103,8 +102,8 @@ def _kind(array: Any) -> Kind:
 
 
 def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Overload, list[Any]]]:
-    """Returns the overloads that can be called with `count` arguments, each with the defaults for its other
-    parameters. These are the overloads with `count` parameters, or, if JAX can call none of them, those with more."""
+    """Returns the overloads with `count` parameters, or those with more if JAX can call none of them. Each is returned
+    with the defaults for the other parameters."""
     exact = [overload for overload in overloads if len(overload.letters) == count]
     if any(overload.number >= 0 for overload in exact):
         return [(overload, []) for overload in exact]
@@ -120,13 +119,12 @@ def _completed(f: Any, overloads: list[_Overload], count: int) -> list[tuple[_Ov
 
 
 def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Overload, Any, list[Any]]:
-    """Returns the overload that arrays of these types prefer, the type of the result, and the defaults to append to
-    the arrays."""
+    """Returns the overload for arrays of these types, the type of the result, and the defaults to append."""
     completed = _completed(f, overloads, len(given))
     if not completed:
         counts = " or ".join(map(str, sorted({len(each.letters) for each in overloads})))
         raise TypeError(f"{name_of(f)} takes {counts} arrays in JAX ({len(given)} given)")
-    # Every overload accepts a default, so the choice depends only on the given arguments.
+    # Every overload accepts a default, so the given arguments decide.
     tried = steps_of_kinds([each.letters[:len(given)] for each, _ in completed], list(map(_kind, given)),
                            is_alone(f, [each.letters for each in overloads]))
     possible = [completed[step.overload][0] for step in tried]
@@ -141,7 +139,7 @@ def _choose(f: Any, overloads: list[_Overload], given: list[Any]) -> tuple[_Over
 
 
 def _result(f: Any, possible: list[_Overload]) -> Any:
-    """Returns a type of arrays that can hold the results of all these overloads."""
+    """Returns an array type that can hold the results of all these overloads."""
     import numpy
 
     made = numpy.result_type(*[_dtype(each.result) for each in possible])
@@ -155,8 +153,8 @@ def _result(f: Any, possible: list[_Overload]) -> Any:
 
 
 def _exact(value: Any, array: Any) -> Any:
-    """Returns the array that JAX has made from a value. Raises OverflowError if an integer has wrapped around:
-    without its 64-bit mode, JAX keeps only the low 32 bits of NumPy's integers."""
+    """Returns the array that JAX has made from a value. Raises OverflowError if an integer has wrapped around. Without
+    its 64-bit mode, JAX keeps only the low 32 bits of NumPy's integers."""
     import jax
     import numpy
 
@@ -169,8 +167,7 @@ def _exact(value: Any, array: Any) -> Any:
 
 
 def _converted(array: Any, letters: str) -> Any:
-    """Converts an argument of a program. Only arguments of types that the program does not have are converted here,
-    because the program itself converts and checks each value."""
+    """Converts an argument of a type that programs do not have. Programs convert and check all other values."""
     import jax.numpy as jnp
 
     if kind_of(letters) == "bool" and not jnp.issubdtype(array.dtype, jnp.bool_):
@@ -179,22 +176,20 @@ def _converted(array: Any, letters: str) -> Any:
 
 
 def elementwise(f: Any, *, pure: bool = False) -> Any:
-    """Returns a function of JAX arrays that calls the typed function `f` for each element. The calls are made by XLA,
-    on the CPU and in any thread, both inside and outside jit and vmap.
+    """Returns a JAX function that calls the typed function `f` for each element of its arrays. XLA makes the calls on
+    the CPU, in any thread, inside and outside jit and vmap.
 
     Arrays are broadcast. The overload is the one that Python chooses for values of the arrays' types. If the choice
-    depends on the value, it is made for each element; if the results are then of several kinds, TypeError is raised.
-    Arrays of float32 count as C floats, but Python numbers, whose type in JAX is still weak, count as Python numbers.
-    Arguments with defaults may be omitted. Without JAX's 64-bit mode, an overload of doubles takes and returns
-    float32, and an overload of 64-bit integers int32; values are converted for each call. An integer that does not
-    fit is an error, inside and outside jit, and never wraps around. An exception becomes a JAX error with the same
-    text. Functions that are THREAD_SAFE and need no thread state run without the GIL. Other functions acquire the GIL
-    once for each array. If a function falls back, `f` is called.
+    depends on values, it is made for each element, and TypeError is raised if the results are of several kinds. Arrays
+    of float32 count as C floats, and weakly typed Python numbers as Python numbers. Arguments with defaults may be
+    omitted. Without JAX's 64-bit mode, an overload of doubles takes and returns float32, and an overload of 64-bit
+    integers takes and returns int32. An integer that does not fit is an error, and never wraps around. An exception
+    becomes a JAX error with the same text. Functions that are THREAD_SAFE and need no thread state run without the
+    GIL. Other functions acquire the GIL once for each array. If a function falls back, `f` is called.
 
-    JAX may call functions any number of times, so `f` must be PURE; `pure=True` declares this if its flags do not.
-    The result has no derivative; use jax.custom_jvp. `f` is kept alive until the process ends, because compiled
-    programs live that long. Raises TypeError if `f` has no entry for JAX. Raises ImportError if JAX lacks its CPU
-    backend or jax.ffi."""
+    JAX may call functions any number of times, so `f` must be PURE. `pure=True` declares this if its flags do not. The
+    function has no derivative; use jax.custom_jvp. `f` is kept alive until the process ends. Raises TypeError if `f`
+    has no entry for JAX. Raises ImportError if JAX lacks its CPU backend or jax.ffi."""
     with _adding.lock:
         _extension()
         overloads = _overloads(f, bool(pure))

@@ -1,5 +1,5 @@
-// The extension module `typedcall.sinks.jax._jax`, with the single function that XLA calls for all
-// typed functions. It loops over the elements of arrays. JAX is not needed to compile or link it.
+// The extension module `typedcall.sinks.jax._jax`. XLA calls its only function for all typed
+// functions. JAX is not needed to compile or link it.
 #include "../../calling/arrays.h"
 #include "../../calling/entry_row.h"
 #include "../../calling/error_text.h"
@@ -20,15 +20,14 @@ namespace calling = typedcall::calling;
 using typedcall::loop;
 using typedcall::object_ref;
 
-/// One overload of a typed function, with all overloads among which Python chooses if a value does
-/// not fit this one. It is never freed, because programs compiled by XLA may live until the process
-/// ends.
+/// One overload of a typed function, with the others for values that do not fit it. Never freed,
+/// because XLA's programs may live until the process ends.
 struct element_function {
   std::string name;
   loop over;
   calling::overloads functions;
   object_ref callable;
-  bool is_free;  ///< true if any thread may call all functions without preparation
+  bool is_free;  ///< true if any thread may call all functions
 };
 
 using state = state_with_one_home;
@@ -41,7 +40,7 @@ void *fail(const xla_call &call, int code, const std::string &message) {
   return call.api->make_error(&request);
 }
 
-/// Returns the type of an array's elements, or VOID if typed functions do not accept it.
+/// Returns the type of an array's elements, or VOID if it is not supported.
 PyNativeType type_of(int type) {
   static_assert(kXlaS64 == kXlaS8 + 3 && kXlaU8 == kXlaS64 + 1 && kXlaU64 == kXlaU8 + 3);
   constexpr unsigned char integers[] = {PyNativeType_SCHAR, PyNativeType_SHORT, PyNativeType_INT,
@@ -56,7 +55,7 @@ PyNativeType type_of(int type) {
   return {PyNativeType_VOID, 0};
 }
 
-/// The arrays of one call: those of the arguments, followed by that of the result.
+/// The arrays of one call: the arguments, and then the result.
 struct arrays {
   std::vector<char *> data;
   std::vector<std::intptr_t> steps;
@@ -91,7 +90,7 @@ struct arrays {
   static constexpr char kOtherType[] = "the type of an array differs from the function's";
 };
 
-/// The outcome of a pass: an error's text, or empty.
+/// The outcome of a pass: an error message, or empty.
 struct xla_end {
   const element_function &function;
   std::string error;
@@ -138,7 +137,7 @@ void *call_function(const xla_call &call, const element_function &function) {
               function.name + ": " + (end.error.empty() ? "no memory" : end.error));
 }
 
-/// XLA calls this function for all typed functions, in any thread.
+/// XLA calls this function in any thread.
 void *run_xla(xla_call *call) noexcept {
   if (call->extension != nullptr && call->extension->type == kXlaMetadata) {
     auto &asked = *reinterpret_cast<xla_metadata_extension *>(call->extension)->metadata;
@@ -164,7 +163,7 @@ void *run_xla(xla_call *call) noexcept {
     const element_function *const found = at < 0 || static_cast<std::size_t>(at) >= kMost
                                               ? nullptr
                                               : all[at].load(std::memory_order_acquire);
-    // In a program compiled by another process, the index may belong to another function.
+    // In a program of another process, the index may belong to another function.
     if (found == nullptr || found->name != std::string(name.data, name.size)) {
       return fail(*call, kXlaInvalid,
                   "typedcall: the program was compiled in another process, which had " +

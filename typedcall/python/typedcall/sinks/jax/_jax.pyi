@@ -1,4 +1,4 @@
-# The extension module built from _jax.cc, with the function that XLA calls for all typed functions.
+# The extension module built from _jax.cc.
 from typing import Any
 
 def add(name: str, rows: tuple[tuple[str, int, int], ...], first: int, kept: Any, callable: Any, /) -> int: ...

@@ -22,7 +22,7 @@ struct xla_version {
 };
 /// The version that this header follows; nothing newer is used.
 constexpr int kXlaMajor = 0, kXlaMinor = 3;
-/// The minor version that is reported to callers without a version, such as JAX 0.6.
+/// The minor version for callers without a version, such as JAX 0.6.
 constexpr int kXlaMinorUnasked = 1;
 
 struct xla_metadata {

@@ -14,22 +14,21 @@ __all__ = ["register"]
 
 def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     """Registers the typed function `f` with an SQLite connection, or with the database of a DuckDB connection. The
-    name of the SQL function is `name`, by default `f.__name__`. It is registered for each number of arguments of an
-    entry, and in DuckDB for each list of types that Python distinguishes.
+    name of the SQL function is `name`, by default `f.__name__`. The function is registered for each possible number of
+    arguments, and in DuckDB for each list of types.
 
-    The result in SQL is the same as that of `f`. The engine calls the entry that `f` would choose, or `f` itself if
-    no entry accepts the values unchanged, or if the entry falls back. A NULL argument makes the result NULL. In
-    SQLite, an INTEGER can be passed for integers, floats and bools, a REAL for `d` and `f`, a TEXT for `s` and `*s`,
-    and a BLOB for `*kB`. An exception becomes an SQL error with the same text. PURE functions are deterministic.
-    Functions that are THREAD_SAFE and need no thread state run without the GIL, as SQLite itself does. Other
-    functions acquire the GIL for each row.
+    The result in SQL is the result of `f`. The engine calls the entry that `f` would choose, or `f` itself if no entry
+    accepts the values unchanged or the entry falls back. A NULL argument makes the result NULL. In SQLite, integers,
+    floats and bools accept an INTEGER, `d` and `f` a REAL, `s` and `*s` a TEXT, and `*kB` a BLOB. An exception becomes
+    an SQL error with the same text. PURE functions are deterministic. Functions that are THREAD_SAFE and need no
+    thread state run without the GIL. Other functions acquire the GIL for each row.
 
     In DuckDB, results have the type of the C function. PURE functions are consistent, and others are volatile. The
     GIL is acquired for each vector.
 
-    The connection keeps `f` alive until it is closed or another function is registered under the same name. Raises
-    ImportError if the package was built without SQLite. Raises TypeError if `f` has no entry for SQL, or if the
-    connection cannot load extensions."""
+    The connection keeps `f` alive until it is closed, or until another function replaces it. Raises ImportError if the
+    package was built without SQLite. Raises TypeError if `f` has no entry for SQL, or if the connection cannot load
+    extensions."""
     if name is None:
         name = f.__name__
     if not isinstance(name, str):
@@ -40,7 +39,7 @@ def register(connection: Any, f: Any, *, name: str | None = None) -> None:
     by_count: dict[int, list[Entry]] = {}
     for entry in entries:
         by_count.setdefault(len(entry.python_types()[0]), []).append(entry)
-    # Entries that differ only in omitted defaults are not overloads of each other.
+    # Entries that only omit defaults are not overloads of each other.
     alone = is_alone(f, [entry.python_types()[0] for entry in found])
     groups = tuple([(count, all([entry.flags & Flags.PURE for entry in of]), rows_to_rank(of, of) if alone else rows)
                     for count, of in by_count.items()])

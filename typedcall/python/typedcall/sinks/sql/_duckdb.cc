@@ -17,10 +17,10 @@ using duckdb::overloads;
 using typedcall::object_ref;
 duckdb::api &api = duckdb::library;
 
-// The extension may be loaded in any thread, but to_duckdb.py prevents concurrent loads.
+// The extension may be loaded in any thread. to_duckdb.py prevents concurrent loads.
 using order = order_of<function>;
 std::atomic<order *> current{nullptr};
-// A forked child has no load in progress.
+// No load is in progress in a forked child.
 const int forgets = pthread_atfork(nullptr, nullptr, [] { current = nullptr; });
 
 std::atomic<function *> unneeded{nullptr};
@@ -32,9 +32,8 @@ int release_unneeded(void *) {
   return 0;
 }
 
-/// DuckDB calls this when it no longer needs the function. DuckDB may hold locks then, and a Python
-/// destructor that uses the database would wait for them, so the function is destroyed only when
-/// Python code runs next.
+/// DuckDB calls this when it no longer needs the function. The function is destroyed when Python
+/// code runs next, because a Python destructor would wait for locks that DuckDB may hold.
 void destroy_later(void *data) {
   auto *const self = static_cast<function *>(data);
   if (self->where->has_ended()) return;
@@ -42,8 +41,7 @@ void destroy_later(void *data) {
   self->next = unneeded.load();
   while (!unneeded.compare_exchange_weak(self->next, self)) {
   }
-  // If the destruction cannot be scheduled, the function is destroyed together with the next one,
-  // or in the next install().
+  // If this cannot be scheduled, the function is destroyed with the next one.
   Py_AddPendingCall(release_unneeded, nullptr);
 }
 
@@ -64,7 +62,7 @@ void add(handle set, const char *name, std::unique_ptr<function> each) {
   api.destroy_scalar_function(&made);
 }
 
-/// Adds the functions to the database. Returns null, or the reason for a failure.
+/// Adds the functions to the database. Returns null, or an error message.
 TYPEDCALL_RARE const char *add_all(handle database, order *wanted) {
   handle connection;
   if (api.connect(database, &connection) != 0) return "typedcall: cannot connect to the database";
@@ -121,7 +119,7 @@ TYPEDCALL_RARE PyObject *install(PyObject *module, PyObject *load, const char *n
   const object_ref result = object_ref::steal(PyObject_CallObject(load, nullptr));
   current = outer;
   if (wanted.is_done) {
-    // An exception that is not an Exception, such as an interrupt, must not be cleared here.
+    // Interrupts must not be cleared here.
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return nullptr;
     PyErr_Clear();
     Py_RETURN_NONE;
@@ -134,8 +132,8 @@ typedcall::method_table methods = methods_of<install>();
 
 }  // namespace
 
-/// DuckDB loads an extension only once into a database, but retries after a failure. This function
-/// always reports a failure, so that more functions can be added later.
+/// DuckDB loads an extension only once, but retries after a failure. This function always reports a
+/// failure, so that more functions can be added later.
 extern "C" __attribute__((visibility("default"))) bool typedcall_sql_init_c_api(
     handle info, const duckdb::access *access) {
   order *const wanted = current.exchange(nullptr);

@@ -1,4 +1,3 @@
-# The extension module built from _duckdb.cc, which makes typed functions available in DuckDB. It has the same
-# functions as _sqlite.
+# The extension module built from _duckdb.cc. It has the same functions as _sqlite.
 from typedcall.sinks.sql._sqlite import end as end
 from typedcall.sinks.sql._sqlite import install as install

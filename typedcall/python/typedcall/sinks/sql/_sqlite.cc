@@ -1,6 +1,5 @@
 // The extension module `typedcall.sinks.sql._sqlite`, which is also a loadable extension of SQLite.
-// When a connection loads the module, it adds the functions that install() has prepared in the same
-// thread.
+// When a connection loads the module, it adds the functions of install() in the same thread.
 #include "sqlite_values.h"
 
 #include <algorithm>
@@ -23,7 +22,7 @@ struct function {
   calling::overloads functions;
 };
 
-/// One call to an SQL function; it serves as the sink of typedcall's engine.
+/// One call to an SQL function, as the sink of typedcall's engine.
 struct sqlite_call {
   api_table &api;
   sqlite3_context *context;
@@ -54,9 +53,8 @@ struct sqlite_call {
   }
 };
 
-// SQLite passes a function nothing that identifies its SQLite library, and a process may contain
-// both Python's and APSW's. Each library therefore has callbacks of its own. In practice there are
-// enough of them.
+// A process may contain several SQLite libraries, such as Python's and APSW's. Each library has its
+// own callbacks, because SQLite does not tell a function which library calls it.
 constexpr std::size_t kLibraries = 8;
 std::atomic<api_table *> libraries[kLibraries];
 
@@ -85,8 +83,8 @@ callback callback_of(api_table *api) {
   return nullptr;
 }
 
-/// True if a function of this name and number of arguments exists. It cannot be replaced while
-/// statements run.
+/// True if a function of this name and number of arguments exists. An existing function cannot be
+/// replaced while statements run.
 bool has_function(api_table &api, sqlite3 *connection, const char *name, int arity) {
   char marks[2 * kMost + 1] = "";
   for (int i = 0; i < arity; ++i) std::strcat(marks, i == 0 ? "?" : ",?");
@@ -99,7 +97,7 @@ bool has_function(api_table &api, sqlite3 *connection, const char *name, int ari
   return is_there;
 }
 
-/// Adds all functions or none, beginning with those that SQLite may refuse. Returns the last
+/// Adds all functions or none. Functions that SQLite may refuse come first. Returns the last
 /// status.
 TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<function> *wanted,
                            callback run) {
@@ -111,7 +109,7 @@ TYPEDCALL_RARE int add_all(api_table &api, sqlite3 *connection, order_of<functio
   added.reserve(functions.size());
   for (auto &each : functions) {
     const int arity = each->arity, flags = each->flags;
-    // SQLite takes ownership of the function, even if it refuses it.
+    // SQLite takes ownership of the function, even if SQLite refuses it.
     const int failed =
         api.create_function_v2(connection, wanted->name, arity, flags, each.release(), run, nullptr,
                                nullptr, destroy<function>);

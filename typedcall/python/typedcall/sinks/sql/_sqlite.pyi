@@ -1,4 +1,4 @@
-# The extension module built from _sqlite.cc, which makes typed functions available in SQLite.
+# The extension module built from _sqlite.cc.
 from typing import Any, Callable
 
 def install(

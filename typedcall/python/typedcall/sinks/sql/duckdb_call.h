@@ -1,5 +1,5 @@
 // Calls a C function for the rows of a DuckDB vector. If all types are numbers, a loop handles
-// whole runs of rows. Otherwise, each row is a call of its own, or is left to the Python function.
+// whole runs of rows. Otherwise, each row is a separate call.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_CALL_H_
 
@@ -15,19 +15,19 @@ namespace typedcall::python::duckdb {
 struct function {
   object_ref callable, kept;
   home *where = nullptr;
-  sql_types types;  // the types of the parameters
+  sql_types types;
   bool is_pure = false;
   overloads functions;                                    // the functions that values may choose
   value_type result{PyNativeType{PyNativeType_VOID, 0}};  // the type of the result column
   bool is_result = true;                                  // true if all functions return that type
   bool is_attached = false, is_detached = false;
   bool is_own = false;  // true if there is one function, and `types` fit it or are converted
-  /// The loop for whole runs of rows, if all types are numbers, and each call has a result.
+  /// The loop for whole runs of rows, if all types are numbers and calls always have results.
   std::optional<loop> numbers;
   function *next = nullptr;  // the next function that DuckDB no longer needs
 
   /// `chosen` are the functions that values may choose. If there are none, the Python function is
-  /// called, and `all` determines the type of the result.
+  /// called, and `all` determines the result type.
   TYPEDCALL_RARE void plan(const std::vector<const entry *> &chosen, const overloads &all) {
     for (const entry &each : all.all) {
       const bool is_asked = each.is_here() && each.parameters.size() == types.size();
@@ -44,8 +44,8 @@ struct function {
   static bool is_number(const value_type &type) {
     return type.kind != PyNativeKind_VOID && type.kind <= PyNativeKind_FLOATING;
   }
-  /// Makes the loop if that is possible. `from` is the row of the only function that values may
-  /// choose. On failure, returns false with an exception set.
+  /// Makes the loop if possible. `from` is the row of the only function. On failure, returns false
+  /// with an exception set.
   TYPEDCALL_RARE bool look_for_loop(const entry_row &from) {
     const entry &chosen = functions.all[0];
     is_own = true;
@@ -67,7 +67,7 @@ struct function {
   }
 };
 
-/// Access to Python for a row. The thread may already be attached for all rows.
+/// Access to Python for a row. The thread may already be attached.
 struct row_home {
   const home &where;
   bool is_attached;
@@ -81,8 +81,8 @@ struct row_home {
   const char *why_detached() const { return where.why_detached(); }
 };
 
-/// Calls `run(first, end)` for each run of consecutive rows that have values, until it returns
-/// false. `valid` is a bit mask of these rows; null means that all rows have values.
+/// Calls `run(first, end)` for each run of rows with values, until it returns false. `valid` is a
+/// bit mask of these rows. Null means all rows.
 template <class Run>
 void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &run) {
   if (valid == nullptr) return static_cast<void>(run(std::uint64_t{0}, rows));
@@ -102,8 +102,7 @@ void for_valid_rows(const std::uint64_t *valid, std::uint64_t rows, const Run &r
   }
 }
 
-/// The call for the rows of a vector. For a single row, it serves as the sink of typedcall's
-/// engine.
+/// The call for the rows of a vector, as the sink of typedcall's engine.
 struct vector_call {
   const function &self;
   handle info;
@@ -140,7 +139,7 @@ struct vector_call {
     }
   }
 
-  // A NULL as an argument makes the result NULL.
+  // A NULL argument makes the result NULL.
   void add_nulls(const std::uint64_t *argument) {
     if (argument == nullptr) return;
     const std::uint64_t words = (rows + 63) / 64;
@@ -155,7 +154,7 @@ struct vector_call {
     }
   }
 
-  // Does the work of the engine for a single function, for which no choice is necessary.
+  // Replaces the engine for a single function, where there is no choice.
   void run_own(std::uint64_t first, std::uint64_t end) {
     for (; first < end && !has_failed; ++first) {
       std::uint64_t fit = end - first;
@@ -218,8 +217,7 @@ struct vector_call {
     has_failed = true;
     const error_text said;
     PyErr_Clear();
-    // The interrupt is sent later, because DuckDB's module would now consume the signal and raise
-    // this error anyway.
+    // The interrupt is sent later, because DuckDB's module would consume the signal now.
     const auto later = [](void *) {
       PyErr_SetInterrupt();
       return 0;
@@ -241,7 +239,7 @@ struct vector_call {
   bool give_object(PyObject *object) const { return to.give_object(row, self.result, object); }
 };
 
-/// DuckDB calls this function for up to 2,048 rows at once, in its own threads.
+/// DuckDB calls this function in its own threads, for up to 2,048 rows at once.
 inline void run_sql(handle info, handle chunk, handle output) {
   const auto &self = *static_cast<const function *>(library.get_extra_info(info));
   try {

@@ -1,6 +1,5 @@
 // The parts of DuckDB's C interface for extensions that typedcall uses, copied from
-// duckdb_extension.h, API version v1.2.0, so no header of DuckDB is needed. Later versions only
-// append to this interface.
+// duckdb_extension.h, API version v1.2.0. Later versions only add to this interface.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_INTERFACE_H_
 
@@ -81,8 +80,7 @@ struct api {
   }
 };
 
-/// The functions of the DuckDB in this process. They are set once, before any SQL function can be
-/// called.
+/// The functions of the DuckDB in this process, set before any SQL function can be called.
 inline api library;
 
 }  // namespace typedcall::python::duckdb

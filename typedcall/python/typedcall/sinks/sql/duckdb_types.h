@@ -1,5 +1,4 @@
-// Determines DuckDB's types for a typed function: the argument types for which it is registered,
-// the entries that values of these types may choose, and the result types.
+// Determines DuckDB's argument types and result types for a typed function.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_TYPES_H_
 
@@ -68,10 +67,9 @@ constexpr bool includes(sql_type all, sql_type some) {
   return is_signed ? size > some - UTINYINT : size >= some - UTINYINT;
 }
 
-/// True if a column of type `from` is converted for a parameter of type `to`. Without this, DuckDB
-/// would cast a type that no function has to BIGINT or DOUBLE, although it is closer to the
-/// parameter's type. It would also convert an int directly to FLOAT, but Python converts it to a
-/// double first.
+/// True if a column of type `from` is converted for a parameter of type `to`. Otherwise, DuckDB
+/// would cast a type that no function has to BIGINT or DOUBLE. DuckDB would also convert an int
+/// directly to FLOAT, but Python converts ints to doubles first.
 constexpr bool is_converted(sql_type from, sql_type to) {
   if (from == BOOLEAN || from == to) return false;
   if (to == FLOAT) return from == DOUBLE || includes(INTEGER, from);
@@ -80,13 +78,13 @@ constexpr bool is_converted(sql_type from, sql_type to) {
 }
 
 /// True if a C function that accepts some values of the SQL type accepts all of them. A text with a
-/// NUL is passed to the Python function instead.
+/// NUL goes to the Python function instead.
 inline bool holds_all(const value_type &wanted, sql_type type) {
   if (wanted.is_integer) return !is_integer(type) || includes(type_of(wanted), type);
   return type != HUGEINT && type != UHUGEINT;
 }
 
-/// Returns a value of the SQL type for the engine to rank.
+/// Returns a value of the SQL type, for ranking.
 inline given any_of(sql_type type) {
   if (type == BOOLEAN) return given::boolean(false);
   if (type == FLOAT || type == DOUBLE) return given::real(0);
@@ -94,8 +92,8 @@ inline given any_of(sql_type type) {
   return type == BLOB ? given::bytes("", 0) : given::integer(0);
 }
 
-/// Returns the entries that accept values of these types, best first, up to the first that cannot
-/// be called here or accepts all values. If no entry accepts a value, the Python function is
+/// Returns the entries that accept values of these types, best first. Stops at the first that
+/// cannot be called here or accepts all values. If no entry accepts a value, the Python function is
 /// called.
 TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functions,
                                                          const sql_types &types) {
@@ -107,7 +105,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
     found.push_back(&one);
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!holds_all(one.parameters[i], types[i])) return true;
-      // An int that was too large for an earlier entry is not converted to a float.
+      // An int that was too large for an earlier entry must not become a float.
       const bool may_be_skipped =
           one.parameters[i].loses_digits &&
           std::any_of(found.begin(), found.end(), [&](const entry *before) {
@@ -120,8 +118,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> suiting(const overloads &functi
   return found;
 }
 
-/// Returns those entries of suiting() that some value may choose, because they accept an int that
-/// no earlier entry accepts.
+/// Returns those entries of suiting() that some value may choose.
 TYPEDCALL_RARE inline std::vector<const entry *> reachable(
     const std::vector<const entry *> &in_order) {
   const auto takes_more = [](const entry &one, const entry &before) {
@@ -142,7 +139,7 @@ TYPEDCALL_RARE inline std::vector<const entry *> reachable(
   return found;
 }
 
-/// Returns a type for a column with results of both types, or else the first type.
+/// Returns a type that can hold results of both types, or else the first type.
 inline value_type common(const value_type &one, const value_type &other) {
   const bool are_floating =
       one.kind == PyNativeKind_FLOATING && other.kind == PyNativeKind_FLOATING;
@@ -152,23 +149,22 @@ inline value_type common(const value_type &one, const value_type &other) {
   return value_type(PyNativeType{PyNativeType_LONGLONG, 0});
 }
 
-/// The SQL types that are registered for one argument. They let DuckDB cast a value of any other
-/// type to one of the same kind, among the kinds that Python distinguishes.
+/// The SQL types that are registered for one argument. DuckDB casts any other type to one of the
+/// same kind in Python.
 class argument_types {
  public:
   static constexpr int kLevels = 5;
-  /// The level of each type. Types of level 0 are necessary. Types of the other levels are dropped,
-  /// beginning with the highest level, if there would be too many lists of types. Types of level
-  /// kLevels are never used.
+  /// The level of each type. Types of level 0 are necessary. If there would be too many lists of
+  /// types, the highest levels are dropped. Types of level kLevels are never used.
   std::array<int, UHUGEINT + 1> levels;
 
   argument_types() { levels.fill(kLevels); }
 
   /// Adds types for an entry's parameter. `is_chosen` is true if other entries have the same number
-  /// of arguments. `is_alone` is true if there are no other entries, so nothing is ranked.
+  /// of arguments. `is_alone` is true if there are no other entries.
   TYPEDCALL_RARE void add_parameter(const value_type &type, bool is_chosen, bool is_alone) {
     const sql_type own = type_of(type);
-    // Without VARCHAR, DuckDB would convert texts to numbers or BLOBs.
+    // Otherwise, DuckDB would convert texts to numbers or BLOBs.
     add(VARCHAR, own == VARCHAR || own == BLOB ? 0 : 3);
     if (own == VARCHAR) return;
     add(own, own == BLOB || own == BOOLEAN || (own == UBIGINT && is_chosen) ? 0 : 1);
@@ -176,7 +172,7 @@ class argument_types {
     add(BOOLEAN, 1);
     const bool is_bool = own == BOOLEAN, is_floating = type.kind == PyNativeKind_FLOATING;
     if (is_bool && !is_alone) return;
-    // DuckDB would convert an int to DOUBLE, which may choose a different entry.
+    // DuckDB would convert an int to DOUBLE, and might choose a different entry.
     if (!is_floating || is_chosen) {
       add(BIGINT, is_bool ? 1 : 0);
       add(HUGEINT, 2);
@@ -197,7 +193,7 @@ class argument_types {
   }
 };
 
-// The limit exists because DuckDB tries each list in turn, and shows all of them if none fits.
+// DuckDB tries each list in turn, and shows all of them if none fits.
 constexpr std::size_t kMostLists = 128;
 
 /// Returns all combinations of the arguments' types up to a level, or none if there are too many.
@@ -219,8 +215,7 @@ TYPEDCALL_RARE inline std::vector<sql_types> combined(const std::vector<argument
   return lists;
 }
 
-/// Returns the lists of types for which a function with this number of arguments is registered. If
-/// there are many arguments, types of the highest levels are in no list.
+/// Returns the lists of types for a function with this number of arguments.
 TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions,
                                                       std::size_t count) {
   std::size_t ranked = 0;
@@ -239,8 +234,7 @@ TYPEDCALL_RARE inline std::vector<sql_types> lists_of(const overloads &functions
   for (int level = argument_types::kLevels; level-- > 0 && found.empty();) {
     found = combined(arguments, level);
   }
-  // With the entries' own types, DuckDB could find it cheaper to cast to another kind than to cast
-  // two arguments to BIGINT.
+  // Otherwise, DuckDB could cast to another kind, because that costs less than two casts to BIGINT.
   if (ranked > 1 && !found.empty()) return found;
   for (const sql_types &each : own) {
     if (std::find(found.begin(), found.end(), each) == found.end()) found.push_back(each);

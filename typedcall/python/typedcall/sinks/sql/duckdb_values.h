@@ -1,5 +1,4 @@
-// Conversions between DuckDB's vectors and the values of C functions and Python functions. Used by
-// duckdb_call.h.
+// Conversions between DuckDB's vectors and the values of C functions and Python functions.
 #ifndef TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_DUCKDB_VALUES_H_
 
@@ -22,9 +21,8 @@ namespace typedcall::python::duckdb {
 using converter = std::uint64_t (*)(const char *from, std::uint64_t first, std::uint64_t count,
                                     char *to);
 
-/// Converts an element. Returns nonzero if it is out of range. Does not use
-/// typedcall/convert/int_range.h, whose comparison branches; without branches, compilers convert
-/// several elements at once.
+/// Converts an element. Returns nonzero if it is out of range. Unlike
+/// typedcall/convert/int_range.h, this does not branch, so compilers can vectorize it.
 template <class From, class To>
 std::uint64_t convert_one(const char *from, char *to) {
   From value;
@@ -79,7 +77,7 @@ constexpr std::array<converter, sizeof...(at)> make_converters(std::index_sequen
 }
 constexpr auto kConverters = make_converters(std::make_index_sequence<kNumbers * kNumbers>());
 
-/// The vector of an argument, which DuckDB has flattened to one value per row.
+/// The vector of an argument, with one value per row.
 struct column {
   sql_type type;
   /// True if a C function expects a NUL after the text, where DuckDB stores none.
@@ -98,8 +96,8 @@ struct column {
   }
   const text &text_at(std::uint64_t row) const { return reinterpret_cast<const text *>(data)[row]; }
 
-  /// Prepares the column for a parameter of its own type, or of a type to which it is converted.
-  /// Throws std::bad_alloc.
+  /// Prepares the column for a parameter of its own type or one to which it is converted. Throws
+  /// std::bad_alloc.
   void prepare(const value_type &wanted, std::uint64_t rows) {
     own = data;
     const sql_type to = type_of(wanted);
@@ -109,8 +107,8 @@ struct column {
     converted.reset(new char[rows * wanted.size]);  // make_unique() would clear the memory
     own = converted.get();
   }
-  /// Converts these rows into `own`, up to the first one that is out of range. Returns the number
-  /// of converted rows.
+  /// Converts rows into `own`, and returns their number. Stops at the first row that is out of
+  /// range.
   std::uint64_t convert(std::uint64_t first, std::uint64_t count) {
     return as != nullptr ? as(data, first, count, converted.get()) : count;
   }
@@ -138,15 +136,14 @@ struct column {
     return true;
   }
 
-  /// Returns a value in the form that the engine takes. An int that is too large becomes
-  /// given::nothing(), so the Python function is called. Throws std::bad_alloc.
+  /// Returns a value for the engine. For an int that is too large, given::nothing() makes the
+  /// engine call the Python function. Throws std::bad_alloc.
   given look(std::uint64_t row) {
     return type == DOUBLE ? given::real(at<double>(row)) : look_at_other(row);
   }
 
   /// Returns the value as a Python object, or null with an exception set. GIL: held. Must not
-  /// throw, because the GIL would then stay held, so a text is not copied; Python needs no NUL
-  /// after it.
+  /// throw, because the GIL would stay held.
   object_ref box(std::uint64_t row) {
     const given value =
         type == VARCHAR ? given::text(text_at(row).begin(), text_at(row).length) : look(row);
@@ -205,7 +202,6 @@ struct column {
   }
 };
 
-/// The vector that receives the results.
 struct results {
   handle vector;
   char *data;
@@ -220,8 +216,7 @@ struct results {
   }
   void set_null(std::uint64_t row) const { valid()[row / 64] &= ~(UINT64_C(1) << (row % 64)); }
 
-  /// Stores the result of a C function whose type differs from that of the column. Returns null, or
-  /// the text of an error.
+  /// Stores a C function's result in a column of another type. Returns null, or an error message.
   __attribute__((noinline, cold)) const char *give_other(std::uint64_t row, const value_type &type,
                                                          const value_type &given_type,
                                                          const void *place) const {
@@ -243,7 +238,7 @@ struct results {
            "cast the argument to a narrower type";
   }
 
-  /// Stores a C function's result, which is at `place`. Returns null, or the text of an error.
+  /// Stores the C function's result at `place`. Returns null, or an error message.
   const char *give(std::uint64_t row, const value_type &type, const void *place) const {
     if (type.is_double) {  // nearly always
       std::memcpy(data + row * sizeof(double), place, sizeof(double));

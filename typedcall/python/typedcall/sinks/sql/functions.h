@@ -1,5 +1,5 @@
-// Code shared by the extension modules of typedcall.sinks.sql. install() leaves a request for
-// functions, which are added by the extension that the database engine loads.
+// Code shared by the extension modules of typedcall.sinks.sql. install() requests
+// functions. The extension that the database loads adds them.
 #ifndef TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 #define TYPEDCALL_PYTHON_SQL_FUNCTIONS_H_
 
@@ -27,8 +27,8 @@ struct order_of {
   bool is_done = false;
 };
 
-/// The entries for one number of arguments, as grouped by typedcall/sinks/sql/__init__.py. Entries
-/// with other numbers of arguments may be included, because overloads are chosen among all.
+/// The entries for one number of arguments, from typedcall/sinks/sql/__init__.py. Entries for other
+/// numbers may be included, because overloads are chosen among all.
 struct group {
   int arity = 0, is_pure = 0;
   PyObject *rows = nullptr;

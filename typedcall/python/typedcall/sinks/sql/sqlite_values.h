@@ -1,11 +1,10 @@
-// Conversions between SQLite's values and those of C functions and Python functions. Used by
-// _sqlite.cc.
+// Conversions between SQLite's values and those of C functions and Python functions.
 #ifndef TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 #define TYPEDCALL_PYTHON_SQL_SQLITE_VALUES_H_
 
 #include "functions.h"
-// After Python.h. The header's macros are not used, because they share one table in the whole
-// process, which may contain several SQLite libraries.
+// After Python.h. The macros of sqlite3ext.h are not used, because they share one table in the
+// process.
 #include <sqlite3ext.h>
 
 #include <cstring>
@@ -15,7 +14,7 @@ namespace typedcall::python {
 using api_table = const sqlite3_api_routines;
 using calling::given;
 
-/// Turns the pending exception into the error of the SQL function. GIL: held.
+/// Converts the pending exception to an SQL error. GIL: held.
 __attribute__((noinline, cold)) inline void set_error(api_table &api, sqlite3_context *context) {
   const error_text said;
   if (internal::clear_exception()) return api.result_error_code(context, SQLITE_INTERRUPT);
@@ -45,7 +44,7 @@ __attribute__((noinline)) inline void give_other(api_table &api, sqlite3_context
   }
 }
 
-/// Stores a C function's result, which is at `place`.
+/// Stores the C function's result at `place`.
 inline void give(api_table &api, sqlite3_context *context, const value_type &type,
                  const void *place) {
   if (!type.is_double) return give_other(api, context, type, place);
@@ -83,7 +82,7 @@ inline bool give_object(api_table &api, sqlite3_context *context, PyObject *obje
   return true;
 }
 
-/// Returns a value in the form that the engine takes. NULL becomes given::nothing().
+/// Returns a value for the engine. NULL becomes given::nothing().
 __attribute__((noinline)) inline given look_at_other(api_table &api, sqlite3_value *value,
                                                      int kind) {
   switch (kind) {

@@ -1,5 +1,5 @@
 """Registers typed functions with DuckDB's Python connections. The database loads a copy of the package's extension
-module as its own extension; the copy ends with the footer that DuckDB requires."""
+module that ends with DuckDB's footer."""
 from __future__ import annotations
 
 import atexit
@@ -15,10 +15,9 @@ from typing import Any
 from typedcall.tools.locks import RenewedLock
 
 _MODULE = "typedcall.sinks.sql._duckdb"
-# This lock is held by register(), because DuckDB may load the extension in any thread, and must find only the
-# functions of one call.
+# register() holds this lock, because DuckDB may load the extension in any thread.
 _registering = RenewedLock()
-# The path of the package's own extension module, keyed by the path of its loaded copy.
+# The path of the extension module, by the path of its loaded copy.
 _originals: dict[str, str] = {}
 
 
@@ -34,8 +33,7 @@ def _footer(platform: str) -> bytes:
 
 
 def _extension(cursor: Any) -> Any:
-    """Returns the extension module. Python and DuckDB both load it from the process's only copy of the file, because
-    they must share one library."""
+    """Returns the extension module. Python and DuckDB must load it from the same file, to share one library."""
     made = sys.modules.get(_MODULE)
     if made is not None:
         _write(pathlib.Path(made.__file__ or ""), cursor)
@@ -57,8 +55,8 @@ def _extension(cursor: Any) -> Any:
 
 
 def _write(path: pathlib.Path, cursor: Any) -> None:
-    """Writes the file if it is missing. The temporary folder may have been cleaned, or the process that wrote the
-    file may have ended. The path must stay the same, because the dynamic linker identifies the library by it."""
+    """Writes the file if it is missing. The temporary folder may have been cleaned. The path must stay the same,
+    because the dynamic linker identifies the library by it."""
     if os.path.exists(str(path)):  # if memory runs out, pathlib raises TypeError
         return
     folder = path.parent
@@ -78,7 +76,7 @@ def _remove(folder: str, process: int) -> None:
 
 
 def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: tuple[Any, ...]) -> None:
-    # A separate connection is used, to preserve the transaction and the result of the caller's connection.
+    # A separate connection preserves the caller's transaction and result.
     with connection.cursor() as cursor:
         (allowed,) = cursor.execute("select current_setting('allow_unsigned_extensions')").fetchone()
         if str(allowed).lower() != "true":

@@ -1,5 +1,5 @@
-"""Registers typed functions with SQLite connections of APSW, or of `sqlite3` if Python was built with loadable
-extensions. The package's extension module is also the extension that a connection loads."""
+"""Registers typed functions with SQLite connections of APSW or `sqlite3`. The extension module is also the extension
+that a connection loads."""
 from __future__ import annotations
 
 import atexit
@@ -9,7 +9,7 @@ from typing import Any
 from typedcall.calling.choose import extension_of
 from typedcall.tools.locks import RenewedLock
 
-# Held while a connection may load extensions, because another thread could otherwise disable loading again.
+# Held while a connection may load extensions, because another thread could disable loading.
 _loading = RenewedLock()
 
 
@@ -25,7 +25,7 @@ def _extension() -> Any:
 
 
 def _load(connection: Any, path: str) -> None:
-    """Loads the extension, and then restores the connection's setting for other extensions."""
+    """Loads the extension, and then restores the connection's setting."""
     try:
         connection.load_extension(path)
     except Exception as error:
@@ -50,8 +50,7 @@ def register(connection: Any, name: str, f: Any, kept: tuple[Any, ...], groups: 
 
 
 def _install(connection: Any, *what: Any) -> None:
-    # This function is short because CPython 3.11, if memory runs out, cannot leave a `with` statement in a long
-    # function.
+    # Kept short: if memory runs out, CPython 3.11 cannot leave a `with` statement in a long function.
     with _loading.lock:
         extension = _extension()
         extension.install(lambda: _load(connection, extension.__file__), *what)

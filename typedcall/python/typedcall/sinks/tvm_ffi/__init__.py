@@ -1,5 +1,5 @@
 """Converts typed functions to functions of tvm-ffi (PyPI: apache-tvm-ffi), and functions of tvm-ffi to typed
-functions. Both run without Python if the values are numbers, bools, texts, bytes or tensors."""
+functions. Python is not needed for numbers, bools, texts, bytes and tensors."""
 from __future__ import annotations
 
 import ctypes
@@ -32,7 +32,7 @@ _SYMBOLS = (
     "TVMFFIErrorMoveFromRaised", "TVMFFIErrorCreate", "TVMFFIErrorSetRaised",
 )  # fmt: skip
 
-#: The possible element types of ctypes arrays, keyed by their type codes.
+#: The element types of ctypes arrays, by type code.
 _ELEMENTS = {each._type_: each for each in (
     ctypes.c_bool, ctypes.c_byte, ctypes.c_short, ctypes.c_int, ctypes.c_long, ctypes.c_ubyte, ctypes.c_ushort,
     ctypes.c_uint, ctypes.c_ulong, ctypes.c_float, ctypes.c_double)}
@@ -40,7 +40,7 @@ _ELEMENTS = {each._type_: each for each in (
 
 @functools.cache
 def _extension() -> Any:
-    """Returns the extension module, after giving it the addresses of tvm-ffi's C functions."""
+    """Gives tvm-ffi's C functions to the extension module, and returns the module."""
     import tvm_ffi
 
     with extension_of("typedcall.tvm_ffi"):
@@ -56,8 +56,7 @@ def _extension() -> Any:
 
 
 def _as_buffer(tensor: Any) -> Any:
-    """Returns a buffer of the tensor's memory that keeps the tensor alive, or the tensor itself if no buffer is
-    possible."""
+    """Returns a buffer of the tensor's memory, or the tensor itself if that is not possible."""
     found = _extension().elements(tensor.__chandle__())
     if found is None or found[0] not in _ELEMENTS:
         return tensor
@@ -68,22 +67,22 @@ def _as_buffer(tensor: Any) -> Any:
 
 
 def _call_with_buffers(f: Any, *args: Any) -> Any:
-    """Calls a Python function with buffers in place of tensors, because the function does not accept the tensors."""
+    """Calls a Python function with buffers in place of tensors."""
     from tvm_ffi import Tensor
 
     return f(*[_as_buffer(each) if is_a(each, Tensor) else each for each in args])
 
 
 def function(f: Any) -> Any:
-    """Returns a tvm_ffi.Function that calls the typed function `f`, for callers in Python, C++ and compiled kernels.
+    """Returns a tvm_ffi.Function that calls the typed function `f`.
 
-    A call returns the same result as `f`. It calls the overload that suits the values best; ints, floats and bools
-    can be passed for numbers, a str for `s` and `*s`, bytes for `*kB`, and one-dimensional contiguous CPU tensors for
-    buffers. If no overload fits, or the one that is called falls back, `f` itself is called just as tvm-ffi calls
-    Python functions. If an overload has buffers, `f` then receives such tensors as ctypes arrays of the same memory.
-    Functions that are THREAD_SAFE and need no thread state run without the GIL, in the caller's thread. Other
-    functions acquire the GIL. Exceptions become errors of tvm-ffi: ValueError, TypeError and the other exceptions for
-    which tvm-ffi has names keep their type in Python, and all others become RuntimeError.
+    A call returns the same result as `f`. The overload that suits the values best is called. Numbers accept ints,
+    floats and bools; `s` and `*s` accept a str; `*kB` accepts bytes. Buffers accept one-dimensional contiguous CPU
+    tensors. If no overload fits or the overload falls back, `f` is called as tvm-ffi calls any Python function. If an
+    overload has buffers, `f` receives tensors as ctypes arrays of the same memory. Functions that are THREAD_SAFE and
+    need no thread state run without the GIL. Other functions acquire the GIL. Exceptions become errors of tvm-ffi:
+    Exceptions that tvm-ffi has names for, such as ValueError and TypeError, keep their type in Python. Others become
+    RuntimeError.
 
     The result keeps `f` alive. Raises ImportError without tvm-ffi, or if its version has a different C ABI. Raises
     TypeError if `f` has no entry for tvm-ffi."""
@@ -92,27 +91,26 @@ def function(f: Any) -> Any:
     extension = _extension()
     found = offered(f)
     entries = usable(f, "tvm-ffi", lambda entry: valueless(entry, "tvm-ffi", _ARGUMENTS), found)
-    # A tvm-ffi function keeps this callable alive, calls it, and detects whether Python has been
-    # finalized.
+    # A tvm-ffi function keeps this callable alive and calls it.
     boxed = functools.partial(by_position(f))
     if any(is_buffer(letters) for entry in entries for letters in entry.python_types()[0]):
         boxed = functools.partial(_call_with_buffers, by_position(f))
     boxed.typed_entries = [entry.keep_alive for entry in entries]  # type: ignore[attr-defined]
     fallback = tvm_ffi.convert(boxed)
     create = tvm_ffi.get_global_func("ffi.FunctionFromExternC")
-    # No step from here to create() may fail, because only tvm-ffi's function will free the bridge.
+    # Only tvm-ffi's function frees the bridge, so no step before create() may fail.
     bridge, call, deleter = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     bridge.value, call.value, deleter.value = extension.make_bridge(
         rows_to_rank(found, entries), fallback.__chandle__())
     made = create(bridge, call, deleter)
-    # The GIL is not released if the function would acquire it again, or returns almost at once.
+    # The GIL stays held if the function would acquire it again, or returns almost at once.
     if any(each.view().hold == "THREAD" or each.flags & Flags.SHORT for each in entries):
         made.release_gil = False
     return made
 
 
 def _error(kind: str, message: str) -> BaseException:
-    """Returns the exception to which tvm-ffi converts an error."""
+    """Returns the exception for an error of tvm-ffi."""
     from tvm_ffi.core import ERROR_NAME_TO_TYPE
 
     made: BaseException = ERROR_NAME_TO_TYPE.get(kind, RuntimeError)(message)
@@ -120,18 +118,18 @@ def _error(kind: str, message: str) -> BaseException:
 
 
 def source(f: Any, signature: str, *, flags: int = 0) -> Any:
-    """Returns a typed function with this signature that calls the tvm-ffi function `f`, which is a tvm_ffi.Function
-    or the name of a registered function. A signature is needed because tvm-ffi's functions have no types of their
-    own. A call from Python calls `f` directly.
+    """Returns a typed function with this signature that calls the tvm-ffi function `f`. `f` is a tvm_ffi.Function or
+    the name of a registered function. tvm-ffi's functions have no types of their own. A call from Python calls `f`
+    directly.
 
     Arguments can be numbers, `?`, texts (`s`, `*s`) and bytes (`*kB`), and the result a number, `?` or `v`. An error
-    of `f` becomes an exception, so the caller must hold the GIL during the call. With the `flags` PURE | THREAD_SAFE,
-    there is a second entry for callers without the GIL. If `f` fails or returns another type, they call it again from
-    Python, which raises the exception.
+    of `f` becomes an exception, so the caller must hold the GIL. With the `flags` PURE | THREAD_SAFE, callers without
+    the GIL find a second entry. The second entry falls back to Python, which raises the exception, if `f` fails or
+    returns another type.
 
-    The result keeps `f` alive. A wrong signature never causes a crash: the call raises TypeError. Raises ValueError
-    for a faulty signature, or one whose types tvm-ffi does not have. Raises TypeError if `f` is not a function of
-    tvm-ffi, and ImportError as function() does."""
+    The result keeps `f` alive. If the signature is wrong, the call raises TypeError. Raises ValueError for a faulty
+    signature, or for types that tvm-ffi does not have. Raises TypeError if `f` is not a function of tvm-ffi, and
+    ImportError as function() does."""
     import tvm_ffi
 
     extension = _extension()

@@ -1,6 +1,4 @@
-// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`, with the function that tvm-ffi calls to
-// run a typed function, and C functions that call a tvm-ffi function. tvm-ffi is not needed to
-// compile or link it.
+// The extension module `typedcall.sinks.tvm_ffi._tvm_ffi`.
 #define PY_SSIZE_T_CLEAN
 #include "typedcall/provider.h"
 
@@ -18,18 +16,17 @@ using namespace typedcall::python;
 namespace calling = typedcall::calling;
 using typedcall::object_ref;
 
-// There is a single table because a process has only one tvm-ffi, to whose library all its objects
-// belong.
+// There is a single table because a process has only one tvm-ffi.
 tvm_api api;
 using state = state_with_one_home;
 
-/// Turns the pending exception into the thread's tvm-ffi error. Returns the error's status. GIL:
+/// Converts the pending exception to the thread's tvm-ffi error. Returns the error's status. GIL:
 /// held.
 __attribute__((noinline, cold)) int set_error() {
   const error_text said;
   typedcall::internal::clear_exception();
   const char *name = said.type();
-  // The exceptions for which tvm-ffi has names, and which therefore keep their type in Python.
+  // The exceptions that tvm-ffi has names for.
   PyObject *const known[] = {PyExc_ValueError, PyExc_TypeError,  PyExc_AttributeError,
                              PyExc_KeyError,   PyExc_IndexError, PyExc_AssertionError,
                              PyExc_MemoryError};
@@ -40,14 +37,14 @@ __attribute__((noinline, cold)) int set_error() {
 }
 
 /// The data of a tvm-ffi function that calls a typed function. `fallback` is a tvm-ffi function
-/// that calls the Python function. `fallback` handles all values that `functions` do not accept,
-/// and keeps the addresses of `functions` valid.
+/// that calls the Python function. `fallback` handles all values that `functions` do not accept.
+/// `fallback` also keeps the addresses of `functions` valid.
 struct bridge {
   calling::overloads functions;
   void *fallback;
 };
 
-/// One call by tvm-ffi to a typed function; it serves as the sink of typedcall's engine.
+/// One call by tvm-ffi to a typed function, as the sink of typedcall's engine.
 struct bridge_call {
   bridge_call(const bridge &called, const tvm_any *from, tvm_any *to)
       : self(called), args(from), result(to) {}
@@ -65,8 +62,7 @@ struct bridge_call {
   void raised() { status = set_error(); }
   void detached(const char *why) { status = api.fail("RuntimeError", why); }
   bool settles(std::size_t) const { return false; }
-  /// tvm-ffi converts the arguments to Python objects itself, because it has more types than
-  /// typedcall.
+  /// The arguments are converted to Python objects by tvm-ffi, which has more types than typedcall.
   void fall_back(std::size_t count) {
     if (state::where->has_ended()) return detached(state::where->why_detached());
     *result = {kTvmNone, 0, {0}};

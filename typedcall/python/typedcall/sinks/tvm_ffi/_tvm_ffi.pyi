@@ -1,4 +1,4 @@
-# The extension module built from _tvm_ffi.cc, which converts between typed functions and functions of tvm-ffi.
+# The extension module built from _tvm_ffi.cc.
 from typing import Any, Callable
 
 def use(addresses: tuple[int, ...], /) -> None: ...

@@ -1,5 +1,4 @@
-// A C function of an arbitrary signature that calls a tvm-ffi function. It is a closure of libffi,
-// which packs the arguments and unpacks the result.
+// A C function of any signature that calls a tvm-ffi function, made by libffi.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_CLOSURE_H_
 
@@ -13,9 +12,9 @@ namespace typedcall::python {
 
 class tvm_closure {
  public:
-  /// `flags` determines how the C function reports an error: as FALLS_BACK, RETURNS_STATUS or
-  /// MAY_RAISE. The last two need a thread state. `error` creates the exception. Returns null with
-  /// ValueError or MemoryError set. GIL: held.
+  /// `flags` contains FALLS_BACK, RETURNS_STATUS or MAY_RAISE, which determines how errors are
+  /// reported. RETURNS_STATUS and MAY_RAISE need a thread state. `error` creates the exception.
+  /// Returns null with ValueError or MemoryError set. GIL: held.
   static std::unique_ptr<tvm_closure> make(const tvm_api &api, const char *signature,
                                            std::uintptr_t flags, void *function, object_ref error) {
     PyNativeSignature parsed;
@@ -53,8 +52,8 @@ class tvm_closure {
     static_cast<const tvm_closure *>(data)->call(result, args);
   }
 
-  /// Packs one argument. Returns 1 if `to` owns a reference, -1 if tvm-ffi has no such value, and
-  /// otherwise 0.
+  /// Packs one argument. Returns 1 if `to` owns a reference, -1 if tvm-ffi has no such value, and 0
+  /// otherwise.
   int pack(const value_type &type, void **from, tvm_bytes *bytes, tvm_any *to) const {
     *to = {kTvmNone, 0, {0}};
     if (type.is_double) {  // nearly always
@@ -84,11 +83,10 @@ class tvm_closure {
     return put_number(calling::given_of(type, from[0]), to) ? 0 : -1;
   }
 
-  /// Converts a result to its C type. Returns false if it has another type or does not fit.
+  /// Converts a result to its C type. Returns false if the result has another type or does not fit.
   bool unpack(const tvm_any &value, native_value *to) const {
     if (types_.result.kind == PyNativeKind_VOID) return true;
-    // Texts and other objects are refused because they would not outlive the call. A number is not
-    // accepted as a bool.
+    // Texts and other objects would not outlive the call. A number is not accepted as a bool.
     const bool is_taken =
         types_.result.kind == PyNativeKind_BOOL
             ? value.type == kTvmBool
@@ -134,8 +132,8 @@ class tvm_closure {
     store(native_value{~UINT64_C(0)}, -1.0, result);
   }
 
-  /// Stores the result of a successful call. `from` points past the arguments: to the pointer to
-  /// the result's place, if there is one.
+  /// Stores the result of a successful call. `from` points past the arguments, to the place for the
+  /// result if there is one.
   void finish(native_value value, void *result, void **from) const {
     if (has_status_) {
       if (types_.view.has_place) {
@@ -154,15 +152,15 @@ class tvm_closure {
     std::memcpy(result, &wide, sizeof(wide));
   }
 
-  /// Stores a result, or the error value `error` if it is nonzero and the result is floating.
+  /// Stores a result, or an error value.
   void store(native_value value, double error, void *result) const {
     const bool is_real = types_.result.kind == PyNativeKind_FLOATING;
     if (is_real && error != 0) value = types_.result.of_real(error);
     std::memcpy(result, &value.bits, is_real ? types_.result.size : sizeof(value.bits));
   }
 
-  /// Clears the exception that a C++ function leaves pending if it checks for signals, because the
-  /// fallback must be called with none pending. An interrupt is sent again.
+  /// Clears the exception of a C++ function that checks for signals. No exception may be pending
+  /// when the fallback is called. An interrupt is sent again.
   __attribute__((noinline, cold)) static void let_go_of_exception(void *error) {
     const auto &kind = *behind_header<tvm_bytes>(error);
     if (std::string_view(kind.data, kind.size) != "EnvErrorAlreadySet") return;
@@ -178,7 +176,7 @@ class tvm_closure {
     api_.take_error(&error);
     if (error == nullptr) return internal::set_missing_error();
     const auto *const cell = behind_header<tvm_bytes>(error);
-    // The exception of a Python function that tvm-ffi has called may still be pending.
+    // The exception of a Python function that tvm-ffi called may still be pending.
     if (PyErr_Occurred() == nullptr) {
       const object_ref made = object_ref::steal(PyObject_CallFunction(
           error_.get(), "s#s#", cell[0].data, static_cast<Py_ssize_t>(cell[0].size), cell[1].data,

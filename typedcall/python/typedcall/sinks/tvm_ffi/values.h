@@ -1,10 +1,10 @@
 // Conversions between tvm-ffi's values and those of C functions. The layouts are copied from
-// tvm/ffi/c_api.h of version 0.1, so no header of tvm-ffi is needed.
+// tvm/ffi/c_api.h of version 0.1.
 #ifndef TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 #define TYPEDCALL_PYTHON_TVM_FFI_VALUES_H_
 
 #include "typedcall/calling.h"
-// The header above comes first because it includes Python.h.
+// After Python.h.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -71,7 +71,7 @@ const T *behind_header(const void *object) {
   return reinterpret_cast<const T *>(static_cast<const char *>(object) + kTvmHeader);
 }
 
-/// Functions of tvm-ffi's library, in the order in which use() receives them.
+/// Functions of tvm-ffi's library, in the order of use().
 struct tvm_api {
   int (*call)(void *function, const tvm_any *args, std::int32_t count, tvm_any *result);
   int (*incref)(void *object);
@@ -82,7 +82,7 @@ struct tvm_api {
                     void **error);
   void (*set_error)(void *error);
 
-  /// Sets the thread's error for the caller. Returns the status that the function must return.
+  /// Sets the thread's error, and returns the status to return.
   int fail(tvm_bytes kind, tvm_bytes message) const {
     const tvm_bytes none = {"", 0};
     void *error = nullptr;
@@ -97,17 +97,17 @@ struct tvm_api {
   }
 };
 
-/// Room for a copy of a small text, whose bytes are inside the value, without a NUL at the end.
+/// Room for a copy of a small text, because tvm-ffi stores no NUL after it.
 using tvm_scratch = char[8];
 
 inline given look_at_bytes(const tvm_bytes &bytes) { return given::bytes(bytes.data, bytes.size); }
 
-/// Returns the elements of a tensor as a value for the engine. Returns given::nothing() unless the
-/// tensor has one dimension and is in contiguous memory of the CPU.
+/// Returns the elements of a tensor for the engine. Returns given::nothing() unless the tensor is
+/// one-dimensional and contiguous in CPU memory.
 inline given look_at_tensor(const tvm_tensor *tensor) {
   if (tensor == nullptr || tensor->device != kTvmCpu || tensor->dimensions != 1)
     return given::nothing();
-  // The kinds that correspond to the values of DLDataTypeCode.
+  // The kinds for the values of DLDataTypeCode.
   constexpr PyNativeKind kinds[] = {
       PyNativeKind_SIGNED, PyNativeKind_UNSIGNED, PyNativeKind_FLOATING, PyNativeKind_VOID,
       PyNativeKind_VOID,   PyNativeKind_COMPLEX,  PyNativeKind_BOOL};
@@ -130,8 +130,8 @@ inline given look_at_tensor(const tvm_tensor *tensor) {
           tensor->shape[0]};
 }
 
-/// Returns a value in the form that the engine takes. `scratch` holds the bytes of a small text
-/// until the call returns.
+/// Returns a value for the engine. `scratch` holds the bytes of a small text until the call
+/// returns.
 inline given look_at(const tvm_any &value, char *scratch) {
   switch (value.type) {
     case kTvmFloat:
@@ -168,8 +168,8 @@ inline given look_at(const tvm_any &value, char *scratch) {
   }
 }
 
-/// Stores a number, or None if there is no value. Returns false for an int that is too large for an
-/// int of tvm-ffi.
+/// Stores a number, or None if there is no value. Returns false for an int that is too large for
+/// tvm-ffi.
 inline bool put_number(const given &value, tvm_any *to) {
   switch (value.kind) {
     case PyNativeGiven_BOOL:
@@ -189,7 +189,7 @@ inline bool put_number(const given &value, tvm_any *to) {
   }
 }
 
-/// Converts a C function's result, which is at `place`, to a value of tvm-ffi. Returns its status.
+/// Converts a C function's result at `place` to a value of tvm-ffi. Returns the status.
 inline int give(const tvm_api &api, const value_type &type, const void *place, tvm_any *to) {
   *to = {kTvmNone, 0, {0}};
   if (type.is_double) {
